@@ -1,0 +1,155 @@
+"""How fast the conditional random field is beside pytorch-crf: likelihood (forward and backward) and decoding.
+
+    python benchmarks/crf.py [--device cpu|cuda] [--repeats 30] [--json FILE]
+
+Both libraries run in turn within one process, so that whatever else the machine does falls on both alike; the number
+reported is the median after warm-up. Both are given start and end scores and the same parameters, and both decode into
+lists. On a GPU a third column runs the textbook loop under plain autograd.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from acclimate.model.heads.crf import ConditionalRandomField
+
+try:
+    from torchcrf import CRF
+except ImportError:
+    print("pytorch-crf is not installed; for this comparison: pip install pytorch-crf", file=sys.stderr)
+    sys.exit(2)
+
+SHAPES = [(64, 40, 9), (64, 128, 33)]  # sentences, words, tags
+WARM_UP = 3
+Job = Callable[[], Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
+    options = parser.parse_args()
+    torch.set_num_threads(2)
+    torch.manual_seed(0)
+
+    rows = []
+    for shape in SHAPES:
+        for lengths in ("random", "full"):
+            rows += compare(shape, lengths, options.device, options.repeats)
+    print(table(rows, options.device))
+    if options.json:
+        options.json.write_text(json.dumps({"torch": torch.__version__, "device": options.device, "rows": rows}))
+
+
+def compare(shape: tuple[int, int, int], lengths: str, device: str, repeats: int) -> list[dict[str, Any]]:
+    sentences, words, tag_count = shape
+    ours = ConditionalRandomField(tag_count, boundary_scores=True).to(device)
+    theirs = CRF(tag_count, batch_first=True).to(device)
+    with torch.no_grad():
+        theirs.transitions.copy_(ours.transitions)
+        theirs.start_transitions.copy_(ours.start)
+        theirs.end_transitions.copy_(ours.end)
+    scores = torch.randn(sentences, words, tag_count, device=device, requires_grad=True)
+    tags = torch.randint(tag_count, (sentences, words), device=device)
+    counts = torch.randint(1, words + 1, (sentences,)) if lengths == "random" else torch.full((sentences,), words)
+    counts[0] = words
+    mask = (torch.arange(words) < counts.unsqueeze(1)).to(device)  # (sentence, word)
+
+    def learn(loss: Callable[[], Tensor], field: torch.nn.Module) -> Job:
+        def job() -> Tensor:
+            scores.grad = None
+            field.zero_grad()
+            total = loss()
+            total.backward()
+            return total.detach()
+
+        return job
+
+    def our_lists() -> list[list[int]]:
+        rows, ends = ours.decode(scores, mask).tolist(), mask.sum(1).tolist()
+        return [row[:end] for row, end in zip(rows, ends, strict=True)]
+
+    @torch.no_grad()
+    def their_lists() -> list[list[int]]:
+        found: list[list[int]] = theirs.decode(scores, mask=mask)
+        return found
+
+    likelihood = {
+        "acclimate": learn(lambda: ours.loss(scores, tags, mask).sum(), ours),
+        "pytorch-crf": learn(lambda: -theirs(scores, tags, mask=mask), theirs),
+    }
+    if device == "cuda":
+        likelihood["plain loop"] = learn(lambda: plain_loss(ours, scores, tags, mask), ours)
+    decoding = {"acclimate": our_lists, "pytorch-crf": their_lists}
+
+    # a fast wrong answer is no answer
+    losses = [job() for job in likelihood.values()]
+    assert all(torch.allclose(loss, losses[0], rtol=1e-4) for loss in losses), losses
+    assert our_lists() == their_lists()
+
+    return [
+        {"shape": shape, "lengths": lengths, "job": job, "milliseconds": medians(rivals, device, repeats)}
+        for job, rivals in (("likelihood", likelihood), ("decoding", decoding))
+    ]
+
+
+def plain_loss(field: ConditionalRandomField, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+    """The textbook loop, differentiated by autograd."""
+    assert field.start is not None
+    assert field.end is not None
+    state = field.start + scores[:, 0]  # (sentence, tag)
+    for word in range(1, scores.shape[1]):
+        step = (state.unsqueeze(2) + field.transitions).logsumexp(1) + scores[:, word]
+        state = torch.where(mask[:, word, None], step, state)
+    ends = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
+    path = (scores.gather(2, tags.unsqueeze(2)).squeeze(2) * mask).sum(1) + field.start[tags[:, 0]] + field.end[ends]
+    path = path + (field.transitions[tags[:, :-1], tags[:, 1:]] * mask[:, 1:]).sum(1)
+    return ((state + field.end).logsumexp(1) - path).sum()
+
+
+def medians(rivals: dict[str, Job], device: str, repeats: int) -> dict[str, float]:
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    for turn in range(WARM_UP + repeats):
+        for name, job in rivals.items():
+            before = now(device)
+            job()
+            if turn >= WARM_UP:
+                times[name].append(1000 * (now(device) - before))
+    return {name: round(statistics.median(values), 3) for name, values in times.items()}
+
+
+def now(device: str) -> float:
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def table(rows: list[dict[str, Any]], device: str) -> str:
+    rivals = ["pytorch-crf", *(["plain loop"] if device == "cuda" else [])]
+    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    lines = [
+        f"{where}, torch {torch.__version__}; milliseconds, and how many times faster acclimate is",
+        f"{'sentences, words, tags':24}{'lengths':9}{'job':12}{'acclimate':>10}"
+        + "".join(f"{rival:>13}{'times':>7}" for rival in rivals),
+    ]
+    for row in rows:
+        spent = row["milliseconds"]
+        line = f"{row['shape']!s:24}{row['lengths']:9}{row['job']:12}{spent['acclimate']:10.2f}"
+        for rival in rivals:
+            if rival in spent:
+                line += f"{spent[rival]:13.2f}{spent[rival] / spent['acclimate']:7.1f}"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

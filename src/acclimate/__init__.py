@@ -1,0 +1,56 @@
+"""Acclimate: adapt a sequence labeller from a labelled source domain to a new target domain.
+
+>>> from acclimate import Tagger, adapt, evaluate, read_corpus
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from acclimate.data.bundled import load_bundled as load_bundled
+    from acclimate.data.corpus import Corpus as Corpus
+    from acclimate.data.corpus import Sentence as Sentence
+    from acclimate.data.mapping import LabelMap as LabelMap
+    from acclimate.data.mapping import map_labels as map_labels
+    from acclimate.data.mapping import typeless as typeless
+    from acclimate.data.reading import read_corpus as read_corpus
+    from acclimate.data.schemes import Span as Span
+    from acclimate.data.writing import write_corpus as write_corpus
+    from acclimate.evaluation.scores import score as score
+    from acclimate.inference.evaluate import evaluate as evaluate
+    from acclimate.inference.predict import predict as predict
+    from acclimate.model.tagger import Tagger as Tagger
+    from acclimate.recipes.adapt import adapt as adapt
+
+# names are fetched when they are first used: `acclimate --help` must not wait for torch
+_HOMES = {
+    "Corpus": "acclimate.data.corpus",
+    "LabelMap": "acclimate.data.mapping",
+    "Sentence": "acclimate.data.corpus",
+    "Span": "acclimate.data.schemes",
+    "Tagger": "acclimate.model.tagger",
+    "adapt": "acclimate.recipes.adapt",
+    "evaluate": "acclimate.inference.evaluate",
+    "load_bundled": "acclimate.data.bundled",
+    "map_labels": "acclimate.data.mapping",
+    "predict": "acclimate.inference.predict",
+    "read_corpus": "acclimate.data.reading",
+    "score": "acclimate.evaluation.scores",
+    "typeless": "acclimate.data.mapping",
+    "write_corpus": "acclimate.data.writing",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'acclimate' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

@@ -1,0 +1,1 @@
+"""Files → Corpus → Batch. This room knows no model."""

@@ -1,0 +1,106 @@
+"""Batches: sentences of like length together, so that little is padded, in an order that depends on the seed alone."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+
+from acclimate.data.corpus import Corpus, Sentence
+
+Batch = Mapping[str, Sequence[Sentence]]
+"""Sentences by the name of their domain: `source`, `target`, or any others that a recipe uses."""
+
+SOURCE, TARGET = "source", "target"
+
+
+def plan(
+    lengths: Sequence[int],
+    words_per_batch: int,
+    generator: torch.Generator | None = None,
+    sentences_per_batch: int | None = None,
+) -> list[list[int]]:
+    """Group sentence numbers into batches of at most `words_per_batch` words, padding counted.
+
+    A sentence longer than that has a batch to itself: nothing is left out. With a generator, sentences of about the
+    same length are mixed and the batches come in random order; without one, the plan goes from short to long.
+    """
+    if generator is None:
+        order = sorted(range(len(lengths)), key=lambda number: lengths[number])
+    else:
+        # a little noise on the length: neighbours change from epoch to epoch while padding stays small
+        noise = torch.rand(len(lengths), generator=generator).tolist()
+        order = sorted(range(len(lengths)), key=lambda number: lengths[number] * (0.8 + 0.4 * noise[number]))
+    batches: list[list[int]] = []
+    batch: list[int] = []
+    longest = 0
+    for number in order:
+        longest = max(longest, lengths[number])
+        full = len(batch) == sentences_per_batch or longest * (len(batch) + 1) > words_per_batch
+        if batch and full:
+            batches.append(batch)
+            batch, longest = [], lengths[number]
+        batch.append(number)
+    if batch:
+        batches.append(batch)
+    if generator is not None:
+        shuffled = torch.randperm(len(batches), generator=generator).tolist()
+        batches = [batches[number] for number in shuffled]
+    return batches
+
+
+@dataclass(frozen=True)
+class Batches:
+    """An endless stream of batches from one corpus or from several side by side.
+
+    An epoch is one pass over the first corpus; the others go round as often as is needed to keep it company (a
+    smaller target is thereby over-sampled). Which sentences stand in batch number n is a function of (seed, n), so a
+    resumed run goes on exactly where it was.
+    """
+
+    corpora: Mapping[str, Corpus]
+    words_per_batch: int = 1024
+    sentences_per_batch: int | None = None
+    seed: int = 0
+    # per corpus: the number of the first batch of each epoch seen so far, and the plan of the latest one
+    _starts: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
+    _plans: dict[str, tuple[int, list[list[int]]]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for name, corpus in self.corpora.items():
+            if not len(corpus):
+                raise ValueError(f"The {name} corpus {corpus.name!r} has no sentences to train on.")
+            self._starts[name] = [0]
+
+    @property
+    def epoch_length(self) -> int:
+        """How many batches the first pass over the first corpus takes; later passes differ by a few."""
+        return len(self._plan(next(iter(self.corpora)), 0))
+
+    def batch(self, number: int) -> Batch:
+        """Batch number n of the endless stream."""
+        return {name: self._part(name, number) for name in self.corpora}
+
+    def starting_at(self, number: int, step: int = 1) -> Iterator[Batch]:
+        """All batches from number n on; `step` is the number of processes that share the stream."""
+        while True:
+            yield self.batch(number)
+            number += step
+
+    def _part(self, name: str, number: int) -> list[Sentence]:
+        starts = self._starts[name]
+        while number >= starts[-1]:
+            starts.append(starts[-1] + len(self._plan(name, len(starts) - 1)))
+        epoch = bisect_right(starts, number) - 1
+        corpus = self.corpora[name]
+        return [corpus[index] for index in self._plan(name, epoch)[number - starts[epoch]]]
+
+    def _plan(self, name: str, epoch: int) -> list[list[int]]:
+        if name not in self._plans or self._plans[name][0] != epoch:
+            place = list(self.corpora).index(name)
+            generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch * 101 + place)
+            lengths = [len(sentence) for sentence in self.corpora[name]]
+            self._plans[name] = epoch, plan(lengths, self.words_per_batch, generator, self.sentences_per_batch)
+        return self._plans[name][1]

@@ -1,0 +1,186 @@
+"""The corpus: sentences of words, with or without one tag per word, and where they came from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import overload
+
+from acclimate.data.labels import Kind, LabelSet
+from acclimate.data.problems import Place, Skipped
+from acclimate.data.schemes import Span, spans_from_tags, tags_from_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Words, and what is known of them.
+
+    `tags` are IOB2 (or plain, such as POS); None when there are none. `text` is the original string the sentence was
+    found in (several sentences of one document share it), and `offsets` says where in it each word stands.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...] | None = None
+    text: str | None = None
+    offsets: tuple[tuple[int, int], ...] | None = None
+    place: Place = Place()
+    document: str | None = None  # an identifier; sentences of one document carry the same
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise ValueError(f"{self.place}: a sentence needs at least one word.")
+        for name, values in (("tags", self.tags), ("offsets", self.offsets)):
+            if values is not None and len(values) != len(self.words):
+                raise ValueError(f"{self.place}: {len(self.words)} words but {len(values)} {name}.")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def spans(self) -> list[Span]:
+        """The labelled spans, in order (only for span tags, and none without tags)."""
+        return [] if self.tags is None else spans_from_tags(self.tags)
+
+    def with_tags(self, tags: Sequence[str] | None) -> Sentence:
+        return replace(self, tags=None if tags is None else tuple(tags))
+
+    def with_spans(self, spans: Iterable[Span]) -> Sentence:
+        return self.with_tags(tags_from_spans(spans, len(self.words)))
+
+
+@dataclass(frozen=True, slots=True)
+class BorderMiss:
+    """A character span that begins or ends inside a word, and what became of it."""
+
+    place: Place
+    start: int
+    end: int
+    label: str
+    text: str
+    outcome: str  # "expanded", "contracted", "dropped"
+
+    def __str__(self) -> str:
+        return (
+            f"{self.place}: {self.label} {self.text!r} ({self.start}:{self.end}) misses word borders; {self.outcome}."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingNotes:
+    """What was found at the door: format, tag scheme, and everything that was not taken as it stood."""
+
+    format: str = "memory"
+    scheme: str | None = None  # as the file spells it; inside it is IOB2
+    repaired: int = 0  # tags that broke the scheme and were read as the start of a span
+    skipped: tuple[Skipped, ...] = ()
+    border_misses: tuple[BorderMiss, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    def __add__(self, other: ReadingNotes) -> ReadingNotes:
+        return ReadingNotes(
+            self.format if self.format == other.format else "several",
+            self.scheme if self.scheme == other.scheme else "several",
+            self.repaired + other.repaired,
+            self.skipped + other.skipped,
+            self.border_misses + other.border_misses,
+            self.remarks + other.remarks,
+        )
+
+
+@dataclass(frozen=True)
+class Corpus(Sequence[Sentence]):
+    """Sentences of one domain and one task. Immutable: every method gives a new corpus."""
+
+    sentences: tuple[Sentence, ...]
+    name: str = "corpus"
+    kind: Kind = "spans"
+    notes: ReadingNotes = field(default=ReadingNotes(), compare=False, repr=False)
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sentence], name: str = "corpus", kind: Kind = "spans") -> Corpus:
+        return cls(tuple(sentences), name, kind)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return iter(self.sentences)
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Corpus: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Corpus:
+        return self.sentences[index] if isinstance(index, int) else self._with(self.sentences[index])
+
+    def __add__(self, other: Corpus) -> Corpus:
+        """Both, one after the other. A labelled and an unlabelled corpus may be joined; two kinds of tags may not."""
+        if self.is_labelled and other.is_labelled and self.kind != other.kind:
+            raise ValueError(f"{self.name} has {self.kind} tags and {other.name} {other.kind} tags; keep them apart.")
+        kind = self.kind if self.is_labelled or not other.is_labelled else other.kind
+        return Corpus(self.sentences + other.sentences, f"{self.name}+{other.name}", kind, self.notes + other.notes)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(f"{name} {count}" for name, count in sorted(self.label_counts.items()))
+        return f"Corpus({self.name!r}, {len(self):,} sentences, {self.word_count:,} words, {labels or 'no labels'})"
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether any sentence carries tags."""
+        return any(sentence.tags is not None for sentence in self.sentences)
+
+    @cached_property
+    def word_count(self) -> int:
+        return sum(map(len, self.sentences))
+
+    @cached_property
+    def label_counts(self) -> Counter[str]:
+        """How many spans (or words, for plain tags) carry each label."""
+        if self.kind == "plain":
+            return Counter(tag for sentence in self.sentences for tag in sentence.tags or ())
+        return Counter(span.label for sentence in self.sentences for span in sentence.spans)
+
+    @cached_property
+    def labels(self) -> LabelSet:
+        """The labels that occur."""
+        return LabelSet.of(self.label_counts, self.kind)
+
+    @cached_property
+    def vocabulary(self) -> Counter[str]:
+        """How often each word occurs, as it is written."""
+        return Counter(word for sentence in self.sentences for word in sentence.words)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes when any word or tag changes: a resumed run must stand on the same data."""
+        digest = hashlib.sha256()
+        for sentence in self.sentences:
+            digest.update(repr((sentence.words, sentence.tags)).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def unlabelled(self) -> Corpus:
+        """The same text without its tags: they are gone, not hidden. A recipe cannot peek at what is not there."""
+        return self.map(lambda sentence: sentence.with_tags(None))
+
+    def labelled(self) -> Corpus:
+        """Only the sentences that carry tags."""
+        return self.filter(lambda sentence: sentence.tags is not None)
+
+    def map(self, change: Callable[[Sentence], Sentence]) -> Corpus:
+        return self._with(tuple(change(sentence) for sentence in self.sentences))
+
+    def filter(self, keep: Callable[[Sentence], bool]) -> Corpus:
+        return self._with(tuple(sentence for sentence in self.sentences if keep(sentence)))
+
+    def with_tags(self, tags: Iterable[Sequence[str]]) -> Corpus:
+        """The same words under other tags, one list per sentence."""
+        return self._with(tuple(sentence.with_tags(row) for sentence, row in zip(self.sentences, tags, strict=True)))
+
+    def renamed(self, name: str) -> Corpus:
+        return replace(self, name=name)
+
+    def _with(self, sentences: tuple[Sentence, ...]) -> Corpus:
+        return Corpus(sentences, self.name, self.kind, self.notes)

@@ -1,0 +1,238 @@
+"""Mapping between label sets: by name, never by index, and nothing lost in silence.
+
+Two corpora rarely use the same labels, and a tagger that was trained on one set and scored on another gives a low
+number without a word of warning. So a label that the map does not name is an error, which says what to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.labels import LabelSet
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import OUTSIDE, TYPELESS, Span
+
+KEYS = ("description", "labels")
+_BUNDLED = files("acclimate.data") / "maps"
+_NULL = "tag:yaml.org,2002:null"
+
+
+@dataclass(frozen=True)
+class LabelMap(Mapping[str, str | None]):
+    """Old name → new name, or None for a label that is dropped (its words become O)."""
+
+    pairs: tuple[tuple[str, str | None], ...]
+    name: str = "map"
+
+    @classmethod
+    def of(cls, names: Mapping[str, str | None], name: str = "map") -> LabelMap:
+        """A map from a dictionary; both None and "O" drop a label."""
+        return cls(tuple((old, None if new == OUTSIDE else new) for old, new in names.items()), name)
+
+    @classmethod
+    def load(cls, source: str | Path) -> LabelMap:
+        """A map from a YAML file, or one that ships with Acclimate, by its name (see `bundled_maps`)."""
+        if source in bundled_maps():
+            return _parse((_BUNDLED / f"{source}.yaml").read_text(encoding="utf-8"), str(source), str(source))
+        return _parse(_text_of(Path(source)), Path(source).stem, str(source))
+
+    def __getitem__(self, name: str) -> str | None:
+        return self._names[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @cached_property
+    def _names(self) -> dict[str, str | None]:
+        return dict(self.pairs)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The new names, sorted."""
+        return tuple(sorted({new for new in self.values() if new is not None}))
+
+
+def bundled_maps() -> tuple[str, ...]:
+    """The names of the maps that ship with Acclimate."""
+    return tuple(sorted(file.name.removesuffix(".yaml") for file in _BUNDLED.iterdir() if file.name.endswith(".yaml")))
+
+
+def map_labels(corpus: Corpus, label_map: Mapping[str, str | None]) -> Corpus:
+    """The corpus under the map's names. Two neighbours that come to share a name stay two spans."""
+    names = label_map if isinstance(label_map, LabelMap) else LabelMap.of(label_map)
+    _require_named(corpus, names)
+    if corpus.kind == "plain":
+        return corpus.map(lambda sentence: _renamed_tags(sentence, names)).renamed(f"{corpus.name}[{names.name}]")
+    return corpus.map(lambda sentence: _renamed_spans(sentence, names)).renamed(f"{corpus.name}[{names.name}]")
+
+
+def typeless(corpus: Corpus) -> Corpus:
+    """Every span under one label: where the entities are, not what (S0.2). Neighbours stay apart.
+
+    It works on spans, never on the letters of the tags: raw IOB1 begins nearly every entity with I, and a reader that
+    keeps only first letters makes another task of it (C0.13).
+    """
+    if corpus.kind == "plain":
+        raise InputError(f"{corpus.name} has one plain tag per word; only spans can lose their type.")
+    return map_labels(corpus, LabelMap.of(dict.fromkeys(corpus.labels, TYPELESS), "typeless"))
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLabels:
+    """Which labels two sides have in common, and which only one of them has."""
+
+    both: tuple[str, ...]
+    only_source: tuple[str, ...]
+    only_target: tuple[str, ...]
+
+    def __str__(self) -> str:
+        sides = {"in both": self.both, "only in source": self.only_source, "only in target": self.only_target}
+        return "; ".join(f"{side}: {', '.join(names) or 'none'}" for side, names in sides.items())
+
+
+def shared_labels(source: Corpus | Iterable[str], target: Corpus | Iterable[str]) -> SharedLabels:
+    """Compare the labels of two corpora, or of a tagger and a corpus, by name."""
+    left, right = _names_of(source), _names_of(target)
+    return SharedLabels(tuple(sorted(left & right)), tuple(sorted(left - right)), tuple(sorted(right - left)))
+
+
+def require_labels(corpus: Corpus, known: LabelSet | Iterable[str]) -> None:
+    """Refuse gold labels that a tagger cannot predict: each would count as missed, whatever the tagger does."""
+    known = tuple(known)
+    unknown = shared_labels(known, corpus).only_target
+    if not unknown:
+        return
+    fitting = [name for name in bundled_maps() if _fits(LabelMap.load(name), corpus, known)]
+    advice = (
+        f"The bundled map {fitting[0]!r} fits: map_labels(corpus, LabelMap.load({fitting[0]!r}))."
+        if fitting
+        else f"Map them by name with map_labels; the map's lines to begin with:\n{_lines(unknown)}\n"
+        "Or compare the spans alone: typeless(corpus)."
+    )
+    raise InputError(
+        f"{corpus.name} has gold labels that the tagger cannot predict: {_counted(corpus, unknown)}. "
+        f"It knows {', '.join(known) or 'no label'}. {advice}"
+    )
+
+
+def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:
+    if sentence.tags is None:
+        return sentence
+    renamed = ((span, names[span.label]) for span in sentence.spans)
+    return sentence.with_spans(Span(span.start, span.end, new) for span, new in renamed if new is not None)
+
+
+def _renamed_tags(sentence: Sentence, names: LabelMap) -> Sentence:
+    return sentence.with_tags(None if sentence.tags is None else [names[tag] or tag for tag in sentence.tags])
+
+
+def _require_named(corpus: Corpus, names: LabelMap) -> None:
+    missing = [label for label in corpus.labels if label not in names]
+    if missing:
+        idle = [name for name in names if name not in corpus.label_counts]
+        raise InputError(
+            f"{corpus.name} has labels that the map {names.name!r} does not name: {_counted(corpus, missing)}. "
+            f"Add a line for each under `labels:`; these keep them as they are, {OUTSIDE} drops one:\n{_lines(missing)}"
+            + (f"\nIn the map but not in the corpus: {', '.join(idle)}." if idle else "")
+        )
+    dropped = [label for label in corpus.labels if names[label] is None]
+    if dropped and corpus.kind == "plain":
+        raise InputError(
+            f"{corpus.name} has one plain tag per word, so none can be dropped: {_counted(corpus, dropped)}. "
+            f"Give each a name in the map {names.name!r}, such as X."
+        )
+
+
+def _fits(label_map: LabelMap, corpus: Corpus, known: Iterable[str]) -> bool:
+    return set(corpus.labels) <= set(label_map) and set(label_map.results) <= set(known)
+
+
+def _names_of(side: Corpus | Iterable[str]) -> set[str]:
+    return set(side.labels if isinstance(side, Corpus) else side)
+
+
+def _counted(corpus: Corpus, labels: Iterable[str]) -> str:
+    return ", ".join(f"{label} ({corpus.label_counts[label]:,})" for label in labels)
+
+
+def _lines(labels: Iterable[str]) -> str:
+    """Lines that can be pasted: the dumper quotes names such as NO, which YAML would read as false."""
+    return "\n".join(f"  {yaml.safe_dump({label: label}, allow_unicode=True).strip()}" for label in labels)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start}).", file=path) from error
+    except OSError as error:
+        raise InputError(
+            f"there is no such label map ({error.strerror or error}).{_suggestion(str(path), bundled_maps())} "
+            f"Give a YAML file, or a bundled map: {', '.join(bundled_maps())}.",
+            file=path,
+        ) from error
+
+
+def _parse(text: str, name: str, file: str) -> LabelMap:
+    """Read the nodes, not the values: they know their lines, show a key that is given twice, and keep NO a name."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        raise InputError(f"not YAML: {error.problem}.", file=file, line=mark.line + 1 if mark else None) from error
+    except yaml.YAMLError as error:
+        raise InputError(f"not YAML: {error}.", file=file) from error
+    sections = _entries(root, file, f"keys: {', '.join(KEYS)}")
+    for key, (line, _) in sections.items():
+        if key not in KEYS:
+            raise InputError(
+                f"unknown key {key!r}.{_suggestion(key, KEYS)} Expected {' and '.join(KEYS)}; "
+                "the labels themselves stand under `labels:`, one `old: new` per line.",
+                file=file,
+                line=line,
+            )
+    if "labels" not in sections:
+        raise InputError("the key `labels` is missing; under it stands one `old: new` per line.", file=file)
+    entries = _entries(sections["labels"][1], file, "one `old: new` per line")
+    return LabelMap.of({old: _new_name(old, node, line, file) for old, (line, node) in entries.items()}, name)
+
+
+def _entries(node: yaml.Node | None, file: str, expected: str) -> dict[str, tuple[int, yaml.Node]]:
+    """The keys of a YAML mapping as they are written, each with its line and its value."""
+    line = None if node is None else node.start_mark.line + 1
+    if not isinstance(node, yaml.MappingNode) or not node.value:
+        raise InputError(f"expected {expected}.", file=file, line=line)
+    entries: dict[str, tuple[int, yaml.Node]] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise InputError("a key must be one name.", file=file, line=line)
+        if key.value in entries:
+            before = entries[key.value][0]
+            raise InputError(f"{key.value!r} was already given in line {before}; keep one.", file=file, line=line)
+        entries[key.value] = (line, value)
+    return entries
+
+
+def _new_name(old: str, node: yaml.Node, line: int, file: str) -> str | None:
+    if node.tag == _NULL:
+        return None
+    if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
+        raise InputError(f"{old!r} needs one new name, or {OUTSIDE} to drop it.", file=file, line=line)
+    return str(node.value)
+
+
+def _suggestion(given: str, known: Iterable[str]) -> str:
+    close = get_close_matches(given, list(known), 1)
+    return f" Did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,52 @@
+"""What can be wrong with what a user hands us, said so that the search for it ends there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a file and, when it is known, a line (counted from one)."""
+
+    file: str | None = None
+    line: int | None = None
+
+    def __str__(self) -> str:
+        name = "<memory>" if self.file is None else self.file
+        return name if self.line is None else f"{name}, line {self.line}"
+
+
+class InputError(ValueError):
+    """Bad input: says where it stands, what came, and what to do about it."""
+
+    def __init__(
+        self, problem: str, *, file: str | Path | None = None, line: int | None = None, text: str | None = None
+    ) -> None:
+        self.problem = problem
+        self.place = Place(None if file is None else str(file), line)
+        self.text = text
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        where = "" if self.place.file is None and self.place.line is None else f"{self.place}: "
+        shown = "" if self.text is None else f" The text there: {shorten(self.text)!r}."
+        return f"{where}{self.problem}{shown}"
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A bad line that was passed over because the user asked for it (`skip_bad`)."""
+
+    place: Place
+    problem: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem} The text there: {shorten(self.text)!r}."
+
+
+def shorten(text: str, longest: int = 160) -> str:
+    """A long line is shown by its beginning: an error must fit on a screen."""
+    return text if len(text) <= longest else f"{text[:longest]}…"

@@ -1,0 +1,133 @@
+"""CoNLL-like columns: one word per line with its tags behind it, a blank line between sentences.
+
+Two, three, four or more columns; the last is the tag unless another is asked for; one column alone is unlabelled words.
+If any line of the file holds a tab, tabs separate the columns (a word may then hold blanks: `10 000`); otherwise runs
+of ASCII blanks do. Other white space (the non-breaking space, U+2028 …) is part of a word, as the annotators left it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from acclimate.data.problems import InputError
+from acclimate.data.readers.ledger import Found, Ledger, Request
+from acclimate.data.readers.opening import Source
+
+_DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")
+_BLANK_RUN = re.compile(" +")
+_BLANKS = " \t\r"
+_TRIMMED = "words had blanks around them, which were cut off"
+
+
+def read_columns(source: Source, ledger: Ledger) -> Iterator[Found]:
+    table = _Table(source, ledger)
+    documents = 0
+    block: list[int] = []  # the lines of the sentence that is being collected
+    for number, line in enumerate(table.lines, start=1):
+        if line and line[0] not in "-# \t\r":  # most lines: no need to look closer
+            block.append(number)
+        elif _DOCUMENT_START.match(line) or not line.strip(_BLANKS):
+            yield from table.sentence(block, documents)
+            block = []
+            documents += line[:1] == "-"
+        elif not (ledger.request.comments and table.is_comment(line)):
+            block.append(number)
+    yield from table.sentence(block, documents)
+
+
+class _Table:
+    """The lines of a file, and what is true of all of them: the separator, how many columns, which ones matter."""
+
+    def __init__(self, source: Source, ledger: Ledger) -> None:
+        self.source, self.ledger = source, ledger
+        self.lines = source.checked_lines(ledger)
+        data_lines = [line for line in self.lines if line.strip(_BLANKS) and not _DOCUMENT_START.match(line)]
+        if ledger.request.comments:
+            data_lines = [line for line in data_lines if not line.startswith("# ")] or data_lines
+        self.by_tab = any("\t" in line for line in data_lines)
+        counts = Counter(len(self.split(line)) for line in data_lines)
+        # the commonest count is the file's, so that one bad first line does not put the blame on all others
+        self.width = max(counts, key=lambda width: (counts[width], width), default=0)
+        self.word_column, self.tag_column = _chosen_columns(ledger.request, self.width, source.name)
+
+    def split(self, line: str) -> list[str]:
+        if self.by_tab:
+            return line.split("\t")
+        return _BLANK_RUN.split(line.strip(" "))  # not str.split(), which also splits at U+00A0 and its kin
+
+    def is_comment(self, line: str) -> bool:
+        """A hashtag with its tag is a word even where comments are allowed."""
+        return line.startswith("#") and (line.startswith("# ") or len(self.split(line)) != self.width)
+
+    def sentence(self, block: list[int], documents: int) -> Iterator[Found]:
+        if not block:
+            return
+        words: list[str] = []
+        tags: list[str] | None = None if self.tag_column is None else []
+        for number in block:
+            try:
+                cells = self.cells(number)
+            except InputError as error:  # never half a sentence
+                self.ledger.refuse(error, file=self.source.name, line=number, text=self.lines[number - 1])
+                return
+            words.append(cells[self.word_column])
+            if tags is not None and self.tag_column is not None:
+                tags.append(cells[self.tag_column])
+        yield Found(words, tags, lines=block, document=str(documents) if documents else None)
+
+    def cells(self, number: int) -> list[str]:
+        if number in self.source.faults:
+            raise self.source.faults[number]
+        line = self.lines[number - 1]
+        cells = self.split(line)
+        if len(cells) != self.width:
+            raise InputError(self._wrong_width(line, len(cells)))
+        word = cells[self.word_column]
+        if word[:1] in ("", " ") or word[-1] == " ":
+            cells[self.word_column] = trimmed = word.strip(" ")
+            if not trimmed:
+                raise InputError("the word is empty. Give it a character, or make the line blank to end the sentence.")
+            self.ledger.count(_TRIMMED)
+        if self.tag_column is not None:
+            cells[self.tag_column] = cells[self.tag_column].strip(" ")
+            if not cells[self.tag_column]:
+                raise InputError("the tag is empty. Write O for a word outside of all spans, or choose another column=.")
+        return cells
+
+    def _wrong_width(self, line: str, width: int) -> str:
+        separator = "tabs" if self.by_tab else "blanks"
+        hint = " If lines that begin with # are comments, pass comments=True." if line.startswith("#") else ""
+        return (
+            f"{_columns(width)} where the file has {self.width} (separated by {separator}).{hint} "
+            "Mend the line, or pass skip_bad=True to leave its sentence out."
+        )
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"{count} columns"
+
+
+def _chosen_columns(request: Request, width: int, file: str) -> tuple[int, int | None]:
+    """Which column has the words and which the tags, counted from zero."""
+    words = _index(request.words_column, 0, width, "words_column", file)
+    if request.column is None and width <= 1:
+        return words, None
+    tags = _index(request.column, -1 if words != width - 1 else -2, width, "column", file)
+    if tags == words:
+        raise InputError(f"column={request.column} and words_column={words} are the same column.", file=file)
+    return words, tags
+
+
+def _index(wanted: int | str | None, default: int, width: int, option: str, file: str) -> int:
+    if wanted is None:
+        wanted = default
+    try:
+        index = int(wanted)
+    except ValueError:
+        problem = f"{option}={wanted!r}: columns of this format have no names; give a number, from 0 or from -1 backwards."
+        raise InputError(problem, file=file) from None
+    if width and not -width <= index < width:
+        raise InputError(f"{option}={index}, but the file has {_columns(width)} (numbered from 0).", file=file)
+    return index % width if width else 0

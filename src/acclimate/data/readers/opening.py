@@ -1,0 +1,131 @@
+"""Opening what a user names: a file, plain or compressed, or standard input; its bytes, and its lines as text."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import gzip
+import lzma
+import sys
+import zlib
+from functools import cached_property
+from pathlib import Path
+
+from acclimate.data.problems import InputError
+from acclimate.data.readers.ledger import Ledger
+
+COMPRESSED = (".gz", ".xz")
+_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+_OTHER_ENCODINGS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+def inner_name(name: str) -> str:
+    """The name without its compression: `train.conll.gz` → `train.conll`."""
+    return name[:-3] if name.lower().endswith(COMPRESSED) else name
+
+
+class Source:
+    """Where a corpus is read from. Nothing is opened before it is asked for, so a folder is a source too."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.is_stdin = str(path) == "-"
+        self.name = "<stdin>" if self.is_stdin else str(path)  # as messages call it
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes, decompressed."""
+        raw = sys.stdin.buffer.read() if self.is_stdin else self._stored_bytes()
+        suffix = "" if self.is_stdin else self.path.suffix.lower()
+        try:
+            if raw.startswith(_GZIP) or (suffix == ".gz" and raw):
+                return gzip.decompress(raw)
+            if raw.startswith(_XZ) or (suffix == ".xz" and raw):
+                return lzma.decompress(raw)
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            problem = f"the compressed file is cut short or damaged ({error}). Copy or download it again."
+            raise InputError(problem, file=self.name) from error
+        return raw
+
+    def _stored_bytes(self) -> bytes:
+        try:
+            return self.path.read_bytes()
+        except FileNotFoundError as error:
+            raise InputError(f"there is no such file.{self._close_names()}", file=self.name) from error
+        except IsADirectoryError as error:
+            raise InputError("this is a folder; a file was expected.", file=self.name) from error
+        except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+            raise InputError(f"the file cannot be opened ({error}).", file=self.name) from error
+
+    def _close_names(self) -> str:
+        folder = self.path.parent
+        if not folder.is_dir():
+            return f" There is no folder {str(folder)!r} either."
+        close = difflib.get_close_matches(self.path.name, [entry.name for entry in folder.iterdir()], n=1)
+        return f" Did you mean {close[0]!r}?" if close else ""
+
+    @cached_property
+    def text(self) -> str:
+        """The whole as text. Bytes that are not UTF-8 stay in it as lone surrogates; `faults` knows their lines."""
+        for mark, encoding in _OTHER_ENCODINGS.items():
+            if self.data.startswith(mark):
+                problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
+                raise InputError(problem, file=self.name, line=1)
+        return self.data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends. Only \\n, \\r\\n and, in a file that has no \\n, \\r end a line.
+
+        `str.splitlines` would also cut at form feeds, NEL and U+2028, which occur inside words of real corpora.
+        """
+        if "\r" not in self.text:
+            lines = self.text.split("\n")
+        elif "\n" not in self.text:
+            lines = self.text.split("\r")
+        else:
+            lines = [line[:-1] if line.endswith("\r") else line for line in self.text.split("\n")]
+        if lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    @cached_property
+    def faults(self) -> dict[int, InputError]:
+        """Lines that cannot be text: bytes that are not UTF-8, or NUL characters. Line number → what is wrong."""
+        faults: dict[int, InputError] = {}
+        if "\0" in self.text:
+            problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
+            for number, line in enumerate(self.lines, start=1):
+                if "\0" in line:
+                    faults[number] = InputError(problem, file=self.name, line=number, text=line)
+        try:
+            self.data.decode("utf-8")
+        except UnicodeDecodeError:
+            faults.update(self._undecodable_lines())
+        return dict(sorted(faults.items()))
+
+    def _undecodable_lines(self) -> dict[int, InputError]:
+        faults: dict[int, InputError] = {}
+        line_end = b"\n" if b"\n" in self.data else b"\r"
+        position = 0
+        for number, line in enumerate(self.data.split(line_end), start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                byte = f"byte {position + error.start} (0x{line[error.start]:02x})"
+                problem = f"{byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
+                text = line.decode("utf-8", "backslashreplace")
+                faults[number] = InputError(problem, file=self.name, line=number, text=text)
+            position += len(line) + 1
+        return faults
+
+    def checked_lines(self, ledger: Ledger) -> list[str]:
+        """The lines; the first faulty one stops unless bad ones are skipped (a reader then asks `faults`)."""
+        if self.faults and not ledger.request.skip_bad:
+            raise next(iter(self.faults.values()))
+        return self.lines

@@ -1,0 +1,145 @@
+"""Tag schemes: how spans are spelled as one tag per word (IOB1, IOB2, BIOES, IO), and back.
+
+Inside Acclimate every span corpus is IOB2; other spellings are turned into it at the door. One reading serves all of
+them: a span begins at `B-`/`S-`, or where the label changes, or after a closed one; it ends before the next beginning,
+at `E-`/`S-`, or at `O`. That is also how conlleval reads, so nothing that a lenient reader would count is lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from acclimate.data.problems import InputError
+
+Scheme = Literal["IOB1", "IOB2", "BIOES", "IO"]
+SCHEMES: tuple[Scheme, ...] = ("IOB1", "IOB2", "BIOES", "IO")
+
+OUTSIDE = "O"
+TYPELESS = "ENTITY"  # the label of spans that have none: bare B and I tags, and type-less mode (S0.2)
+
+# BILOU and BMEWO are BIOES with other letters
+_SAME_LETTER = {"L": "E", "U": "S", "M": "I", "W": "S"}
+_PREFIXES = frozenset("BIES") | frozenset(_SAME_LETTER)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """The words `start` to `end` (exclusive) carry `label`."""
+
+    start: int
+    end: int
+    label: str
+
+
+def looks_like_span_tag(tag: str) -> bool:
+    """Whether a tag is spelled in some span scheme: `O`, `B-PER`, `S-LOC`, or a bare `B`."""
+    return tag == OUTSIDE or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """`B-PER` → (`B`, `PER`); the letter is one of B, I, E, S, O."""
+    if tag == OUTSIDE:
+        return OUTSIDE, ""
+    if not looks_like_span_tag(tag):
+        raise InputError(f"tag {tag!r} fits no span scheme: expected O, or one of B- I- E- S- and a label.")
+    letter = _SAME_LETTER.get(tag[0], tag[0])
+    return letter, tag[2:] or TYPELESS
+
+
+def spans_from_tags(tags: Sequence[str]) -> list[Span]:
+    """The spans of one sentence, whatever scheme spells them. `I-PER I-LOC` is two spans."""
+    spans: list[Span] = []
+    start, label = 0, ""  # an empty label means that no span is open
+    for position, tag in enumerate(tags):
+        letter, name = split_tag(tag)
+        if label and (letter in "BSO" or name != label):
+            spans.append(Span(start, position, label))
+            label = ""
+        if letter != OUTSIDE and not label:
+            start, label = position, name
+        if label and letter in "ES":
+            spans.append(Span(start, position + 1, label))
+            label = ""
+    if label:
+        spans.append(Span(start, len(tags), label))
+    return spans
+
+
+def tags_from_spans(spans: Iterable[Span], length: int, scheme: Scheme = "IOB2") -> list[str]:
+    """Spell spans as tags. Spans may not overlap, and IO cannot keep two neighbours of one label apart."""
+    tags = [OUTSIDE] * length
+    previous: Span | None = None
+    for span in sorted(spans):
+        if not 0 <= span.start < span.end <= length:
+            raise InputError(f"{span} does not fit into a sentence of {length} words.")
+        if previous is not None and span.start < previous.end:
+            raise InputError(f"{previous} and {span} overlap; one tag per word cannot hold both.")
+        touching = previous is not None and previous.end == span.start and previous.label == span.label
+        for position in range(span.start, span.end):
+            tags[position] = f"{_letter(position, span, scheme, touching)}-{span.label}"
+        previous = span
+    return tags
+
+
+def _letter(position: int, span: Span, scheme: Scheme, touching: bool) -> str:
+    first, last = position == span.start, position == span.end - 1
+    if scheme == "IO":
+        return "I"
+    if scheme == "IOB1":
+        return "B" if first and touching else "I"
+    if scheme == "IOB2":
+        return "B" if first else "I"
+    if first and last:
+        return "S"
+    return "B" if first else "E" if last else "I"
+
+
+def is_legal(before: str | None, after: str | None, scheme: Scheme) -> bool:
+    """Whether one tag may follow another; None stands for the sentence's border."""
+    left, left_label = split_tag(before) if before is not None else (OUTSIDE, "")
+    right, right_label = split_tag(after) if after is not None else (OUTSIDE, "")
+    inside = left in "BI" and right in "IE" and left_label == right_label
+    if scheme == "IO":
+        return left in "IO" and right in "IO"
+    if scheme == "IOB1":  # I may begin a span; B is only for a neighbour of the same label
+        return left in "BIO" and right in "BIO" and (right != "B" or left_label == right_label)
+    if scheme == "IOB2":
+        return left in "BIO" and right in "BIO" and (right != "I" or inside)
+    return inside if left in "BI" else right not in "IE"
+
+
+def faults(tags: Sequence[str], scheme: Scheme) -> list[int]:
+    """Positions whose tag may not stand there under the scheme (len(tags) for an unclosed span at the end)."""
+    bordered = [None, *tags, None]
+    return [place for place in range(len(tags) + 1) if not is_legal(bordered[place], bordered[place + 1], scheme)]
+
+
+def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme:
+    """Which scheme spells these tags: the one with the fewest faults, so that one stray tag does not decide.
+
+    When they tie: a file of `O` alone is IOB2, and one without any B is IO, since IOB1 would read it alike.
+    """
+    moves = count_moves(sentences)
+    order: tuple[Scheme, ...] = ("IOB2", "BIOES", "IO", "IOB1")
+    return min(order, key=lambda scheme: count_faults(moves, scheme))
+
+
+def count_moves(sentences: Iterable[Sequence[str]]) -> Counter[tuple[str | None, str | None]]:
+    """How often each tag follows each other one (None: the border). They are few, whatever the size of the corpus."""
+    moves: Counter[tuple[str | None, str | None]] = Counter()
+    for tags in sentences:
+        moves.update(zip((None, *tags), (*tags, None), strict=True))
+    return moves
+
+
+def count_faults(moves: Counter[tuple[str | None, str | None]], scheme: Scheme) -> int:
+    """How many of the moves the scheme does not allow."""
+    return sum(times for (before, after), times in moves.items() if not is_legal(before, after, scheme))
+
+
+def convert_tags(tags: Sequence[str], scheme: Scheme) -> list[str]:
+    """The same spans in another spelling."""
+    return tags_from_spans(spans_from_tags(tags), len(tags), scheme)

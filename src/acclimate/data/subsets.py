@@ -1,0 +1,262 @@
+"""Subsets of a corpus: seeded, nested, and in the corpus's own order.
+
+One seed gives one order of the sentences, and a subset by size is a beginning of it: what a smaller one holds, a
+larger one holds too, so that a learning curve measures the amount of data and not the luck of the draw.
+The order comes from `Random.random`, whose sequence Python promises to keep, and from no hash: it is the same on every
+machine. Each result's name says how it was made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from random import Random
+from typing import Literal
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.problems import InputError
+
+Size = float | int | Literal["rest"]
+
+SLACK = 0.1  # a part may miss its size by this share of it, since documents are not cut
+
+_NOWHERE = ""  # the part that takes what no part asks for
+_NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
+
+
+def take_sentences(corpus: Corpus, count: int, seed: int = 0) -> Corpus:
+    """`count` random sentences; the ones of a smaller count are among them."""
+    if not 0 < count <= len(corpus):
+        raise InputError(f"{corpus.name} has {len(corpus):,} sentences; {count:,} cannot be taken from it.")
+    return _chosen(corpus, _order(len(corpus), seed)[:count], f"{count} sentences, seed {seed}")
+
+
+def take_share_of_words(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
+    """Random sentences until they hold this share of the words (E4.11); 0.05 lies within 0.1, and so on.
+
+    The last sentence is taken whole, so that the share is reached and passed by less than one sentence.
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"the share of words must be above 0 and at most 1, not {share}.")
+    if not len(corpus):
+        raise InputError(f"{corpus.name} has no sentences to take a share of.")
+    wanted = round(share * corpus.word_count, 6)  # 0.7 of ten words is seven, though not in binary fractions
+    taken, words = [], 0
+    for position in _order(len(corpus), seed):
+        if words >= wanted:
+            break
+        taken.append(position)
+        words += len(corpus[position])
+    return _chosen(corpus, taken, f"{share:.4g} of words, seed {seed}")
+
+
+@dataclass(frozen=True, slots=True)
+class FewShot:
+    """A few examples of each label. `short` names the labels that have fewer than k in all, and how many they have."""
+
+    corpus: Corpus
+    k: int
+    short: Mapping[str, int]
+
+
+def few_shot(corpus: Corpus, k: int, seed: int = 0) -> FewShot:
+    """Sentences with at least `k` spans of each label (words, for plain tags); all there are where a label has fewer.
+
+    Greedy: in round r = 1 … k each label in turn, the rarest first, takes the next sentence of the seeded order that
+    has it, until r of its spans are there. As the first k rounds are the same for every larger k, `few_shot(k)` lies
+    within `few_shot(k + 1)`, always. The price: it is not the smallest such set, and a frequent label has more than k.
+    Sentences without a span are never taken.
+    """
+    if k < 1:
+        raise InputError(f"k must be at least 1, not {k}.")
+    contents = [_labels_in(sentence, corpus.kind) for sentence in corpus]
+    totals = Counter(label for content in contents for label in content.elements())
+    if not totals:
+        raise InputError(f"{corpus.name} has no labels; few-shot examples need them.")
+    order = _order(len(corpus), seed)
+    waiting = {
+        label: iter([position for position in order if label in contents[position]])
+        for label in sorted(totals, key=lambda label: (totals[label], label))
+    }
+    taken: set[int] = set()
+    counts: Counter[str] = Counter()
+    for turn in range(1, k + 1):
+        for label, positions in waiting.items():
+            while counts[label] < min(turn, totals[label]):
+                position = next(positions)
+                if position not in taken:
+                    taken.add(position)
+                    counts.update(contents[position])
+    short = {label: totals[label] for label in sorted(totals) if totals[label] < k}
+    return FewShot(_chosen(corpus, taken, f"{k}-shot, seed {seed}"), k, short)
+
+
+def split(
+    corpus: Corpus, parts: Mapping[str, Size], seed: int = 0, by_document: bool = True, tied_from: int = 1
+) -> dict[str, Corpus]:
+    """Divide a corpus: shares (`{"train": 0.8, "dev": 0.1, "test": 0.1}`) or numbers of sentences; one may be "rest".
+
+    No sentence falls into two parts. Equal sentences (letters and digits only, in lower case) go to the same part, or a
+    test would ask what was taught, and so do the sentences of one document. Sizes are exact for single sentences;
+    whole documents may miss them by a tenth, and beyond that the split is refused. What no part asks for is left out.
+
+    Equal headlines can tie all documents into one lump: `tied_from=6` ties only sentences of six or more words.
+    """
+    sizes = _sizes(corpus, parts)
+    groups = _groups(corpus, by_document, tied_from)
+    dealt = _deal(groups, sizes, len(corpus), seed)
+    for part, size in sizes.items():
+        if abs(len(dealt[part]) - size) > SLACK * size:
+            raise InputError(
+                f"{corpus.name} cannot be split so: {part} was to have {size:,} of {len(corpus):,} sentences and would "
+                f"have {len(dealt[part]):,}. The largest of the {len(groups):,} groups that stay together has "
+                f"{max(map(len, groups)):,} sentences. Change the sizes, pass by_document=False, or tied_from=6."
+            )
+    return {part: _chosen(corpus, dealt[part], f"{part}, {len(dealt[part])} sentences, seed {seed}") for part in sizes}
+
+
+def few_shot_split(
+    corpus: Corpus,
+    labelled: int = 100,
+    dev: int = 100,
+    test: int | None = None,
+    seed: int = 0,
+    by_document: bool = True,
+    tied_from: int = 1,
+) -> dict[str, Corpus]:
+    """The parts labelled, dev, unlabelled and test of a corpus that has no split, such as SciTech (E3.14).
+
+    `test` is half of what `dev` leaves, unless said. Neither depends on `labelled`, and fewer labelled sentences lie
+    within more: a curve over their number is drawn on one test. The unlabelled part is what remains, without its tags.
+    It may repeat a labelled sentence, which gives nothing away; nothing of dev or test stands in any other part.
+    PDALN does not say how it split, so scores on these parts are not comparable with its table.
+    """
+    bare = sum(sentence.tags is None for sentence in corpus)
+    if bare:
+        raise InputError(f"{bare:,} of {corpus.name}'s {len(corpus):,} sentences have no tags; use corpus.labelled().")
+    test = (len(corpus) - dev) // 2 if test is None else test
+    left = len(corpus) - dev - test - labelled
+    if min(labelled, dev, test, left) < 1:
+        raise InputError(
+            f"{corpus.name} has {len(corpus):,} sentences: {labelled:,} labelled, {dev:,} dev and {test:,} test leave "
+            f"{left:,} unlabelled. Each part needs at least one; ask for less."
+        )
+    parts = split(corpus, {"dev": dev, "test": test, "pool": "rest"}, seed, by_document, tied_from)
+    pool = parts["pool"]
+    order = _order(len(pool), seed)
+    if labelled >= len(pool):
+        raise InputError(
+            f"{corpus.name}: dev and test leave {len(pool):,} sentences, too few for {labelled:,} labelled."
+        )
+    shown = pool.renamed(corpus.name)
+    return {
+        "labelled": _chosen(shown, order[:labelled], f"labelled, {labelled} sentences, seed {seed}"),
+        "dev": parts["dev"],
+        "unlabelled": _chosen(
+            shown, order[labelled:], f"unlabelled, {len(pool) - labelled} sentences, seed {seed}"
+        ).unlabelled(),
+        "test": parts["test"],
+    }
+
+
+def bare_text(words: Sequence[str]) -> str:
+    """A sentence by its letters and digits in lower case: equal ones are the same text, however it was tokenized.
+
+    A sentence without any is compared as it is written, or all rows of dashes would be one.
+    """
+    text = " ".join(words)
+    return _NOT_LETTER_OR_DIGIT.sub("", text.lower()) or text
+
+
+def _order(length: int, seed: int) -> list[int]:
+    """The seed's order of the positions; it does not depend on what stands there."""
+    random = Random(seed)
+    keys = [random.random() for _ in range(length)]
+    return sorted(range(length), key=keys.__getitem__)
+
+
+def _chosen(corpus: Corpus, positions: Iterable[int], how: str) -> Corpus:
+    kept = tuple(corpus[position] for position in sorted(positions))
+    return Corpus(kept, f"{corpus.name}[{how}]", corpus.kind, corpus.notes)
+
+
+def _labels_in(sentence: Sentence, kind: str) -> Counter[str]:
+    return Counter(sentence.tags or ()) if kind == "plain" else Counter(span.label for span in sentence.spans)
+
+
+def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
+    """How many sentences each part is to have."""
+    given = {part: size for part, size in parts.items() if not isinstance(size, str)}
+    unknown = [size for size in parts.values() if isinstance(size, str) and size != "rest"]
+    if not parts or _NOWHERE in parts or unknown or len(parts) - len(given) > 1:
+        raise InputError(
+            f'the parts need a name and a share or a number each, and one at most may be "rest"; got {dict(parts)}.'
+        )
+    if len({type(size) for size in given.values()}) > 1:
+        raise InputError(f"give either shares (0.1) or numbers of sentences (100) for all parts, not {dict(parts)}.")
+    counted = {part: size for part, size in given.items() if isinstance(size, int)} or _rounded(given, len(corpus))
+    rest = len(corpus) - sum(counted.values())
+    sizes = {part: counted.get(part, rest) for part in parts}
+    if rest < 0 or min(sizes.values()) < 1:
+        raise InputError(
+            f"{corpus.name} has {len(corpus):,} sentences; {dict(parts)} asks for "
+            f"{', '.join(f'{part} {size:,}' for part, size in sizes.items())}. Each part needs one at least, "
+            "and together they cannot have more than there are."
+        )
+    return sizes
+
+
+def _rounded(shares: Mapping[str, float], total: int) -> dict[str, int]:
+    """Differences of rounded sums: shares that make a whole give sizes that do."""
+    sums = [0, *(round(reached * total) for reached in accumulate(shares.values()))]
+    return {part: after - before for part, (before, after) in zip(shares, pairwise(sums), strict=True)}
+
+
+def _groups(corpus: Corpus, by_document: bool, tied_from: int) -> list[list[int]]:
+    """Positions that must stay together: one document, or equal sentences, or a chain of both (union-find)."""
+    parents = list(range(len(corpus)))
+
+    def root(position: int) -> int:
+        while parents[position] != position:
+            parents[position] = position = parents[parents[position]]
+        return position
+
+    first: dict[tuple[str, str], int] = {}
+    for position, sentence in enumerate(corpus):
+        if len(sentence) >= tied_from:
+            parents[root(position)] = root(first.setdefault(("text", bare_text(sentence.words)), position))
+        if by_document and sentence.document is not None:
+            parents[root(position)] = root(first.setdefault(("document", sentence.document), position))
+    groups: dict[int, list[int]] = {}
+    for position in range(len(corpus)):
+        groups.setdefault(root(position), []).append(position)
+    return list(groups.values())
+
+
+def _deal(groups: Sequence[list[int]], sizes: Mapping[str, int], total: int, seed: int) -> dict[str, list[int]]:
+    """Deal the groups out, the large ones first while there is room, each to a part drawn by the room that it has left.
+
+    For single sentences that is a plain shuffle.
+    """
+    left = {**sizes, _NOWHERE: total - sum(sizes.values())}
+    dealt: dict[str, list[int]] = {part: [] for part in left}
+    order = _order(len(groups), seed)
+    random = Random(f"parts {seed}")  # not the numbers that made the order
+    for number in sorted(order, key=lambda number: -len(groups[number])):
+        group = groups[number]
+        fitting = {part: room for part, room in left.items() if room >= len(group)}
+        part = _drawn(fitting, random.random()) if fitting else max(left, key=left.__getitem__)
+        dealt[part].extend(group)
+        left[part] -= len(group)
+    return dealt
+
+
+def _drawn(rooms: Mapping[str, int], chance: float) -> str:
+    """The part under a point thrown at their rooms laid end to end."""
+    total = sum(rooms.values())
+    point = min(int(chance * total), total - 1)
+    ends = zip(rooms, accumulate(rooms.values()), strict=True)
+    return next(part for part, end in ends if point < end)

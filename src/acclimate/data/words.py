@@ -1,0 +1,182 @@
+"""Words and sentences of raw text, by offsets: `text[start:end]` is the word, and nothing is normalised or lost.
+
+The words are those of the Penn Treebank (`'s` and `n't` split off, punctuation apart) with what tweets and clinical
+notes need besides: URLs, @mentions, #hashtags, emoticons, whole emoji, `120/80`, `q.i.d.`. Every character that is not
+white space (`str.isspace`) belongs to exactly one word. Chinese characters and kana are words of their own; languages
+that write without blanks and have neither (Thai, Khmer) need a tokenizer of their own, and `tokenize="blanks"`.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+Offsets = list[tuple[int, int]]
+
+_CJK = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fd-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_PICTURE = (  # close to Unicode's Extended_Pictographic, less the flags' letters and the skin tones
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
+    "\u3030\u303d\u3297\u3299\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
+)
+_PICTURE_PART = "\ufe0e\ufe0f\u20e3\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f"  # variation, keycap, skin tone, tag
+_APOSTROPHE = "'’＇"
+_HYPHEN = "\\-\u2010\u2011"
+
+# an address ends before what closes the sentence or the bracket around it
+_URL_PART = r"(?:[^\s<>\"“”‘’«»()…，。、！？]|\([^\s()<>]{0,200}\))"
+_URL_END = r"(?:[^\s<>\"“”‘’«»()…，。、！？.,;:!?'*\]}|]|\([^\s()<>]{0,200}\))"
+_DOMAIN_ENDS = "com|org|net|edu|gov|info|biz|io|ly|tv|me|co|uk|de|fr|eu|jp|ca|au|ch|nl|gl|be|gd|to|fm"
+_NEGATED = "ai|are|ca|could|dare|did|do|does|had|has|have|is|may|might|must|need|ought|sha|should|was|were|wo|would"
+
+_TITLES = "Mr Mrs Ms Mx Dr Drs Prof Rev Hon Gen Col Maj Capt Cpt Lt Sgt Cpl Pvt Adm Gov Sen Rep Supt Messrs Mme Mlle St Ste Mt Ft"
+_BEFORE_NUMBERS = "No Nos Fig Figs Eq Eqs Ref Refs Sec Vol Tab vol pp ca approx cf est ext"
+_OTHER_ABBREVIATIONS = (
+    "Jr Sr Bros Inc Corp Ltd Co Cos Cie Dept Univ Assn Ave Blvd Rd Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec "
+    "vs etc al resp dept pt pts hx dx tx rx"
+)
+_NEVER_LAST = frozenset(f"{_TITLES} {_BEFORE_NUMBERS} vs".lower().split())
+_ABBREVIATIONS = frozenset(f"{_TITLES} {_BEFORE_NUMBERS} {_OTHER_ABBREVIATIONS}".lower().split())
+# after `Inc.` or `U.S.` only these say that a new sentence begins: `U.S. President` does not
+_STARTERS = frozenset(
+    "a an and as at but by for he her his however i if in it its my no on our she so that the their there these they "
+    "this those to we what when while with you your".split()
+)
+
+
+@cache
+def _word_characters() -> str:
+    """Letters, digits, the marks that sit on them and the invisible joiners between them, as regular-expression ranges.
+
+    `\\w` alone will not do: to Python the vowel signs of Hindi are no word characters, and Chinese ones are.
+    """
+    cjk = re.compile(f"[{_CJK}]")
+    ranges: list[list[int]] = []
+    for code in (*range(0x20, 0x20000), *range(0xE0100, 0xE01F0)):
+        character = chr(code)
+        if not (character.isalnum() or unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf", "Pc")):
+            continue
+        if cjk.match(character):
+            continue
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+
+
+@cache
+def _word_pattern() -> re.Pattern[str]:
+    """One alternative per kind of word: the commonest first, then the careful ones, then the plain ones.
+
+    Every repetition is over characters of which the next part begins with none, is possessive, or is bounded, so that
+    no text takes more than linear time.
+    """
+    w = _word_characters()
+    end, after_word, apart = f"(?![{w}])", f"(?<=[{w}])", f"(?<![{w}])"
+    picture = f"[{_PICTURE}][{_PICTURE_PART}]*"
+    negation = f"[nN][{_APOSTROPHE}][tT]{end}"
+    clitic = f"[{_APOSTROPHE}](?:s|S|ll|LL|re|RE|ve|VE|d|D|m|M){end}"
+    inner = f"[{_HYPHEN}]|(?!{clitic})[{_APOSTROPHE}]|\\.(?=[a-z0-9_])|(?<=[A-Z])&(?=[A-Z])|@(?=[{w}]{{1,80}}\\.[{w}])"
+    kinds = [
+        r"[A-Za-z]++(?=[ ,\n)])|[.,;:!?)\"](?!\S)|[0-9]++(?= )",  # most words: nothing to be careful about
+        f"(?:https?|ftp)://{_URL_PART}*{_URL_END}/?|www\\.{_URL_PART}*{_URL_END}/?",
+        f"(?:[A-Za-z0-9-]{{1,60}}\\.){{1,4}}(?:{_DOMAIN_ENDS})/{_URL_PART}*{_URL_END}/?",  # bit.ly/abc
+        f"[0-9#*]\ufe0f?\u20e3|[\U0001f1e6-\U0001f1ff]{{2}}|{picture}(?:\u200d{picture})*",  # keycap, flag, family
+        f"[@＠][A-Za-z0-9_]++{end}|[#＃][{w}]++|\\$[A-Z]{{1,5}}{end}",  # mention, hashtag, share ($AAPL)
+        f"[:;=][-o^{_APOSTROPHE}]?[)(]+{end}",  # emoticons, these also at the end of a word (fine:))
+        f"{apart}[<>]?[:;=][-o^{_APOSTROPHE}]?(?:[DPpdOo3]+|[\\]\\[}}{{|/\\\\*]){end}|8-\\)+",
+        f"{apart}(?:</?3+|\\^[_.-]?\\^|-_+-|>[_.]<|[oO]_[oO]|[tT]_[tT]|¯\\\\_\\(ツ\\)_/¯){end}",
+        r"&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{1,6});",
+        # 3.5, 1,000,000, 5:30, 120/80, 2020-05-01; letters may follow at once (5mg, 2nd, 12-hour)
+        f"[0-9]++(?:[.,:/{_HYPHEN}][0-9]++)*+(?:[{_HYPHEN}]?(?![ap]\\.m)[{w}]++)*+",
+        f"(?i:{_NEGATED})(?={negation})|{after_word}(?:{negation}|{clitic})",
+        f"[A-Za-z](?:\\.[A-Za-z])+(?![@{w}])\\.?|(?:Ph|M|D|Sc|Ed)\\.(?:Phil|D|Sc|Ed|A){end}\\.?",  # U.S., e.g., Ph.D.
+        f"(?:{_TITLES.replace(' ', '|')}|{_BEFORE_NUMBERS.replace(' ', '|')}|{_OTHER_ABBREVIATIONS.replace(' ', '|')})"
+        f"\\.{end}",
+        r"[A-HJ-Z]\.(?=\s?(?!(?:The|He|She|It|In|But|And|This|We|They)\b)[A-Z][a-z.])",  # an initial; not I, which ends many a sentence
+        f"[{w}]++(?:(?:{inner})[{w}]++)*+",  # a word, with inner hyphens, O'Brien, acclimate.py, a.b@c.org, AT&T
+        f"[{_CJK}][\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]*",
+        r"\.{2,}|…+|[!?]+|-{2,}|={2,}|\*{2,}|~{2,}|[–—]{2,}|``|''|,,",
+        r"\S",
+    ]
+    return re.compile(f"(?=\\S)(?:{'|'.join(kinds)})")  # the look ahead: white space is passed at one glance
+
+
+def find_words(text: str) -> Offsets:
+    """Where the words of a text stand. `Don't go.` → `Do`, `n't`, `go`, `.`"""
+    return [match.span() for match in _word_pattern().finditer(text)]
+
+
+_BETWEEN_BLANKS = re.compile(r"[^ \t\r\n]+")
+
+
+def find_blank_separated(text: str) -> Offsets:
+    """Where the words of a text stand that was split into words already: only ASCII blanks and line ends separate."""
+    return [match.span() for match in _BETWEEN_BLANKS.finditer(text)]
+
+
+_LINE = re.compile(r"[^\r\n]+")
+
+
+def find_lines(text: str) -> Offsets:
+    """Where the lines of a text stand that hold more than white space."""
+    return [match.span() for match in _LINE.finditer(text) if not match.group().isspace()]
+
+
+# what may end a sentence: full stops and the like, the quotes and brackets closed after them, and then a blank
+_STOP = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？｡]+[」』”’）)]*")
+_LAST_WORD = re.compile(r"(?:[A-Za-z]\.)*[^\W_]+$")
+
+
+def find_sentences(text: str) -> Offsets:
+    """Where the sentences of a text stand, without the white space around them. A line end always ends a sentence."""
+    found: Offsets = []
+    for line_start, line_end in find_lines(text):
+        start = line_start
+        for stop in _STOP.finditer(text, line_start, line_end):
+            if _ends_sentence(text, start, stop, line_end):
+                found.append(_trimmed(text, start, stop.end()))
+                start = stop.end()
+        if not text[start:line_end].isspace() and start < line_end:
+            found.append(_trimmed(text, start, line_end))
+    return found
+
+
+def _ends_sentence(text: str, start: int, stop: re.Match[str], line_end: int) -> bool:
+    following = text[stop.end() : min(stop.end() + 40, line_end)].lstrip()
+    if not following:
+        return True
+    mark, closed = stop.group()[0], stop.group()[-1] not in ".!?…。！？｡"
+    if mark in "。！？｡":
+        return True
+    first = following.lstrip("\"'“‘«([")[:1]
+    if mark in "!?":
+        return not (closed and first.islower())
+    if first.islower():
+        return False
+    before = _LAST_WORD.search(text, max(start, stop.start() - 30), stop.start())
+    if before is None or stop.group().startswith(".."):
+        return True
+    return _may_be_last(before.group(), following, alone=not text[start : before.start()].strip())
+
+
+def _may_be_last(word: str, following: str, alone: bool) -> bool:
+    """Whether `word` and a full stop end a sentence, or are an abbreviation, an initial, or the number of an item."""
+    if word.isdigit():
+        return not alone
+    if word.lower() in _NEVER_LAST:
+        return False
+    initial = len(word) == 1 and word.isupper() and word != "I"
+    if initial or "." in word or word.lower() in _ABBREVIATIONS:
+        next_word = re.match(r"\w*", following.lstrip("\"'“‘«(["))
+        return next_word is not None and next_word.group().lower() in _STARTERS
+    return True
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

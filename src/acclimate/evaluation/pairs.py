@@ -1,0 +1,120 @@
+"""Lay a prediction beside the gold: the same sentences, word for word, each read into spans under one reading.
+
+A *reading* says which tags make a span when they break IOB2. `lenient` is how conlleval and seqeval's default read:
+`I-PER` without a beginning begins a span. `strict` is seqeval's mode="strict" with scheme=IOB2: only `B-` begins one,
+and what does not begin is no span. On well-formed tags the two agree. Plain tags (POS) are read as spans of one word,
+so that everything after this file need not know of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.labels import Kind
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import OUTSIDE, Span, spans_from_tags, split_tag
+
+Reading = Literal["lenient", "strict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One sentence twice: what its tags and spans are, and what they were predicted to be."""
+
+    words: tuple[str, ...]
+    gold_tags: tuple[str, ...]
+    predicted_tags: tuple[str, ...]
+    gold: tuple[Span, ...]
+    predicted: tuple[Span, ...]
+
+
+def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> list[Pair]:
+    """Both corpora sentence by sentence, or an `InputError` that says where they part."""
+    if reading not in get_args(Reading):
+        raise InputError(f"reading {reading!r} is not known: expected one of {', '.join(get_args(Reading))}.")
+    check_same_text(gold, predicted)
+    gold_tags, predicted_tags = tags_of(gold, "gold"), tags_of(predicted, "prediction")
+    if gold and gold.kind != predicted.kind:
+        raise InputError(
+            f"the gold corpus has {gold.kind} tags and the prediction {predicted.kind} tags; they cannot be compared. "
+            "Predict with a tagger of the same task, or read both files with the same kind=..."
+        )
+    gold_spans = read_spans(gold_tags, gold.kind, reading, "gold")
+    predicted_spans = read_spans(predicted_tags, gold.kind, reading, "prediction")
+    words = [sentence.words for sentence in gold]
+    return list(map(Pair, words, gold_tags, predicted_tags, gold_spans, predicted_spans))
+
+
+def read_spans(tags: list[tuple[str, ...]], kind: Kind, reading: Reading, role: str) -> list[tuple[Span, ...]]:
+    """The spans of every sentence. A tag that fits no scheme is reported with the number of its sentence."""
+    spans = []
+    for number, row in enumerate(tags, start=1):
+        try:
+            spans.append(spans_under(row, kind, reading))
+        except InputError as problem:
+            raise InputError(f"sentence {number} of the {role}: {problem.problem}") from problem
+    return spans
+
+
+def spans_under(tags: tuple[str, ...], kind: Kind, reading: Reading) -> tuple[Span, ...]:
+    """The spans of one sentence under a reading."""
+    if kind == "plain":
+        return tuple(Span(place, place + 1, tag) for place, tag in enumerate(tags))
+    spans = spans_from_tags(tags)
+    if reading == "strict":
+        # a span that begins with B reaches as far in both readings, so strict is lenient less what has no beginning
+        spans = [span for span in spans if split_tag(tags[span.start])[0] in "BS"]
+    return tuple(spans)
+
+
+def outside_tag(kind: Kind) -> str | None:
+    """The tag that marks no entity. Plain tags have none: every word of a POS corpus counts."""
+    return OUTSIDE if kind == "spans" else None
+
+
+def tags_of(corpus: Corpus, role: str) -> list[tuple[str, ...]]:
+    """The tags of every sentence; scoring text that has none would give zeros that look like a bad tagger."""
+    tags = []
+    for number, sentence in enumerate(corpus, start=1):
+        if sentence.tags is None:
+            raise InputError(
+                f"sentence {number} of the {role} ({corpus.name!r}) carries no tags, so there is nothing to compare. "
+                "Score labelled text against a tagged prediction of it (corpus.labelled() keeps the tagged sentences).",
+                file=sentence.place.file,
+                line=sentence.place.line,
+            )
+        tags.append(sentence.tags)
+    return tags
+
+
+def check_same_text(gold: Corpus, predicted: Corpus) -> None:
+    """Refuse a prediction of another text: shifted by one sentence, every figure would still look like a figure."""
+    for number, (right, guess) in enumerate(zip(gold, predicted, strict=False), start=1):
+        if right.words != guess.words:
+            raise InputError(
+                f"sentence {number}: {first_difference(right, guess)}. "
+                "Score a prediction against the very text that it was made for.",
+                file=guess.place.file,
+                line=guess.place.line,
+            )
+    if len(gold) != len(predicted):
+        raise InputError(
+            f"the gold corpus {gold.name!r} has {len(gold)} sentences and the prediction {predicted.name!r} "
+            f"{len(predicted)}; they agree up to sentence {min(len(gold), len(predicted))}. Predict the whole text."
+        )
+
+
+def first_difference(right: Sentence, guess: Sentence) -> str:
+    """Which word parts two sentences, said with both words."""
+    for number, (word, other) in enumerate(zip(right.words, guess.words, strict=False), start=1):
+        if word != other:
+            return f"word {number} is {word!r} in the gold corpus and {other!r} in the prediction"
+    longer, owner, other_owner = (
+        (right, "gold corpus", "prediction") if len(right) > len(guess) else (guess, "prediction", "gold corpus")
+    )
+    common = min(len(right), len(guess))
+    return (
+        f"the {other_owner} ends after {right.words[common - 1]!r}, the {owner} goes on with {longer.words[common]!r}"
+    )

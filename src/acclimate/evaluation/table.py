@@ -1,0 +1,112 @@
+"""Scores as text that people read: one table, one set of columns, and the name of the scorer on top."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from acclimate.evaluation.confusion import Confusion
+from acclimate.evaluation.scores import Scores
+from acclimate.evaluation.tally import Average, Tally
+from acclimate.evaluation.unseen import Unseen
+
+HEADER = ("", "precision", "recall", "F1", "gold", "predicted", "correct")
+MOST_CONFUSED = 3  # more than that belongs in a report, not on a screen
+
+Row = Sequence[str]
+
+
+def render(scores: Scores) -> str:
+    """A compact table. Figures are percentages; groups without a sentence or a span are left out."""
+    rows: list[Row] = [HEADER]
+    for title, section in sections(scores):
+        if section:
+            rows += [*([(), (title,)] if title else []), *section]
+    lines = [
+        scores.scorer,
+        f"{count(scores.sentences, 'sentence')}, {count(scores.words, 'word')}",
+        "",
+        *align(rows),
+        "",
+    ]
+    lines.append(
+        f"token accuracy {percent(scores.token.accuracy)}, exact match {percent(scores.exact_match)}, "
+        f"sentences wholly right {percent(scores.sentence_accuracy)}"
+    )
+    confused = most_confused(scores.confusion)
+    if confused:
+        lines.append(f"most confused (gold > predicted): {', '.join(confused)}")
+    return "\n".join(lines)
+
+
+def sections(scores: Scores) -> Iterator[tuple[str, list[Row]]]:
+    """The parts of the table, each with its title."""
+    overall = [row("all spans (micro)" if scores.typeless else "all words (micro)", scores.span)]
+    overall.append(row("mean over labels (macro)", scores.macro))
+    if scores.typeless is not None:  # plain tags have no borders, and their tokens are the first row already
+        overall += [row("borders only (typeless)", scores.typeless), row("words not O (token)", scores.token.tally)]
+    yield "", overall
+    yield "by label", [row(f"  {label}", tally) for label, tally in scores.by_label.items()]
+    if scores.unseen is not None:
+        yield f"by what training had{' (lower-cased)' if scores.unseen.lower_cased else ''}", unseen_rows(scores.unseen)
+    groups = {
+        f"short (up to {scores.by_length.mean_length:.1f} words)": scores.by_length.short,
+        f"long (over {scores.by_length.mean_length:.1f} words)": scores.by_length.long,
+        **{f"{name} words": group for name, group in scores.by_length.buckets.items()},
+    }
+    yield "by sentence length", [row(f"  {name}", group.span) for name, group in groups.items() if group.sentences]
+
+
+def unseen_rows(unseen: Unseen) -> list[Row]:
+    rows = [row(f"  {group} words", tally) for group, tally in unseen.words.items()]
+    return rows + [row(f"  {group} mentions", tally) for group, tally in (unseen.mentions or {}).items()]
+
+
+def row(name: str, figures: Tally | Average) -> Row:
+    cells = [name, percent(figures.precision), percent(figures.recall), percent(figures.f1)]
+    if isinstance(figures, Tally):
+        cells += [f"{number:,}" for number in (figures.gold, figures.predicted, figures.correct)]
+    return cells
+
+
+def most_confused(confusion: Confusion) -> list[str]:
+    """The pairs of unlike labels that were taken for each other most often."""
+    counts = [
+        (-times, right, guess)
+        for right, guesses in confusion.pairs.items()
+        for guess, times in guesses.items()
+        if right != guess
+    ]
+    return [f"{right} > {guess} {-times:,}" for times, right, guess in sorted(counts)[:MOST_CONFUSED]]
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def align(rows: Sequence[Row]) -> list[str]:
+    """Names to the left, figures to the right. A title stands alone in its row and does not widen a column."""
+    figures = [cells for cells in rows if len(cells) > 1]
+    widths = [max(map(width, column)) for column in zip(*(pad(cells) for cells in figures), strict=True)]
+    lines = []
+    for cells in rows:
+        name, *values = cells or ("",)
+        padded = [" " * (place - width(value)) + value for place, value in zip(widths[1:], values, strict=False)]
+        lines.append("  ".join([name + " " * (widths[0] - width(name)), *padded]).rstrip())
+    return lines
+
+
+def pad(cells: Row) -> Row:
+    return [*cells, *[""] * (len(HEADER) - len(cells))]
+
+
+def width(text: str) -> int:
+    """How many columns a terminal gives to a text: labels may be written in any script."""
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )

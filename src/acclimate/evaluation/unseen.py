@@ -1,0 +1,133 @@
+"""Does it only recall what it was shown? Scores apart for words and mentions that training had, and had not.
+
+An unseen *word* is a surface form absent from the training text (as written, E1.15; lower-cased as an option, which is
+the rule of mlm4uda's Table 5). An unseen *mention* is a string that was never labelled in training, under any label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acclimate.data.corpus import Corpus
+from acclimate.data.schemes import Span
+from acclimate.evaluation.pairs import Pair
+from acclimate.evaluation.tally import Tally
+
+Group = Literal["seen", "unseen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What training showed: its words, and the strings labelled in it (None when that is not known)."""
+
+    words: frozenset[str]
+    mentions: frozenset[str] | None = None
+    lower_cased: bool = False
+
+    @classmethod
+    def of(cls, training: Corpus, *, lower_cased: bool = False) -> Vocabulary:
+        """Of a corpus. Without span tags (raw text, POS) the labelled mentions stay unknown."""
+        mentions = None
+        if training.is_labelled and training.kind == "spans":
+            mentions = frozenset(
+                fold(surface(sentence.words, span), lower_cased) for sentence in training for span in sentence.spans
+            )
+        return cls(frozenset(fold(word, lower_cased) for word in training.vocabulary), mentions, lower_cased)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Vocabulary:
+        """The other half of `as_dict`."""
+        mentions = stored["mentions"]
+        return cls(
+            frozenset(stored["words"]), None if mentions is None else frozenset(mentions), bool(stored["lower_cased"])
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain JSON types: a model can carry what it was trained on, and be judged later without its corpus."""
+        mentions = None if self.mentions is None else sorted(self.mentions)
+        return {"words": sorted(self.words), "mentions": mentions, "lower_cased": self.lower_cased}
+
+    def has_word(self, word: str) -> bool:
+        return fold(word, self.lower_cased) in self.words
+
+    def has_mention(self, mention: str) -> bool:
+        return self.mentions is not None and fold(mention, self.lower_cased) in self.mentions
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """Token tallies by whether the word, and span tallies by whether the mention, was seen in training.
+
+    A predicted span belongs to the group of its own string, so precision is defined in both groups and the two tallies
+    add up to the whole.
+    """
+
+    words: Mapping[Group, Tally]
+    mentions: Mapping[Group, Tally] | None
+    lower_cased: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        mentions = self.mentions
+        return {
+            # accuracy over words whose gold tag is not O is what recall of words is; both names are in use
+            "words": {group: {**tally.as_dict(), "accuracy": tally.recall} for group, tally in self.words.items()},
+            "mentions": None if mentions is None else {group: tally.as_dict() for group, tally in mentions.items()},
+            "lower_cased": self.lower_cased,
+        }
+
+
+def split_by_seen(pairs: Sequence[Pair], vocabulary: Vocabulary, outside: str | None, *, plain: bool) -> Unseen:
+    """Scores for what training had and for what it had not. Plain tags have no mentions."""
+    words = tally_words(pairs, outside, lambda word: "seen" if vocabulary.has_word(word) else "unseen")
+    has_mentions = vocabulary.mentions is not None and not plain
+    mentions = tally_mentions(pairs, vocabulary) if has_mentions else None
+    return Unseen(words, mentions, vocabulary.lower_cased)
+
+
+def tally_words(pairs: Iterable[Pair], outside: str | None, group_of: Callable[[str], Group]) -> dict[Group, Tally]:
+    """Words with a tag other than O, prefix kept, counted by the group of the word."""
+    gold, predicted, correct = _zero(), _zero(), _zero()
+    for pair in pairs:
+        for word, right, guess in zip(pair.words, pair.gold_tags, pair.predicted_tags, strict=True):
+            if right == outside and guess == outside:
+                continue
+            group = group_of(word)
+            gold[group] += right != outside
+            predicted[group] += guess != outside
+            correct[group] += right == guess
+    return {group: Tally(gold[group], predicted[group], correct[group]) for group in gold}
+
+
+def tally_mentions(pairs: Iterable[Pair], vocabulary: Vocabulary) -> dict[Group, Tally]:
+    """Spans counted by the group of their string."""
+    tallies: dict[Group, Tally] = {"seen": Tally(), "unseen": Tally()}
+    for pair in pairs:
+        gold, predicted = (
+            _mentions_by_group(pair, pair.gold, vocabulary),
+            _mentions_by_group(pair, pair.predicted, vocabulary),
+        )
+        for group in tallies:
+            tallies[group] += Tally.of(gold[group], predicted[group])
+    return tallies
+
+
+def surface(words: Sequence[str], span: Span) -> str:
+    """The string of a mention."""
+    return " ".join(words[span.start : span.end])
+
+
+def fold(text: str, lower_cased: bool) -> str:
+    return text.lower() if lower_cased else text
+
+
+def _mentions_by_group(pair: Pair, spans: Iterable[Span], vocabulary: Vocabulary) -> dict[Group, list[Span]]:
+    groups: dict[Group, list[Span]] = {"seen": [], "unseen": []}
+    for span in spans:
+        groups["seen" if vocabulary.has_mention(surface(pair.words, span)) else "unseen"].append(span)
+    return groups
+
+
+def _zero() -> dict[Group, int]:
+    return {"seen": 0, "unseen": 0}

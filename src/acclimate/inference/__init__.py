@@ -1,0 +1,1 @@
+"""Tagger × Corpus → Corpus."""

@@ -1,0 +1,49 @@
+"""Tag a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+
+from acclimate.data.batches import plan
+from acclimate.data.corpus import Corpus
+from acclimate.model.tagger import Tagger, tags_of
+from acclimate.model.view import View
+
+
+def predict(
+    tagger: Tagger,
+    corpus: Corpus,
+    words_per_batch: int = 8192,
+    progress: Callable[[int], None] | None = None,
+) -> Corpus:
+    """The same sentences under the tagger's own tags, one per word, in the same order.
+
+    Gold tags are dropped first: what a tagger is given to predict from never holds the answer.
+    """
+    unlabelled = corpus.unlabelled()
+    tags: list[list[str]] = [[] for _ in corpus]
+    with listening(tagger), torch.inference_mode():
+        for numbers in plan([len(sentence) for sentence in unlabelled], words_per_batch):
+            sentences = [unlabelled[number] for number in numbers]
+            view = View(tagger, tagger.number(sentences).to(tagger.device))
+            decoded = tagger.head.decode(view.scores, view.sentences.mask)
+            for number, row in zip(numbers, tags_of(tagger, decoded, [len(s) for s in sentences]), strict=True):
+                tags[number] = row
+            if progress is not None:
+                progress(len(numbers))
+    predicted = unlabelled.with_tags(tags)
+    return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
+
+
+@contextmanager
+def listening(tagger: Tagger) -> Iterator[None]:
+    """Evaluation mode for a while, then back to what it was: scoring in mid-training must leave no trace."""
+    was_training = tagger.training
+    tagger.eval()
+    try:
+        yield
+    finally:
+        tagger.train(was_training)

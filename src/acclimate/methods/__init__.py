@@ -1,0 +1,1 @@
+"""What the papers add, one idea per small file."""

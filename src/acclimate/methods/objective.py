@@ -1,0 +1,22 @@
+"""One term of a training loss."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
+
+
+class Objective(nn.Module):
+    """One term of the training loss, with whatever extra parameters it needs.
+
+    An objective must not keep the tagger as an attribute: it would stand twice in every checkpoint.
+    """
+
+    def forward(self, source: View, target: View) -> Tensor:
+        """A single number to make small."""
+        raise NotImplementedError
+
+    def after_update(self, tagger: Tagger) -> None:
+        """Called once the optimizer has moved; a moving-average teacher follows the tagger here."""

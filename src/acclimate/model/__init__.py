@@ -1,0 +1,1 @@
+"""From a batch of sentences to features and tag scores."""

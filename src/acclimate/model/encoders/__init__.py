@@ -1,0 +1,1 @@
+"""Encoders: sentences of words → one feature vector per word."""

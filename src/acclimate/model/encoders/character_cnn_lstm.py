@@ -1,0 +1,196 @@
+"""Character CNN + word table (+ frozen contextual features) + BiLSTM (Ma and Hovy 2016; S1.1, S4.1)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.vocabulary import PADDING, UNKNOWN, Vocabulary
+from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
+from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
+from acclimate.model.encoders.recurrent import BidirectionalLstm, VariationalDropout
+from acclimate.model.encoders.vectors import read_vectors, vectors_width
+from acclimate.settings import Settings
+
+_LONGEST_WORD = 64  # a longer one is read by its first 48 and last 16 characters, or one web address fills the memory
+_DIGIT = re.compile(r"\d")
+
+
+class CharacterCnnLstmSettings(Settings):
+    """Sizes of the tagger that needs no pre-trained model."""
+
+    word_width: int = 100
+    character_width: int = 30
+    character_filters: int = 50
+    character_spans: tuple[int, ...] = (3,)  # how many characters a filter sees; several sizes may stand side by side
+    highways: int = 0  # highway layers on the character features (DATNet's code has two)
+    lstm_width: int = 200  # per direction
+    lstm_layers: int = 1
+    dropout: float = 0.5  # variational, on the input and output of each LSTM layer
+    lower_case_words: bool = True  # in the word table only; the characters keep their case
+    forget_rare: float = 0.5  # how often a word seen once in training is read as unknown, so that "unknown" is learnt
+    vectors: str | None = None  # text file of pre-trained vectors
+    train_vectors: bool = True
+    contextual: ContextualSettings | None = None
+
+
+class CharacterCnnLstm(Encoder):
+    """Each word from its letters and a table, each feature from the whole sentence."""
+
+    def __init__(
+        self,
+        settings: CharacterCnnLstmSettings,
+        words: Vocabulary,
+        characters: Vocabulary,
+        rare: Iterable[int] = (),
+        context: FrozenContext | None = None,
+    ) -> None:
+        super().__init__()
+        self.settings, self.vocabulary, self.alphabet = settings, words, characters
+        self.word_table = nn.Embedding(len(words), settings.word_width, padding_idx=PADDING)
+        self.character_table = nn.Embedding(len(characters), settings.character_width, padding_idx=PADDING)
+        for table in (self.word_table, self.character_table):
+            reach = (3 / table.embedding_dim) ** 0.5
+            nn.init.uniform_(table.weight, -reach, reach)
+            table.weight.data[PADDING] = 0
+        self.word_table.weight.requires_grad_(settings.train_vectors)
+        self.filters = nn.ModuleList(
+            nn.Conv1d(settings.character_width, settings.character_filters, span, padding=span - 1)
+            for span in settings.character_spans
+        )
+        letters_width = settings.character_filters * len(settings.character_spans)
+        self.highways = nn.ModuleList(nn.Linear(letters_width, 2 * letters_width) for _ in range(settings.highways))
+        self.context = context
+        width = settings.word_width + letters_width + (context.width if context else 0)
+        self.lstm = BidirectionalLstm(width, settings.lstm_width, settings.lstm_layers, settings.dropout)
+        self.character_dropout = VariationalDropout(settings.dropout / 2)
+        self.width = self.lstm.width
+        self.share_characters = True  # each distinct word of a batch is spelled once; off, every word stands alone
+        self.register_buffer("rare", torch.zeros(len(words), dtype=torch.bool), persistent=False)
+        self.rare: Tensor
+        self.rare_words = sorted(rare)
+        self.rare[self.rare_words] = True
+        self._spelled: dict[str, tuple[int, list[int]]] = {}
+
+    @classmethod
+    def build(cls, settings: CharacterCnnLstmSettings, text: Corpus, more: Corpus | None = None) -> CharacterCnnLstm:
+        """Vocabularies from the text. `more` text adds only words that the vector file knows: a word that is neither
+        in the labelled text nor in the vectors would keep its random vector, and "unknown" says more than that."""
+        counts: Counter[str] = Counter()
+        letters: Counter[str] = Counter()
+        for word, count in text.vocabulary.items():
+            counts[_in_table(word, settings)] += count
+            letters.update(dict.fromkeys(word, count))
+        others = {_in_table(word, settings) for word in more.vocabulary} - counts.keys() if more else set()
+        vectors: dict[str, Tensor] = {}
+        if settings.vectors is not None:
+            vectors = read_vectors(settings.vectors, wanted=counts.keys() | others)
+            settings = settings.model_copy(update={"word_width": vectors_width(settings.vectors)})
+        words = Vocabulary((*Vocabulary.of_counts(counts).items, *sorted(others & vectors.keys())))
+        rare = [words.number(word) for word, count in counts.items() if count == 1 and word not in vectors]
+        context = None if settings.contextual is None else FrozenContext.load(settings.contextual)
+        encoder = cls(settings, words, Vocabulary.of_counts(letters), rare, context)
+        for word, vector in vectors.items():
+            encoder.word_table.weight.data[words.number(word)] = vector
+        return encoder
+
+    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+        """`words` (sentence, word); `characters` (distinct word, character); `spelling` (sentence, word): row there."""
+        lengths = [len(sentence) for sentence in sentences]
+        words = torch.full((len(sentences), max(lengths)), PADDING)
+        spelling = torch.zeros((len(sentences), max(lengths)), dtype=torch.long)
+        rows: list[list[int]] = [[PADDING]]  # row 0 is what padding points to
+        row_of: dict[str, int] = {}
+        for place, sentence in enumerate(sentences):
+            numbers, spellings = [], []
+            for word in sentence.words:
+                number, letters = self._spell(word)
+                row = row_of.get(word)
+                if row is None or not self.share_characters:
+                    row = row_of[word] = len(rows)
+                    rows.append(letters)
+                numbers.append(number)
+                spellings.append(row)
+            words[place, : len(numbers)] = torch.tensor(numbers)
+            spelling[place, : len(spellings)] = torch.tensor(spellings)
+        longest = max(map(len, rows))
+        characters = torch.tensor([row + [PADDING] * (longest - len(row)) for row in rows])
+        inputs = {"words": words, "characters": characters, "spelling": spelling, "lengths": torch.tensor(lengths)}
+        if self.context is not None:
+            inputs |= self.context.number(sentences)
+        return inputs
+
+    def embed(self, inputs: Inputs) -> dict[str, Tensor]:
+        words = inputs["words"]
+        if self.training and self.settings.forget_rare > 0:
+            forgotten = self.rare[words] & (torch.rand(words.shape, device=words.device) < self.settings.forget_rare)
+            words = words.masked_fill(forgotten, UNKNOWN)
+        return {"words": self.word_table(words), "characters": self.character_table(inputs["characters"])}
+
+    def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
+        letters = self.letters(embeddings["characters"], inputs["characters"] != PADDING)
+        parts = [embeddings["words"], letters[inputs["spelling"]]]
+        if self.context is not None:
+            parts.append(self.context(inputs))
+        features: Tensor = self.lstm(torch.cat(parts, dim=-1), inputs["lengths"])
+        return features
+
+    def letters(self, characters: Tensor, mask: Tensor) -> Tensor:
+        """Character CNN with a maximum over the word: (word, character, size) → (word, filter)."""
+        characters = self.character_dropout(characters).transpose(1, 2)
+        found = []
+        for conv in self.filters:
+            answers = conv(characters)  # (word, filter, character + span - 1): a filter may hang over both ends
+            overhang = answers.size(-1) - mask.size(-1)
+            place = torch.arange(answers.size(-1), device=mask.device)
+            outside = place >= mask.sum(-1, keepdim=True) + overhang  # (word, character + span - 1)
+            found.append(answers.masked_fill(outside.unsqueeze(1), torch.finfo(answers.dtype).min).amax(-1))
+        letters = torch.cat(found, dim=-1) * mask.any(-1, keepdim=True)
+        for highway in self.highways:
+            carry, change = highway(letters).chunk(2, dim=-1)
+            gate = carry.sigmoid()
+            letters = gate * change.relu() + (1 - gate) * letters
+        return letters
+
+    def description(self) -> dict[str, Any]:
+        return {
+            "settings": self.settings.model_dump(mode="json"),
+            "words": list(self.vocabulary.items),
+            "characters": list(self.alphabet.items),
+            "rare": self.rare_words,
+        }
+
+    @classmethod
+    def from_description(cls, description: dict[str, Any], folder: Path) -> CharacterCnnLstm:
+        settings = CharacterCnnLstmSettings.model_validate(description["settings"])
+        context = None
+        if settings.contextual is not None:
+            context = FrozenContext.load(settings.contextual, folder / "contextual")
+        words, characters = Vocabulary(description["words"]), Vocabulary(description["characters"])
+        return cls(settings, words, characters, description["rare"], context)
+
+    def save_extras(self, folder: Path) -> None:
+        if self.context is not None:
+            self.context.save(folder / "contextual")
+
+    def _spell(self, word: str) -> tuple[int, list[int]]:
+        known = self._spelled.get(word)
+        if known is None:
+            if len(self._spelled) > 500_000:  # a stream of text must not fill the memory
+                self._spelled.clear()
+            seen = word if len(word) <= _LONGEST_WORD else word[:48] + word[-16:]
+            letters = [self.alphabet.number(letter) for letter in seen]
+            known = self._spelled[word] = self.vocabulary.number(_in_table(word, self.settings)), letters
+        return known
+
+
+def _in_table(word: str, settings: CharacterCnnLstmSettings) -> str:
+    """How a word is looked up: case is left to the characters, and every digit is alike."""
+    return _DIGIT.sub("0", word.lower() if settings.lower_case_words else word)

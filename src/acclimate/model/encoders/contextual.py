@@ -1,0 +1,84 @@
+"""Frozen contextual features: a pre-trained encoder's layers, mixed with fixed or learned weights (S1.1, S4.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from acclimate.data.corpus import Sentence
+from acclimate.data.pieces import Pieces
+from acclimate.model.encoders.encoder import Inputs
+from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row
+from acclimate.settings import Settings
+
+
+class ContextualSettings(Settings):
+    """Which frozen encoder to read, and how to mix its layers."""
+
+    encoder: str
+    mix: Literal["fixed", "learned"] = "fixed"
+    weights: tuple[float, ...] | None = None  # one per layer, the embedding layer first; equal shares when not given
+
+
+class FrozenContext(nn.Module):
+    """One vector per word: a weighted sum of the layers of an encoder that is not trained.
+
+    `learned` mixes by a softmax over one number per layer and a common scale, as ELMo does; the encoder stays frozen.
+    """
+
+    def __init__(self, settings: ContextualSettings, model: nn.Module, tokenizer: Any) -> None:
+        super().__init__()
+        self.settings = settings
+        config: Any = model.config
+        self.model = model.requires_grad_(False)
+        self.pieces = Pieces(tokenizer, longest_row(tokenizer, config))
+        self.width = int(config.hidden_size)
+        count = int(config.num_hidden_layers) + 1
+        weights = settings.weights or (1 / count,) * count
+        if len(weights) != count:
+            raise ValueError(f"{settings.encoder} has {count} layers (embeddings included), not {len(weights)}.")
+        shares = torch.tensor(weights)
+        if settings.mix == "learned":
+            self.mixing = nn.Parameter(shares.clamp_min(1e-6).log())
+            self.scale = nn.Parameter(torch.ones(()))
+        else:
+            self.register_buffer("mixing", shares)
+            self.register_buffer("scale", torch.ones(()))
+
+    @classmethod
+    def load(cls, settings: ContextualSettings, folder: Path | None = None) -> FrozenContext:
+        """From the encoder's own name or folder, or from where a tagger saved its copy."""
+        place = settings.encoder if folder is None else str(folder)
+        return cls(settings, load_backbone(place), load_tokenizer(place))
+
+    def train(self, mode: bool = True) -> FrozenContext:
+        """The frozen encoder never wakes: its dropout would make the same word look different each time."""
+        super().train(mode)
+        self.model.eval()
+        return self
+
+    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+        numbered = self.pieces.number([sentence.words for sentence in sentences])
+        return {f"context_{name}": tensor for name, tensor in numbered.items()}
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        with torch.no_grad():
+            states: Any = self.model(
+                input_ids=inputs["context_pieces"],
+                attention_mask=inputs["context_attention"].long(),
+                output_hidden_states=True,
+            )
+            layers = torch.stack(states.hidden_states)  # (layer, row, piece, size)
+            layers = layers.flatten(1, 2)[:, inputs["context_first"]]  # (layer, sentence, word, size)
+        shares = self.mixing.softmax(0) if self.settings.mix == "learned" else self.mixing
+        return self.scale * torch.einsum("l,lswd->swd", shares, layers.to(shares.dtype))
+
+    def save(self, folder: Path) -> None:
+        """The frozen encoder travels with the tagger: a tagger must not depend on a folder that may move."""
+        model: Any = self.model
+        model.save_pretrained(folder)
+        self.pieces.tokenizer.save_pretrained(folder)

@@ -1,0 +1,43 @@
+"""What every encoder offers, so that a method never has to ask which one it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from acclimate.data.corpus import Sentence
+
+Inputs = Mapping[str, Tensor]
+Embeddings = Mapping[str, Tensor]
+
+
+class Encoder(nn.Module):
+    """Sentences → numbers → embeddings → one feature vector per word.
+
+    The middle step is apart because that is where adversarial methods put their noise: `encode` takes the embeddings
+    as they are handed in.
+    """
+
+    width: int  # of the features
+
+    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+        """Sentences as tensors on the CPU. `lengths` (sentence) stays there; the rest may travel."""
+        raise NotImplementedError
+
+    def embed(self, inputs: Inputs) -> dict[str, Tensor]:
+        """The continuous inputs by name: `words`, `characters` or `pieces`."""
+        raise NotImplementedError
+
+    def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
+        """Features (sentence, word, feature)."""
+        raise NotImplementedError
+
+    def description(self) -> dict[str, Any]:
+        """What `from_description` needs, weights apart, as plain JSON."""
+        raise NotImplementedError
+
+    def save_extras(self, folder: Path) -> None:
+        """Files beside the weights: vocabularies, tokenizers, frozen parts."""

@@ -1,0 +1,76 @@
+"""Loading pre-trained encoders and tokenizers by hub name or folder. Nothing is fetched unless it is asked for here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class EncoderNotFound(ValueError):
+    """An encoder that is neither a folder nor to be had under that name."""
+
+
+def load_tokenizer(name: str) -> Any:
+    from transformers import AutoTokenizer
+
+    # byte-level tokenizers need a blank before each word when words come one by one; others ignore the option
+    options = {"add_prefix_space": True}
+    try:
+        return _quietly(AutoTokenizer.from_pretrained, name, **options)
+    except TypeError:
+        return _quietly(AutoTokenizer.from_pretrained, name)
+    except (OSError, ValueError) as failure:
+        raise _not_found(name, "tokenizer", failure) from None
+
+
+def load_backbone(name: str) -> nn.Module:
+    """The encoder under a token classifier: its layers, without a pooler or a head."""
+    from transformers import AutoModelForTokenClassification
+
+    try:
+        # the number format is named because the default follows the checkpoint, which may be half precision
+        model = _quietly(AutoModelForTokenClassification.from_pretrained, name, dtype=torch.float32)
+    except (OSError, ValueError) as failure:
+        raise _not_found(name, "encoder", failure) from None
+    backbone: nn.Module = model.base_model
+    return backbone
+
+
+def longest_row(tokenizer: Any, config: Any) -> int:
+    """How many pieces the encoder takes at once, special ones included."""
+    limits = [limit for limit in (getattr(tokenizer, "model_max_length", None),) if limit and limit < 100_000]
+    positions = getattr(config, "max_position_embeddings", None)
+    if positions:
+        # RoBERTa and its kin count positions from the padding number on, and lose that many
+        offset = 2 if "roberta" in config.model_type or config.model_type in ("camembert", "longformer") else 0
+        limits.append(positions - offset)
+    return min(limits, default=512)
+
+
+def _quietly(load: Any, name: str, **options: Any) -> Any:
+    """Without the library's remarks about unused heads: dropping the language-model head is what we mean to do."""
+    from transformers.utils import logging as library_logging
+
+    logging: Any = library_logging
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        return load(name, **options)
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _not_found(name: str, what: str, failure: Exception) -> EncoderNotFound:
+    reason = str(failure).strip().splitlines()[0] if str(failure).strip() else type(failure).__name__
+    where = "That folder was found but could not be loaded" if Path(name).is_dir() else "It is no folder here, and"
+    hint = f"{where} the model hub gave: {reason}" if not Path(name).is_dir() else f"{where}: {reason}"
+    return EncoderNotFound(
+        f"No {what} under {name!r}. {hint} "
+        "Use 'character-cnn-lstm', a folder with a saved encoder, or a model name while online."
+    )

@@ -1,0 +1,51 @@
+"""Pre-trained word vectors from a text file (GloVe, word2vec, fastText), plain or compressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from functools import partial
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from acclimate.data.opening import open_text
+from acclimate.data.problems import InputError
+
+
+def read_vectors(path: str | Path, wanted: Container[str] | None = None) -> dict[str, Tensor]:
+    """Vectors by word. `wanted` keeps a big file from filling the memory."""
+    rows = _rows(path)
+    return {word: vector() for word, vector in rows if wanted is None or word in wanted}
+
+
+def vectors_width(path: str | Path) -> int:
+    """How many numbers a vector of this file has."""
+    _, vector = next(_rows(path))
+    return len(vector())
+
+
+def _rows(path: str | Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
+    """Words with their vectors, not yet turned into numbers: most rows of a big file are not wanted."""
+    width: int | None = None
+    with open_text(path) as lines:
+        for number, line in enumerate(lines, start=1):
+            word, *values = line.rstrip("\n").rstrip(" ").split(" ")
+            if number == 1 and len(values) == 1:
+                continue  # word2vec's and fastText's header: how many vectors, how wide
+            width = len(values) if width is None else width
+            if len(values) > width:  # a few public files have words with inner blanks
+                word, values = " ".join([word, *values[:-width]]), values[-width:]
+            if len(values) != width or width == 0:
+                problem = f"a vector of {len(values)} numbers among vectors of {width}."
+                raise InputError(problem, file=path, line=number, text=line)
+            yield word, partial(_vector, values, path, number, line)
+    if width is None:
+        raise InputError("no vectors in this file.", file=path)
+
+
+def _vector(values: list[str], path: str | Path, number: int, line: str) -> Tensor:
+    try:
+        return torch.tensor([float(value) for value in values])
+    except ValueError:
+        raise InputError("expected a word and numbers.", file=path, line=number, text=line) from None

@@ -1,0 +1,1 @@
+"""The last layer: what the scores of a sentence's words say about its tags."""

@@ -1,0 +1,145 @@
+"""Folders on disk that are whole or absent, and that notice a flipped byte.
+
+Only safetensors, JSON and plain text are written: nothing that runs code when it is opened. A folder is filled aside
+and renamed when complete, so a crash leaves either the old one or the new one. `manifest.json` holds the SHA-256 of
+every file and is checked before anything is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+MANIFEST = "manifest.json"
+
+
+class StorageError(ValueError):
+    """A saved folder that is missing, incomplete or damaged."""
+
+
+@contextmanager
+def written_aside(folder: str | Path) -> Iterator[Path]:
+    """Yield an empty folder beside `folder`; on leaving, seal it and put it in its place.
+
+    Files already standing in `folder` that the new one does not bring (a user's own notes) are left alone.
+    """
+    folder = Path(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = folder.parent / f".{folder.name}.{uuid.uuid4().hex[:8]}.part"
+    aside.mkdir()
+    try:
+        yield aside
+        seal(aside)
+        _put_in_place(aside, folder)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+
+
+def seal(folder: Path) -> None:
+    """Write the manifest of everything below the folder, and flush it all to disk."""
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    files = {name: _digest(folder / name) for name in names if name != MANIFEST}
+    (folder / MANIFEST).write_bytes(_manifest_bytes(files))
+    for name in (*files, MANIFEST):
+        with (folder / name).open("rb") as file:
+            os.fsync(file.fileno())
+
+
+def verify(folder: str | Path) -> None:
+    """Raise unless every file listed in the manifest is there, byte for byte, and the manifest itself is intact."""
+    folder = Path(folder)
+    manifest = folder / MANIFEST
+    if not folder.is_dir():
+        raise StorageError(f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote.")
+    if not manifest.is_file():
+        raise StorageError(f"{folder}: no {MANIFEST} there, so it holds no whole tagger or checkpoint.")
+    content = manifest.read_bytes()
+    try:
+        files = json.loads(content)["files"]
+        intact = isinstance(files, dict) and content == _manifest_bytes(files)
+    except (ValueError, KeyError, TypeError):
+        intact = False
+    if not intact:
+        raise StorageError(f"{manifest}: damaged (its own checksum does not fit). Restore the folder or train again.")
+    for name, expected in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise StorageError(f"{path}: missing, though the manifest lists it. Restore the folder or train again.")
+        if _digest(path) != expected:
+            raise StorageError(f"{path}: damaged (SHA-256 differs from the manifest). Restore it or train again.")
+
+
+def write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Tensors by name. Shared memory is copied apart: safetensors refuses aliases, and a later load expects all."""
+    save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, str(path))
+
+
+def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Tensor]:
+    try:
+        return load_file(str(path), device=str(device))
+    except (SafetensorError, OSError) as failure:
+        raise StorageError(f"{path}: cannot be read as safetensors: {failure}") from None
+
+
+def _manifest_bytes(files: Mapping[str, Any]) -> bytes:
+    body = json.dumps(files, sort_keys=True)
+    checksum = hashlib.sha256(body.encode()).hexdigest()
+    return (json.dumps({"checksum": checksum, "files": files}, indent=1, sort_keys=True) + "\n").encode()
+
+
+def _digest(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+
+
+def _put_in_place(aside: Path, folder: Path) -> None:
+    if not folder.exists():
+        aside.rename(folder)
+    elif not any(folder.iterdir()):
+        folder.rmdir()
+        aside.rename(folder)
+    else:
+        _merge_into(aside, folder)
+    _flush_folder(folder.parent)
+
+
+def _merge_into(aside: Path, folder: Path) -> None:
+    # the manifest goes first and comes last: while files are exchanged the folder says that it is not whole
+    (folder / MANIFEST).unlink(missing_ok=True)
+    for path in sorted(aside.rglob("*")):
+        if path.is_file() and path.name != MANIFEST:
+            place = folder / path.relative_to(aside)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            path.replace(place)
+    (aside / MANIFEST).replace(folder / MANIFEST)
+    shutil.rmtree(aside)
+
+
+def _flush_folder(folder: Path) -> None:
+    if os.name == "posix":  # a rename is only durable once its folder is on disk
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,198 @@
+"""The tagger: an encoder, a layer of scores, and a head that turns scores into tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+import acclimate
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.labels import LabelSet
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import Scheme, convert_tags, is_legal
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
+from acclimate.model.encoders.encoder import Encoder
+from acclimate.model.encoders.transformer import (
+    Transformer,
+    TransformerSettings,
+    load_classifier,
+    save_as_token_classifier,
+)
+from acclimate.model.heads.crf import ConditionalRandomField
+from acclimate.model.heads.legality import Legality
+from acclimate.model.heads.softmax import IndependentTags
+from acclimate.model.sentences import Sentences
+from acclimate.model.storage import (
+    StorageError,
+    read_json,
+    read_tensors,
+    verify,
+    write_json,
+    write_tensors,
+    written_aside,
+)
+from acclimate.settings import complete
+
+OWN_ENCODER = "character-cnn-lstm"
+HeadName = Literal["crf", "softmax"]
+_DESCRIPTION, _WEIGHTS = "tagger.json", "weights.safetensors"
+
+
+class Tagger(nn.Module):
+    """Tags words. Build one with `Tagger.build`, train it with `adapt`, keep it with `save` and `Tagger.load`."""
+
+    def __init__(self, encoder: Encoder, labels: LabelSet, head: HeadName = "crf", scheme: Scheme = "IOB2") -> None:
+        super().__init__()
+        if not len(labels):
+            raise InputError("a tagger needs at least one label; the training text has none.")
+        self.encoder, self.labels, self.head_name, self.scheme = encoder, labels, head, scheme
+        self.tags = labels.tags(scheme)
+        self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
+        self.scores = nn.Linear(encoder.width, len(self.tags))
+        heads = {"crf": ConditionalRandomField, "softmax": IndependentTags}
+        if head not in heads:
+            raise ValueError(f"Unknown head {head!r}: expected one of {', '.join(heads)}.")
+        self.head: ConditionalRandomField | IndependentTags = heads[head](
+            len(self.tags), legal=_legality(self.tags, labels, scheme)
+        )
+
+    @classmethod
+    def build(
+        cls,
+        encoder: str = OWN_ENCODER,
+        *,
+        labels: LabelSet | Iterable[str],
+        head: HeadName = "crf",
+        scheme: Scheme | None = None,
+        text: Corpus | None = None,
+        more_text: Corpus | None = None,
+        **options: Any,
+    ) -> Tagger:
+        """A new tagger.
+
+        `encoder` is `character-cnn-lstm`, or a Hugging Face model by name or folder. The first needs `text` to learn
+        its vocabulary from (the labelled source, as a rule). `options` are the encoder's own settings.
+        """
+        labels = LabelSet.of(labels)
+        if encoder == OWN_ENCODER:
+            if text is None:
+                raise ValueError(f"{OWN_ENCODER} needs text=..., the corpus to take its vocabulary from.")
+            settings = complete(CharacterCnnLstmSettings, options, where="encoder options")
+            return cls(CharacterCnnLstm.build(settings, text, more_text), labels, head, scheme or "BIOES")
+        transformer = Transformer.build(encoder, complete(TransformerSettings, options, where="encoder options"))
+        return cls(transformer, labels, head, scheme or "IOB2")
+
+    @property
+    def device(self) -> torch.device:
+        return self.scores.weight.device
+
+    def number(self, sentences: Sequence[Sentence]) -> Sentences:
+        """Sentences as tensors, tags included where they have any."""
+        longest = max(map(len, sentences))
+        lengths = torch.tensor([len(sentence) for sentence in sentences])
+        tags = torch.zeros((len(sentences), longest), dtype=torch.long)
+        for place, sentence in enumerate(sentences):
+            if sentence.tags is not None:
+                tags[place, : len(sentence)] = torch.tensor(self._number_tags(sentence))
+        return Sentences(
+            originals=tuple(sentences),
+            inputs=self.encoder.number(sentences),
+            mask=torch.arange(longest) < lengths.unsqueeze(1),
+            tags=tags,
+            labelled=torch.tensor([sentence.tags is not None for sentence in sentences]),
+        )
+
+    def spell(self, numbers: Sequence[int]) -> list[str]:
+        """Tag numbers as the tags a corpus holds (IOB2, or plain)."""
+        tags = [self.tags[number] for number in numbers]
+        return tags if self.labels.kind == "plain" else convert_tags(tags, "IOB2")
+
+    def save(self, folder: str | Path, **documents: str) -> None:
+        """Write the tagger so that a crash or a flipped byte cannot pass unnoticed. `documents` are texts to keep
+        beside it, by file name (a run's settings and report)."""
+        with written_aside(folder) as aside:
+            self._write(aside)
+            for name, text in documents.items():
+                (aside / name).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Tagger:
+        """A tagger that `save` wrote, checked byte for byte first."""
+        folder = Path(folder)
+        verify(folder)
+        try:
+            return cls._read(folder).to(device).eval()
+        except (KeyError, FileNotFoundError, RuntimeError) as failure:
+            raise StorageError(f"{folder}: not a tagger this version can read ({failure}).") from failure
+
+    def _write(self, folder: Path) -> None:
+        write_json(
+            folder / _DESCRIPTION,
+            {
+                "acclimate": acclimate.__version__,
+                "encoder": "transformer" if isinstance(self.encoder, Transformer) else OWN_ENCODER,
+                "encoder_description": self.encoder.description(),
+                "head": self.head_name,
+                "labels": list(self.labels.names),
+                "kind": self.labels.kind,
+                "scheme": self.scheme,
+            },
+        )
+        self.encoder.save_extras(folder)
+        if isinstance(self.encoder, Transformer):
+            save_as_token_classifier(folder, self.encoder, self.scores, self.tags)
+            weights = {f"head.{name}": tensor for name, tensor in self.head.state_dict().items()}
+        else:
+            weights = {name: tensor for name, tensor in self.state_dict().items() if ".context.model." not in name}
+        if weights:
+            write_tensors(folder / _WEIGHTS, weights)
+
+    @classmethod
+    def _read(cls, folder: Path) -> Tagger:
+        description = read_json(folder / _DESCRIPTION)
+        kind = Transformer if description["encoder"] == "transformer" else CharacterCnnLstm
+        with torch.random.fork_rng(devices=[]):  # the weights about to be overwritten are drawn at random
+            encoder = kind.from_description(description["encoder_description"], folder)
+            labels = LabelSet(tuple(description["labels"]), description["kind"])
+            tagger = cls(encoder, labels, description["head"], description["scheme"])
+        weights = read_tensors(folder / _WEIGHTS) if (folder / _WEIGHTS).exists() else {}
+        if isinstance(encoder, Transformer):
+            tagger.scores.load_state_dict(load_classifier(folder))
+        missing, unexpected = tagger.load_state_dict(weights, strict=False)
+        kept_elsewhere = ("encoder.model.", "scores.") if isinstance(encoder, Transformer) else ("encoder.context.",)
+        missing = [name for name in missing if not name.startswith(kept_elsewhere)]
+        if missing or unexpected:
+            raise StorageError(f"{folder}: weights do not fit the tagger; missing {missing}, unknown {unexpected}.")
+        return tagger
+
+    def _number_tags(self, sentence: Sentence) -> list[int]:
+        tags = sentence.tags or ()
+        spelled = tags if self.labels.kind == "plain" else convert_tags(tags, self.scheme)
+        try:
+            return [self._tag_numbers[tag] for tag in spelled]
+        except KeyError as unknown:
+            raise InputError(
+                f"tag {unknown.args[0]!r} is not among this tagger's labels ({', '.join(self.labels)}). "
+                "Map the labels by name first (--map, or acclimate.map_labels).",
+                file=sentence.place.file,
+                line=sentence.place.line,
+            ) from None
+
+
+def _legality(tags: Sequence[str], labels: LabelSet, scheme: Scheme) -> Legality:
+    if labels.kind == "plain":
+        return Legality.everything(len(tags))
+    return Legality(
+        start=torch.tensor([is_legal(None, tag, scheme) for tag in tags]),
+        moves=torch.tensor([[is_legal(before, after, scheme) for after in tags] for before in tags]),
+        end=torch.tensor([is_legal(tag, None, scheme) for tag in tags]),
+    )
+
+
+def tags_of(tagger: Tagger, decoded: Tensor, lengths: Sequence[int]) -> list[list[str]]:
+    """Decoded numbers (sentence, word) as lists of tags, padding cut off."""
+    return [tagger.spell(row[:length]) for row, length in zip(decoded.tolist(), lengths, strict=True)]

@@ -1,0 +1,76 @@
+"""A batch of one domain as one tagger sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from torch import Tensor
+
+from acclimate.model.encoders.encoder import Embeddings
+from acclimate.model.sentences import Sentences
+
+if TYPE_CHECKING:
+    from acclimate.model.tagger import Tagger
+
+
+class View:
+    """Embeddings, features and scores, each computed once and only when somebody asks."""
+
+    def __init__(self, tagger: Tagger, sentences: Sentences, embeddings: Embeddings | None = None) -> None:
+        self.tagger, self.sentences = tagger, sentences
+        if embeddings is not None:
+            self.embeddings = dict(embeddings)
+
+    @cached_property
+    def embeddings(self) -> dict[str, Tensor]:
+        """The continuous inputs by name: `words` and `characters`, or `pieces`."""
+        return self.tagger.encoder.embed(self.sentences.inputs)
+
+    @cached_property
+    def features(self) -> Tensor:
+        """(sentence, word, feature)"""
+        return self.tagger.encoder.encode(self.embeddings, self.sentences.inputs)
+
+    @cached_property
+    def scores(self) -> Tensor:
+        """(sentence, word, tag), before the head's own normalisation."""
+        scores: Tensor = self.tagger.scores(self.features)
+        return scores
+
+    @cached_property
+    def losses(self) -> Tensor:
+        """Negative log-likelihood of the gold tags, (sentence); meaningless where `sentences.labelled` is False."""
+        return self.tagger.head.loss(self.scores, self.sentences.tags, self.sentences.mask)
+
+    @cached_property
+    def marginals(self) -> Tensor:
+        """Probability of each tag at each word under the head, (sentence, word, tag)."""
+        return self.tagger.head.marginals(self.scores, self.sentences.mask)
+
+    def with_noise(self, noise: Mapping[str, Tensor]) -> View:
+        """The same sentences with something added to the named embeddings."""
+        return View(
+            self.tagger,
+            self.sentences,
+            {name: value + noise[name] if name in noise else value for name, value in self.embeddings.items()},
+        )
+
+
+class NoView(View):
+    """Stands where a stage has no sentences of a domain; any use of it says so."""
+
+    def __init__(self, domain: str) -> None:
+        self._domain = domain
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_") or name == "refuse":
+            return super().__getattribute__(name)
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        raise ValueError(
+            f"This objective needs {self._domain} sentences, but the stage's batches have none. "
+            f"Give the stage batches of both domains: Batches({{'source': ..., 'target': ...}})."
+        )

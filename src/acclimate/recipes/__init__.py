@@ -1,0 +1,1 @@
+"""Recipes: papers as generators of stages."""

@@ -1,0 +1,33 @@
+"""The recipes by the names people type. To add one is to add one file and one line here."""
+
+from __future__ import annotations
+
+import difflib
+
+from acclimate.recipes.recipe import Recipe
+from acclimate.recipes.self_training import SelfTrainingSettings, self_training
+from acclimate.recipes.source_only import source_only
+
+BASELINE = Recipe("source-only", "no adaptation: train on the labelled source alone", source_only, needs_target=False)
+
+RECIPES: dict[str, Recipe] = {
+    recipe.name: recipe
+    for recipe in (
+        BASELINE,
+        Recipe(
+            "self-training",
+            "label the target text with the tagger itself, and learn from the surest sentences",
+            self_training,
+            SelfTrainingSettings,
+            starts_from_baseline=True,
+        ),
+    )
+}
+
+
+def find_recipe(name: str) -> Recipe:
+    if name in RECIPES:
+        return RECIPES[name]
+    close = difflib.get_close_matches(name, RECIPES, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    raise ValueError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}.")

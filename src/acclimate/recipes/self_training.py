@@ -1,0 +1,66 @@
+"""Self-training: the tagger labels the target text itself and learns from what it is surest of.
+
+The oldest way to use unlabelled text (Scudder 1965; Yarowsky 1995) and the plainest recipe that adapts: each round
+tags the target, keeps the surest sentences, and goes on training on source and those together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from acclimate.data.batches import SOURCE, TARGET, Batches
+from acclimate.data.corpus import Corpus
+from acclimate.inference.confidence import sentence_confidences
+from acclimate.inference.predict import predict
+from acclimate.methods.tagging import Tagging
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import Settings
+from acclimate.training.stage import Stage
+
+
+class SelfTrainingSettings(Settings):
+    """How often, how much, and how strongly the tagger believes itself."""
+
+    rounds: int = Field(2, ge=1)
+    keep: float = Field(0.5, gt=0, le=1)  # share of target sentences believed, surest first
+    weight: float = Field(0.5, gt=0)  # of the target term beside the source's
+    share: float = Field(0.25, gt=0)  # of the usual number of updates, per round
+
+
+def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    """Stages after plain training on the source, which the baseline has already done."""
+    options: SelfTrainingSettings = plan.options
+    training = plan.training
+    for number in range(1, options.rounds + 1):
+        believed = surest(tagger, plan.target, options.keep)
+        batches = Batches(
+            {SOURCE: plan.source.labelled(), TARGET: believed},
+            training.words_per_batch,
+            training.sentences_per_batch,
+            plan.seed + number,
+        )
+        updates = max(1, round(options.share * training.updates_for(batches.epoch_length)))
+        yield Stage(
+            f"round-{number}",
+            {"tag": Tagging(), "believe": Tagging("target")},
+            batches,
+            training.model_copy(update={"updates": updates}),
+            weights={"believe": options.weight},
+        )
+
+
+def surest(tagger: Tagger, target: Corpus, share: float) -> Corpus:
+    """The target sentences whose tags the tagger is surest of, under those tags. True labels, where given, are kept."""
+    guessed = predict(tagger, target)
+    confidences = sentence_confidences(tagger, target)
+    ranked = sorted(range(len(target)), key=lambda number: -confidences[number])
+    kept = set(ranked[: max(1, round(share * len(target)))])
+    sentences = [
+        true if true.tags is not None else guess
+        for number, (true, guess) in enumerate(zip(target, guessed, strict=True))
+        if true.tags is not None or number in kept
+    ]
+    return Corpus.of(sentences, f"{target.name}, self-labelled", guessed.kind)

@@ -1,0 +1,116 @@
+"""Settings: strict, nested, completed with their defaults, read from YAML and from `--set a.b=c`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+
+class SettingsError(ValueError):
+    """A setting that does not exist or cannot have that value."""
+
+
+class Settings(BaseModel):
+    """What every group of settings shares: unknown keys are refused, values cannot change under a running job."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, protected_namespaces=())
+
+
+S = TypeVar("S", bound=Settings)
+
+
+def complete(kind: type[S], values: Mapping[str, Any], where: str = "settings") -> S:
+    """Check values and fill in the defaults; the first mistake is reported with what would have been right."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as failure:
+        raise SettingsError(_explain(kind, failure, where)) from None
+
+
+def load_yaml(path: str | Path) -> dict[str, Any]:
+    """A settings file; it must hold a mapping."""
+    path = Path(path)
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: no such settings file.") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as failure:
+        raise SettingsError(f"{path}: not readable as YAML: {failure}") from None
+    if values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise SettingsError(f"{path}: expected a mapping of settings, found {type(values).__name__}.")
+    return values
+
+
+def dump_yaml(settings: Settings) -> str:
+    """The completed settings as YAML that `load_yaml` takes back."""
+    return yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """Apply `a.b=c` assignments, the values read as YAML: `training.clip=null`, `tagger.scheme=IOB2`."""
+    result: dict[str, Any] = dict(values)
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise SettingsError(f"--set {assignment}: expected NAME=VALUE, for example training.learning_rate=0.001.")
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            value = text
+        place = result
+        for key in keys[:-1]:
+            below = place.get(key)
+            # copied on the way down: the caller's mapping stays as it was
+            place[key] = dict(below) if isinstance(below, Mapping) else {}
+            place = place[key]
+        place[keys[-1]] = _number(value)
+    return result
+
+
+def _number(value: Any) -> Any:
+    """YAML 1.1 reads 1e-3 as a string (it wants 1.0e-3); people mean the number."""
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _explain(kind: type[Settings], failure: ValidationError, where: str) -> str:
+    lines = []
+    for error in failure.errors():
+        path = [str(part) for part in error["loc"]]
+        name = ".".join(path)
+        if error["type"] == "extra_forbidden":
+            known = _names_beside(kind, path)
+            close = difflib.get_close_matches(path[-1], known, n=1)
+            hint = f"Did you mean {'.'.join([*path[:-1], close[0]])}?" if close else f"Known here: {', '.join(known)}."
+            lines.append(f"unknown setting {name!r}. {hint}")
+        else:
+            lines.append(f"setting {name!r} cannot be {error['input']!r}: {error['msg']}.")
+    return f"{where}: " + "\n".join(lines)
+
+
+def _names_beside(kind: type[BaseModel], path: list[str]) -> list[str]:
+    """The settings that exist in the group where the unknown one was written."""
+    for key in path[:-1]:
+        inner = _group_in(kind.model_fields[key].annotation) if key in kind.model_fields else None
+        if inner is None:
+            return sorted(kind.model_fields)
+        kind = inner
+    return sorted(kind.model_fields)
+
+
+def _group_in(annotation: Any) -> type[BaseModel] | None:
+    """The settings group in an annotation such as `Group` or `Group | None`."""
+    candidates = (annotation, *getattr(annotation, "__args__", ()))
+    return next((kind for kind in candidates if isinstance(kind, type) and issubclass(kind, BaseModel)), None)

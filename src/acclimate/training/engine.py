@@ -1,0 +1,25 @@
+"""The engine: Accelerate, set up for one run. This file and the loop are the only ones that touch it."""
+
+from __future__ import annotations
+
+import torch
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState
+
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.tagger import Tagger
+from acclimate.training.settings import TrainingSettings
+
+
+def build_engine(settings: TrainingSettings, tagger: Tagger) -> Accelerator:
+    """Device and number format for this tagger. Accelerate keeps one state per process: an old one is let go first."""
+    if settings.device == "cuda" and not torch.cuda.is_available():
+        raise ValueError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
+    on_cpu = settings.device == "cpu" or not torch.cuda.is_available()
+    precision = settings.precision
+    if precision == "auto":
+        # the LSTM tagger is too small to gain from half precision
+        precision = "bf16" if isinstance(tagger.encoder, Transformer) and not on_cpu else "no"
+    if torch.distributed.is_available() and not torch.distributed.is_initialized():
+        AcceleratorState._reset_state(reset_partial_state=True)
+    return Accelerator(cpu=on_cpu, mixed_precision=precision, gradient_accumulation_steps=settings.accumulate)

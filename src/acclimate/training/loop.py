@@ -1,0 +1,98 @@
+"""The loop, written once: it trains any stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.tagger import Tagger
+from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage
+from acclimate.training.step import TrainingStep
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a stage stands after an update. Reading a loss makes the CPU wait for the GPU: do it now and then."""
+
+    stage: str
+    update: int
+    updates: int
+    losses: Mapping[str, Tensor]
+    learning_rate: float
+    words: int  # seen in this update
+
+
+class Training:
+    """One stage under way. Iterating makes one update at a time; whoever iterates decides to log, save or stop."""
+
+    def __init__(self, tagger: Tagger, stage: Stage, engine: Accelerator) -> None:
+        self.stage, self.engine, self.update = stage, engine, 0
+        step = TrainingStep(tagger, stage.objectives).to(engine.device).train()
+        self.rate = stage.settings.learning_rate or default_learning_rate(tagger)
+        self.trainable = [parameter for parameter in step.parameters() if parameter.requires_grad]
+        optimizer = build_optimizer(step, stage.settings, self.rate)
+        self.step, self.optimizer = engine.prepare(step, optimizer)
+        self.schedule = stage.schedule()
+
+    @property
+    def bare_step(self) -> TrainingStep:
+        """The step without what the engine wraps around it."""
+        step = self.engine.unwrap_model(self.step)
+        assert isinstance(step, TrainingStep)
+        return step
+
+    def __iter__(self) -> Iterator[Progress]:
+        engine, stage = self.engine, self.stage
+        accumulate, processes = stage.settings.accumulate, engine.num_processes
+        batches = stage.batches.starting_at(self.update * accumulate * processes + engine.process_index, processes)
+        while self.update < stage.updates:
+            rate = self.rate * self.schedule(self.update)
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
+            losses: dict[str, Tensor] = {}
+            words = 0
+            for _ in range(accumulate):
+                batch = next(batches)
+                words += sum(len(sentence) for sentences in batch.values() for sentence in sentences)
+                with engine.accumulate(self.step):
+                    found = self.step(batch)
+                    engine.backward(stage.total(found, self.update))
+                    if engine.sync_gradients and stage.settings.clip is not None:
+                        engine.clip_grad_norm_(self.trainable, stage.settings.clip)
+                    self.optimizer.step()
+                    self.optimizer.zero_grad()
+                for name, loss in found.items():
+                    losses[name] = losses.get(name, 0) + loss.detach() / accumulate
+            self.update += 1
+            self.bare_step.after_update()
+            yield Progress(stage.name, self.update, stage.updates, losses, rate, words * processes)
+
+
+def default_learning_rate(tagger: Tagger) -> float:
+    """What usually works: pre-trained weights are moved with more care than random ones."""
+    return 5e-5 if isinstance(tagger.encoder, Transformer) else 3e-3
+
+
+def build_optimizer(step: nn.Module, settings: TrainingSettings, rate: float) -> torch.optim.Optimizer:
+    """Weight decay reaches matrices only: shrinking a bias, a norm or a rare word's vector helps nobody."""
+    tables = {id(table.weight) for table in step.modules() if isinstance(table, nn.Embedding)}
+    shrunk: list[nn.Parameter] = []
+    kept: list[nn.Parameter] = []
+    for parameter in step.parameters():
+        if parameter.requires_grad:
+            (shrunk if parameter.ndim > 1 and id(parameter) not in tables else kept).append(parameter)
+    groups = [
+        {"params": shrunk, "weight_decay": settings.weight_decay},
+        {"params": kept, "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    if settings.optimizer == "sgd":
+        return torch.optim.SGD(groups, lr=rate, momentum=settings.momentum)
+    kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
+    return kind(groups, lr=rate, betas=settings.betas)

@@ -1,0 +1,67 @@
+"""The record of a run: one JSON object per line, and TensorBoard beside it when asked for."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+
+class Record:
+    """Appends to `records.jsonl`. Without a folder it keeps the rows in memory only."""
+
+    def __init__(self, folder: Path | None = None, tensorboard: bool = False) -> None:
+        self.path = None if folder is None else folder / "records.jsonl"
+        self.rows: list[dict[str, Any]] = []
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.rows = self._read()
+        self._board = _open_board(folder) if tensorboard and folder is not None else None
+
+    def add(self, kind: str, stage: str, update: int, **values: Any) -> None:
+        row = {"kind": kind, "stage": stage, "update": update, "time": round(time.time(), 3), **values}
+        self.rows.append(row)
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        if self._board is not None:
+            for name, value in values.items():
+                if isinstance(value, float):
+                    self._board.add_scalar(f"{stage}/{name}", value, update)
+
+    def rewind(self, stage: str, update: int) -> None:
+        """Forget what came after this point: a resumed run will write it again."""
+        kept = [row for row in self.rows if row["stage"] != stage or row["update"] <= update]
+        if len(kept) != len(self.rows):
+            self.rows = kept
+            if self.path is not None:
+                lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
+                aside = self.path.with_suffix(".part")
+                aside.write_text(lines, encoding="utf-8")
+                aside.replace(self.path)
+
+    def close(self) -> None:
+        if self._board is not None:
+            self._board.close()
+
+    def _read(self) -> list[dict[str, Any]]:
+        assert self.path is not None
+        rows = []
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                try:
+                    rows.append(json.loads(line))
+                except ValueError:
+                    continue  # the last line of a killed run may be cut off
+        return rows
+
+
+def _open_board(folder: Path) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ValueError(
+            "training.tensorboard is on, but TensorBoard is not installed: pip install 'acclimate[tensorboard]'."
+        ) from None
+    return SummaryWriter(str(folder / "tensorboard"))

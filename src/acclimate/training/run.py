@@ -1,0 +1,189 @@
+"""Run the stages of a recipe: resume what is half done, skip what is done, keep the best of each."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor
+
+from acclimate.model.storage import (
+    StorageError,
+    read_json,
+    read_tensors,
+    verify,
+    write_json,
+    write_tensors,
+    written_aside,
+)
+from acclimate.model.tagger import Tagger
+from acclimate.training.checkpoint import load_checkpoint, save_checkpoint
+from acclimate.training.loop import Progress, Training
+from acclimate.training.record import Record
+from acclimate.training.selectors import Selector
+from acclimate.training.stage import Stage
+
+_LOG_EVERY = 10  # updates: often enough to watch, seldom enough not to make a GPU wait
+
+
+class Diverged(RuntimeError):
+    """A loss that is no number any more."""
+
+
+class Watcher(Protocol):
+    """Somebody who looks on: a progress bar, or nobody."""
+
+    def begin(self, stage: str, update: int, updates: int) -> None: ...
+    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
+    def judged(self, update: int, score: float, is_best: bool) -> None: ...
+    def end(self, stage: str) -> None: ...
+
+
+class Nobody:
+    """A watcher that does not look."""
+
+    def begin(self, stage: str, update: int, updates: int) -> None: ...
+    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
+    def judged(self, update: int, score: float, is_best: bool) -> None: ...
+    def end(self, stage: str) -> None: ...
+
+
+@dataclass
+class Memory:
+    """What the choice of the best state rests on; it travels with every checkpoint."""
+
+    best_score: float | None = None
+    best_update: int = 0
+    looks: list[tuple[int, float]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def judge(self, update: int, score: float) -> bool:
+        self.looks.append((update, score))
+        if self.best_score is not None and score <= self.best_score:
+            return False
+        self.best_score, self.best_update = score, update
+        return True
+
+    def is_tired(self, patience: int | None) -> bool:
+        """Whether the last `patience` looks all failed to beat the best one."""
+        return patience is not None and sum(update > self.best_update for update, _ in self.looks) >= patience
+
+
+def run_stages(
+    tagger: Tagger,
+    stages: Iterable[Stage],
+    engine: Accelerator,
+    selector: Selector,
+    seed: int,
+    folder: Path | None = None,
+    watcher: Watcher | None = None,
+    record: Record | None = None,
+) -> list[dict[str, Any]]:
+    """Train the tagger through all stages, in place. Returns one summary per stage."""
+    watcher, record = watcher or Nobody(), record or Record()
+    summaries = []
+    for number, stage in enumerate(stages):
+        place = None if folder is None else folder / f"{number:02d}-{stage.name}"
+        summary = _load_finished(tagger, place)
+        if summary is None:
+            # each stage seeds itself, so that skipping the ones before it changes nothing
+            torch.manual_seed(seed * 1_000 + number)
+            summary = _run_stage(tagger, stage, engine, selector, place, watcher, record)
+        summaries.append(summary)
+    return summaries
+
+
+def _run_stage(
+    tagger: Tagger,
+    stage: Stage,
+    engine: Accelerator,
+    selector: Selector,
+    folder: Path | None,
+    watcher: Watcher,
+    record: Record,
+) -> dict[str, Any]:
+    training = Training(tagger, stage, engine)
+    memory = Memory()
+    best: dict[str, Tensor] = {}
+    resumed = None if folder is None else load_checkpoint(folder, training)
+    if resumed is not None:
+        notes, best = resumed
+        memory = Memory(notes["best_score"], notes["best_update"], list(map(tuple, notes["looks"])), notes["seconds"])
+    record.rewind(stage.name, training.update)
+    watcher.begin(stage.name, training.update, stage.updates)
+    started = time.monotonic() - memory.seconds
+    for progress in training:
+        last = progress.update == stage.updates
+        losses = _readable(progress) if progress.update % _LOG_EVERY == 0 or last else None
+        watcher.advance(progress, losses)
+        if losses is not None:
+            record.add("update", stage.name, progress.update, learning_rate=progress.learning_rate, **losses)
+        if last or progress.update % stage.evaluate_every == 0:
+            score = selector(tagger)
+            is_best = memory.judge(progress.update, score) or selector.is_blind
+            if is_best and not selector.is_blind:
+                best = _snapshot(tagger)
+            watcher.judged(progress.update, score, is_best)
+            record.add("look", stage.name, progress.update, score=score, selector=selector.name)
+            if not selector.is_blind and memory.is_tired(stage.settings.patience):
+                break
+        if folder is not None and progress.update % stage.settings.checkpoint_every == 0 and not last:
+            memory.seconds = time.monotonic() - started
+            if engine.is_main_process:
+                save_checkpoint(folder, training, vars(memory), best)
+    if best:
+        tagger.load_state_dict(best)
+    watcher.end(stage.name)
+    summary = {
+        "stage": stage.name,
+        "updates": training.update,
+        "kept_update": training.update if selector.is_blind else memory.best_update,
+        "score": None if selector.is_blind else memory.best_score,
+        "seconds": round(time.monotonic() - started, 3),
+    }
+    engine.free_memory()  # it would keep this stage's optimizer otherwise
+    if folder is not None and engine.is_main_process:
+        _save_finished(tagger, folder, summary)
+    return summary
+
+
+def _snapshot(tagger: Tagger) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().clone() for name, tensor in tagger.state_dict().items()}
+
+
+def _readable(progress: Progress) -> dict[str, float]:
+    losses = {name: float(loss) for name, loss in progress.losses.items()}
+    for name, loss in losses.items():
+        if not math.isfinite(loss):
+            raise Diverged(
+                f"Stage {progress.stage}, update {progress.update}: the loss {name!r} is {loss}. "
+                "Try a lower training.learning_rate, a smaller training.clip, or training.precision=no."
+            )
+    return losses
+
+
+def _save_finished(tagger: Tagger, folder: Path, summary: Mapping[str, Any]) -> None:
+    with written_aside(folder / "finished") as aside:
+        write_tensors(aside / "tagger.safetensors", tagger.state_dict())
+        write_json(aside / "summary.json", dict(summary))
+    for checkpoint in folder.glob("checkpoint-*"):
+        shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def _load_finished(tagger: Tagger, folder: Path | None) -> dict[str, Any] | None:
+    if folder is None or not (folder / "finished").is_dir():
+        return None
+    try:
+        verify(folder / "finished")
+    except StorageError:
+        return None  # damaged: the stage is trained again
+    tagger.load_state_dict(read_tensors(folder / "finished" / "tagger.safetensors"))
+    summary: dict[str, Any] = read_json(folder / "finished" / "summary.json")
+    return summary

@@ -1,0 +1,55 @@
+"""How a stage is trained."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from acclimate.settings import Settings
+from acclimate.training import schedules
+from acclimate.training.schedules import Schedule
+
+Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
+
+
+class TrainingSettings(Settings):
+    """Optimizer, batches, and when to look, to stop and to save. Every recipe takes these."""
+
+    epochs: float = Field(15, gt=0)  # passes over the source
+    updates: int | None = Field(None, ge=1)  # instead of epochs
+    words_per_batch: int = Field(512, ge=1)
+    sentences_per_batch: int | None = Field(None, ge=1)
+    accumulate: int = Field(1, ge=1)  # batches per update
+    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
+    learning_rate: float | None = Field(None, gt=0)  # 0.003 for the LSTM tagger, 0.00005 for a pre-trained encoder
+    weight_decay: float = Field(0.01, ge=0)  # on matrices; tables, biases and norms are left alone
+    momentum: float = Field(0.9, ge=0, lt=1)  # sgd only
+    betas: tuple[float, float] = (0.9, 0.999)
+    warm_up: float = Field(0.05, ge=0)  # share of all updates if below 1, else a number of updates
+    decay: Decay = "linear"
+    decay_rate: float = 0.05  # for inverse and exponential decay
+    clip: float | None = Field(5.0, gt=0)  # largest norm of the gradient
+    precision: Literal["auto", "no", "bf16", "fp16"] = "auto"  # auto: bf16 for a pre-trained encoder on a GPU
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    evaluate_every: int | None = Field(None, ge=1)  # updates between two looks at the selector; once per epoch
+    patience: int | None = Field(None, ge=1)  # looks without a better score before stopping
+    checkpoint_every: int = Field(200, ge=1)  # updates between two saved states
+    tensorboard: bool = False
+
+    def updates_for(self, epoch_length: int) -> int:
+        """Batches of an epoch → how many updates to make."""
+        return self.updates or max(1, round(self.epochs * epoch_length / self.accumulate))
+
+    def schedule(self, updates: int, epoch_length: int) -> Schedule:
+        """The learning rate's factor as a function of the update number."""
+        first = round(self.warm_up * updates) if self.warm_up < 1 else round(self.warm_up)
+        period = max(1, round(epoch_length / self.accumulate))
+        decays: dict[Decay, Schedule] = {
+            "none": schedules.constant(),
+            "linear": schedules.linear_decay(updates - first),
+            "cosine": schedules.cosine_decay(updates - first),
+            "inverse": schedules.inverse_decay(self.decay_rate, period),
+            "exponential": schedules.exponential_decay(self.decay_rate, period),
+        }
+        return schedules.warm_up(first, decays[self.decay])

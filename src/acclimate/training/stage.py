@@ -1,0 +1,60 @@
+"""A stage: what to make small, on which batches, for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from torch import Tensor
+
+from acclimate.data.batches import Batches
+from acclimate.methods.objective import Objective
+from acclimate.training.schedules import Schedule
+from acclimate.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A named dictionary of objectives with weights, batches, and a number of updates.
+
+    A weight is a number or a schedule; one that is not given is 1.
+    """
+
+    name: str
+    objectives: Mapping[str, Objective]
+    batches: Batches
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    weights: Mapping[str, float | Schedule] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = set(self.weights) - set(self.objectives)
+        if unknown or not self.objectives:
+            known = ", ".join(self.objectives) or "none"
+            raise ValueError(f"Stage {self.name}: weights for {sorted(unknown)}, but its objectives are: {known}.")
+
+    @property
+    def updates(self) -> int:
+        return self.settings.updates_for(self.batches.epoch_length)
+
+    @property
+    def evaluate_every(self) -> int:
+        per_epoch = max(1, round(self.batches.epoch_length / self.settings.accumulate))
+        return self.settings.evaluate_every or per_epoch
+
+    def schedule(self) -> Schedule:
+        return self.settings.schedule(self.updates, self.batches.epoch_length)
+
+    def total(self, losses: Mapping[str, Tensor], update: int) -> Tensor:
+        """The weighted sum that is differentiated. A term of weight 0 is left out altogether."""
+        terms = []
+        for name, loss in losses.items():
+            weight = self.weights.get(name, 1.0)
+            value = weight(update) if callable(weight) else weight
+            if value != 0:
+                terms.append(value * loss)
+        if not terms:
+            raise ValueError(f"Stage {self.name}: every objective has weight 0 at update {update}.")
+        total = terms[0]
+        for term in terms[1:]:
+            total = total + term
+        return total

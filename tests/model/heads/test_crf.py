@@ -1,0 +1,215 @@
+"""The conditional random field: likelihood, decoding under a law, what it saves and what it refuses."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from acclimate.model.heads.crf import ConditionalRandomField
+from acclimate.model.heads.legality import Legality
+
+# O, B-PER, I-PER, B-LOC, I-LOC under IOB2
+NAMES = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")
+MOVES = [[not to.startswith("I-") or origin[1:] == to[1:] for to in NAMES] for origin in NAMES]
+IOB2 = Legality([not name.startswith("I-") for name in NAMES], MOVES, [True] * 5, names=NAMES)
+
+
+def mask_of(lengths: list[int]) -> Tensor:
+    return torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+
+
+def legal_paths(length: int) -> list[tuple[int, ...]]:
+    return [
+        path
+        for path in itertools.product(range(5), repeat=length)
+        if IOB2.start[path[0]] and all(MOVES[here][there] for here, there in itertools.pairwise(path))
+    ]
+
+
+def test_the_oracle_likelihood_is_reproduced() -> None:
+    field = ConditionalRandomField(3).double()
+    field.transitions.data = torch.tensor([[0.3, 0.2, -2.0], [-0.1, -0.5, 0.9], [0.4, -0.3, 0.6]], dtype=torch.float64)
+    scores = torch.tensor([[[0.5, 1.2, -0.3], [0.1, 0.4, 1.0], [1.1, -0.2, 0.3]]], dtype=torch.float64)
+    mask, gold = mask_of([3]), torch.tensor([[1, 2, 2]])
+    assert field.loss(scores, gold, mask).item() == pytest.approx(1.6387289868602206, abs=1e-12)
+    assert field.log_probability(scores, gold, mask).exp().item() == pytest.approx(0.1942267502247989, abs=1e-12)
+    assert field.log_partition(scores, mask).item() == pytest.approx(5.638728986860221, abs=1e-12)
+    assert field.decode(scores, mask).tolist() == [[1, 2, 0]]
+
+
+@pytest.mark.parametrize("lengths", [[6, 6, 6], [6, 1, 3]])
+def test_loss_gradient_and_decoding_equal_those_of_pytorch_crf(lengths: list[int]) -> None:
+    theirs = pytest.importorskip("torchcrf").CRF(4, batch_first=True).double()
+    ours = ConditionalRandomField(4, boundary_scores=True).double()
+    with torch.no_grad():
+        for mine, other in zip(ours.parameters(), pytorch_crf_parameters(theirs), strict=True):
+            other.copy_(mine)
+    mask, tags = mask_of(lengths), torch.randint(4, (3, 6))
+    scores = torch.randn(3, 6, 4, dtype=torch.float64)
+    mine, other = scores.clone().requires_grad_(), scores.clone().requires_grad_()
+    loss, expected = ours.loss(mine, tags, mask), -theirs(other, tags, mask=mask, reduction="none")
+    torch.testing.assert_close(loss, expected)
+    loss.sum().backward()
+    expected.sum().backward()
+    torch.testing.assert_close(mine.grad, other.grad)
+    for parameter, twin in zip(ours.parameters(), pytorch_crf_parameters(theirs), strict=True):
+        torch.testing.assert_close(parameter.grad, twin.grad)
+    decoded = [row[:length] for row, length in zip(ours.decode(scores, mask).tolist(), lengths, strict=True)]
+    assert decoded == theirs.decode(scores, mask=mask)
+
+
+def pytorch_crf_parameters(theirs: torch.nn.Module) -> list[Tensor]:
+    return [theirs.transitions, theirs.start_transitions, theirs.end_transitions]
+
+
+@pytest.mark.parametrize("boundary_scores", [False, True])
+@pytest.mark.parametrize("constrain_training", [False, True])
+def test_the_loss_has_the_derivatives_of_finite_differences(boundary_scores: bool, constrain_training: bool) -> None:
+    field = ConditionalRandomField(
+        5, boundary_scores=boundary_scores, legal=IOB2, constrain_training=constrain_training
+    ).double()
+    scores = torch.randn(2, 3, 5, dtype=torch.float64, requires_grad=True)
+    tags, mask = torch.tensor([[1, 2, 0], [3, 4, -100]]), mask_of([3, 2])
+    names, values = zip(*field.named_parameters(), strict=True)
+
+    def loss(scores: Tensor, *parameters: Tensor) -> Tensor:
+        twin = copy.copy(field)  # the same law, with these parameters
+        twin._parameters = {**field._parameters, **dict(zip(names, parameters, strict=True))}  # type: ignore[assignment]
+        return twin.loss(scores, tags, mask)
+
+    assert torch.autograd.gradcheck(loss, (scores, *values))
+
+
+def test_every_parameter_learns() -> None:
+    field = ConditionalRandomField(5, boundary_scores=True, legal=IOB2, constrain_training=True)
+    field.loss(torch.randn(2, 4, 5), torch.tensor([[1, 2, 0, 3], [0, 1, 2, 0]]), mask_of([4, 3])).sum().backward()
+    assert all(parameter.grad is not None and parameter.grad.any() for parameter in field.parameters())
+
+
+def test_constrained_training_spreads_all_probability_over_legal_paths() -> None:
+    field = ConditionalRandomField(5, legal=IOB2, constrain_training=True).double()
+    paths = torch.tensor(legal_paths(3))
+    scores = torch.randn(1, 3, 5, dtype=torch.float64).expand(len(paths), -1, -1)
+    chances = field.log_probability(scores, paths, mask_of([3] * len(paths))).exp()
+    assert chances.sum().item() == pytest.approx(1, abs=1e-12)
+
+
+def test_without_constrained_training_the_law_leaves_the_likelihood_alone() -> None:
+    bound = ConditionalRandomField(5, legal=IOB2)
+    free = ConditionalRandomField(5)
+    free.load_state_dict(bound.state_dict())
+    scores, tags, mask = torch.randn(2, 4, 5), torch.randint(5, (2, 4)), mask_of([4, 2])
+    torch.testing.assert_close(bound.loss(scores, tags, mask), free.loss(scores, tags, mask))
+    torch.testing.assert_close(bound.marginals(scores, mask), free.marginals(scores, mask))
+
+
+def test_an_illegal_gold_path_costs_much_but_breaks_nothing() -> None:
+    field = ConditionalRandomField(5, legal=IOB2, constrain_training=True)
+    scores = torch.randn(1, 2, 5, requires_grad=True)
+    loss = field.loss(scores, torch.tensor([[0, 2]]), mask_of([2]))
+    loss.backward()
+    assert loss.item() > 1e29
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.integers(0, 8), min_size=1, max_size=4).filter(any),
+    st.sampled_from([1.0, 100.0, 1e4]),
+    st.booleans(),
+    st.integers(0, 999),
+)
+def test_decoding_is_always_legal(lengths: list[int], reach: float, boundary_scores: bool, seed: int) -> None:
+    torch.manual_seed(seed)
+    field = ConditionalRandomField(5, boundary_scores=boundary_scores, legal=IOB2)
+    mask = mask_of(lengths)
+    tags = field.decode(reach * torch.randn(*mask.shape, 5), mask)
+    field.check_legal(tags, mask)
+    assert not tags[~mask].any()
+
+
+def test_decoding_takes_the_best_of_the_legal_paths() -> None:
+    field = ConditionalRandomField(5, legal=IOB2)
+    scores, paths = torch.randn(1, 4, 5), torch.tensor(legal_paths(4))
+    chances = field.log_probability(scores.expand(len(paths), -1, -1), paths, mask_of([4] * len(paths)))
+    assert field.decode(scores, mask_of([4]))[0].tolist() == paths[chances.argmax()].tolist()
+
+
+def test_decoding_honours_the_law_of_endings() -> None:
+    nothing_ends_but_one = Legality(np.ones(3, bool), np.ones((3, 3), bool), np.array([False, True, False]))
+    field = ConditionalRandomField(3, legal=nothing_ends_but_one)
+    tags = field.decode(torch.randn(8, 5, 3), mask_of([5, 1, 3, 2, 5, 4, 1, 2]))
+    assert (tags.gather(1, torch.tensor([[4], [0], [2], [1], [4], [3], [0], [1]])) == 1).all()
+
+
+def test_padding_and_batch_mates_do_not_matter() -> None:
+    field = ConditionalRandomField(5, boundary_scores=True, legal=IOB2)
+    scores, mask = torch.randn(3, 7, 5), mask_of([7, 3, 1])
+    tags = torch.randint(5, (3, 7)).masked_fill(~mask, -100)
+    alone = field.loss(scores[1:2, :3], tags[1:2, :3], mask_of([3]))
+    torch.testing.assert_close(field.loss(scores, tags, mask)[1], alone[0])
+    assert field.decode(scores, mask)[1, :3].tolist() == field.decode(scores[1:2, :3], mask_of([3]))[0].tolist()
+
+
+def test_the_loss_inside_autocast_is_single_precision() -> None:
+    field = ConditionalRandomField(5, boundary_scores=True)
+    scores, tags, mask = torch.randn(2, 4, 5), torch.randint(5, (2, 4)), mask_of([4, 2])
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = field.loss(scores, tags, mask)
+    assert loss.dtype == torch.float32
+    torch.testing.assert_close(loss, field.loss(scores, tags, mask), rtol=0, atol=0)
+
+
+def test_only_what_was_learned_is_saved() -> None:
+    assert set(ConditionalRandomField(5, legal=IOB2).state_dict()) == {"transitions"}
+    assert set(ConditionalRandomField(5, boundary_scores=True).state_dict()) == {"transitions", "start", "end"}
+
+
+def test_transitions_begin_small() -> None:
+    assert ConditionalRandomField(50).transitions.abs().max() <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("tags", "complaint"),
+    [
+        ([[0, 1, 2], [1, 4, 0]], r"Sentence 1, word 1: I-LOC may not follow B-PER"),
+        ([[2, 2, 0], [0, 0, 0]], r"Sentence 0, word 0: I-PER may not begin a sentence"),
+        ([[0, 0, 7], [0, 0, 0]], r"Sentence 0, word 2: tag number 7 does not exist; there are 5 tags"),
+        ([[0, 0, -1], [0, 0, 0]], r"Sentence 0, word 2: tag number -1 does not exist"),
+    ],
+)
+def test_an_illegal_move_is_named(tags: list[list[int]], complaint: str) -> None:
+    field = ConditionalRandomField(5, legal=IOB2, constrain_training=True)
+    with pytest.raises(ValueError, match=complaint):
+        field.check_legal(torch.tensor(tags), mask_of([3, 3]))
+
+
+def test_an_illegal_ending_is_named_by_number_where_there_are_no_names() -> None:
+    law = Legality([True, True], [[True, True], [True, True]], [True, False])
+    with pytest.raises(ValueError, match=r"Sentence 0, word 1: tag 1 may not end a sentence"):
+        law.check(torch.tensor([[0, 1, 0]]), torch.tensor([[True, True, False]]))
+
+
+def test_padding_is_beyond_the_law() -> None:
+    ConditionalRandomField(5, legal=IOB2).check_legal(torch.tensor([[0, 1, -100], [-100] * 3]), mask_of([2, 0, 3])[:2])
+
+
+def test_everything_is_everything() -> None:
+    assert Legality.everything(4).allows_everything
+    assert not IOB2.allows_everything
+    assert not ConditionalRandomField(4, legal=Legality.everything(4), constrain_training=True).constrain_training
+
+
+def test_misshapen_laws_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"must be \(n,\), \(n, n\) and \(n,\)"):
+        Legality([True] * 3, [[True] * 3] * 2, [True] * 3)
+    with pytest.raises(ValueError, match="1 names for 2 tags"):
+        Legality([True] * 2, [[True] * 2] * 2, [True] * 2, names=["O"])
+    with pytest.raises(ValueError, match="4 tags but its legality has 5"):
+        ConditionalRandomField(4, legal=IOB2)
