@@ -15,6 +15,10 @@ class SettingsError(ValueError):
     """A setting that does not exist or cannot have that value."""
 
 
+class UsageError(ValueError):
+    """A command that cannot be meant as it was given."""
+
+
 class Settings(BaseModel):
     """What every group of settings shares: unknown keys are refused, values cannot change under a running job."""
 

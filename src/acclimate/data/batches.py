@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 
@@ -74,7 +75,7 @@ class Batches:
                 raise ValueError(f"The {name} corpus {corpus.name!r} has no sentences to train on.")
             self._starts[name] = [0]
 
-    @property
+    @cached_property  # asked for at every update; planned anew, it would push the current epoch's plan out
     def epoch_length(self) -> int:
         """How many batches the first pass over the first corpus takes; later passes differ by a few."""
         return len(self._plan(next(iter(self.corpora)), 0))

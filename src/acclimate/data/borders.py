@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from acclimate.data.corpus import BorderMiss
 from acclimate.data.problems import InputError, Place, shorten
 from acclimate.data.schemes import Span
 
-POLICIES = {
-    "error": "stop",
-    "expand": "take in the whole words",
-    "contract": "keep only the whole words inside",
-    "drop": "leave the span out",
-}
+POLICIES = ("error", "expand", "contract", "drop")
 _CHOICES = '"expand" (take in the cut words), "contract" (leave them out) or "drop" (leave out the span)'
 
 
@@ -30,7 +26,7 @@ class CharacterSpan:
     start: int
     end: int
     label: str
-    place: Place = Place()  # where the file says so
+    place: Place = field(default=Place(), compare=False)  # where the file says so
     gaps: bool = False  # a discontinuous span, of which only the hull is known here
 
     def describe(self, text: str) -> str:
@@ -76,14 +72,18 @@ def check_range(span: CharacterSpan, text: str) -> None:
     """A span must lie inside its text, and hold at least one character."""
     if not 0 <= span.start < span.end <= len(text):
         problem = f"span {span.label} ({span.start}:{span.end}) does not fit into its text of {len(text)} characters."
-        raise InputError(f"{problem} Starts count from 0, and an end is one past the last character.", line=span.place.line)
+        raise InputError(
+            f"{problem} Starts count from 0, and an end is one past the last character.", line=span.place.line
+        )
 
 
 def check_overlaps(spans: Sequence[CharacterSpan], text: str) -> None:
     """One tag per word cannot hold two spans that overlap. `spans` are in order."""
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in pairwise(spans):
         if after.start < before.end:
-            problem = f"spans {before.describe(text)} and {after.describe(text)} overlap; one tag per word cannot hold both."
+            problem = (
+                f"spans {before.describe(text)} and {after.describe(text)} overlap; one tag per word cannot hold both."
+            )
             raise InputError(f"{problem} Remove one, or pass skip_bad=True.", line=after.place.line)
 
 

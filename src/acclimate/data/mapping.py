@@ -113,10 +113,11 @@ def require_labels(corpus: Corpus, known: LabelSet | Iterable[str]) -> None:
     unknown = shared_labels(known, corpus).only_target
     if not unknown:
         return
-    fitting = [name for name in bundled_maps() if _fits(LabelMap.load(name), corpus, known)]
+    fitting = [label_map for label_map in map(LabelMap.load, bundled_maps()) if _fits(label_map, corpus, known)]
+    closest = min(fitting, key=len).name if fitting else None  # the one that says least of labels that are not there
     advice = (
-        f"The bundled map {fitting[0]!r} fits: map_labels(corpus, LabelMap.load({fitting[0]!r}))."
-        if fitting
+        f"The bundled map {closest!r} fits: map_labels(corpus, LabelMap.load({closest!r}))."
+        if closest
         else f"Map them by name with map_labels; the map's lines to begin with:\n{_lines(unknown)}\n"
         "Or compare the spans alone: typeless(corpus)."
     )

@@ -72,7 +72,8 @@ class Pieces:
             if len(self._known) > 500_000:  # a stream of text must not fill the memory
                 self._known.clear()
                 fresh = list(dict.fromkeys(words))
-            rows = self.tokenizer([[word] for word in fresh], is_split_into_words=True, add_special_tokens=False)
+            texts = [[_valid(word)] for word in fresh]
+            rows = self.tokenizer(texts, is_split_into_words=True, add_special_tokens=False)
             for word, row in zip(fresh, rows["input_ids"], strict=True):
                 self._known[word] = row[: self.room] or [self._unknown()]
         return [self._known[word] for word in words]
@@ -106,6 +107,15 @@ class Pieces:
     def _unknown(self) -> int:
         unknown = self.tokenizer.unk_token_id
         return self.padding if unknown is None else int(unknown)
+
+
+def _valid(word: str) -> str:
+    """The word with U+FFFD for half a surrogate pair, as broken JSON may bring it: tokenizers refuse those."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return word.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return word
 
 
 def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:

@@ -122,7 +122,10 @@ def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme:
 
     When they tie: a file of `O` alone is IOB2, and one without any B is IO, since IOB1 would read it alike.
     """
-    moves = count_moves(sentences)
+    return scheme_of_moves(count_moves(sentences))
+
+
+def scheme_of_moves(moves: Counter[tuple[str | None, str | None]]) -> Scheme:
     order: tuple[Scheme, ...] = ("IOB2", "BIOES", "IO", "IOB1")
     return min(order, key=lambda scheme: count_faults(moves, scheme))
 

@@ -43,7 +43,7 @@ def take_share_of_words(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
         raise InputError(f"the share of words must be above 0 and at most 1, not {share}.")
     if not len(corpus):
         raise InputError(f"{corpus.name} has no sentences to take a share of.")
-    wanted = round(share * corpus.word_count, 6)  # 0.7 of ten words is seven, though not in binary fractions
+    wanted = round(share * corpus.word_count, 6)  # 0.07 of 100 words is 7, though not in binary fractions
     taken, words = [], 0
     for position in _order(len(corpus), seed):
         if words >= wanted:

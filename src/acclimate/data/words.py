@@ -32,7 +32,10 @@ _URL_END = r"(?:[^\s<>\"“”‘’«»()…，。、！？.,;:!?'*\]}|]|\([^\s
 _DOMAIN_ENDS = "com|org|net|edu|gov|info|biz|io|ly|tv|me|co|uk|de|fr|eu|jp|ca|au|ch|nl|gl|be|gd|to|fm"
 _NEGATED = "ai|are|ca|could|dare|did|do|does|had|has|have|is|may|might|must|need|ought|sha|should|was|were|wo|would"
 
-_TITLES = "Mr Mrs Ms Mx Dr Drs Prof Rev Hon Gen Col Maj Capt Cpt Lt Sgt Cpl Pvt Adm Gov Sen Rep Supt Messrs Mme Mlle St Ste Mt Ft"
+_TITLES = (
+    "Mr Mrs Ms Mx Dr Drs Prof Rev Hon Gen Col Maj Capt Cpt Lt Sgt Cpl Pvt Adm Gov Sen Rep Supt Messrs Mme Mlle "
+    "St Ste Mt Ft"
+)
 _BEFORE_NUMBERS = "No Nos Fig Figs Eq Eqs Ref Refs Sec Vol Tab vol pp ca approx cf est ext"
 _OTHER_ABBREVIATIONS = (
     "Jr Sr Bros Inc Corp Ltd Co Cos Cie Dept Univ Assn Ave Blvd Rd Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec "
@@ -41,10 +44,11 @@ _OTHER_ABBREVIATIONS = (
 _NEVER_LAST = frozenset(f"{_TITLES} {_BEFORE_NUMBERS} vs".lower().split())
 _ABBREVIATIONS = frozenset(f"{_TITLES} {_BEFORE_NUMBERS} {_OTHER_ABBREVIATIONS}".lower().split())
 # after `Inc.` or `U.S.` only these say that a new sentence begins: `U.S. President` does not
-_STARTERS = frozenset(
+_STARTING_WORDS = (
     "a an and as at but by for he her his however i if in it its my no on our she so that the their there these they "
-    "this those to we what when while with you your".split()
+    "this those to we what when while with you your"
 )
+_STARTERS = frozenset(_STARTING_WORDS.split())
 
 
 @cache
@@ -97,7 +101,8 @@ def _word_pattern() -> re.Pattern[str]:
         f"[A-Za-z](?:\\.[A-Za-z])+(?![@{w}])\\.?|(?:Ph|M|D|Sc|Ed)\\.(?:Phil|D|Sc|Ed|A){end}\\.?",  # U.S., e.g., Ph.D.
         f"(?:{_TITLES.replace(' ', '|')}|{_BEFORE_NUMBERS.replace(' ', '|')}|{_OTHER_ABBREVIATIONS.replace(' ', '|')})"
         f"\\.{end}",
-        r"[A-HJ-Z]\.(?=\s?(?!(?:The|He|She|It|In|But|And|This|We|They)\b)[A-Z][a-z.])",  # an initial; not I, which ends many a sentence
+        # an initial; not I, which ends many a sentence
+        r"[A-HJ-Z]\.(?=\s?(?!(?:The|He|She|It|In|But|And|This|We|They)\b)[A-Z][a-z.])",
         f"[{w}]++(?:(?:{inner})[{w}]++)*+",  # a word, with inner hyphens, O'Brien, acclimate.py, a.b@c.org, AT&T
         f"[{_CJK}][\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]*",
         r"\.{2,}|…+|[!?]+|-{2,}|={2,}|\*{2,}|~{2,}|[–—]{2,}|``|''|,,",
@@ -123,8 +128,8 @@ _LINE = re.compile(r"[^\r\n]+")
 
 
 def find_lines(text: str) -> Offsets:
-    """Where the lines of a text stand that hold more than white space."""
-    return [match.span() for match in _LINE.finditer(text) if not match.group().isspace()]
+    """Where the lines of a text stand that hold more than blanks."""
+    return [match.span() for match in _LINE.finditer(text) if match.group().strip(" \t")]
 
 
 # what may end a sentence: full stops and the like, the quotes and brackets closed after them, and then a blank

@@ -2,7 +2,8 @@
 
 Only safetensors, JSON and plain text are written: nothing that runs code when it is opened. A folder is filled aside
 and renamed when complete, so a crash leaves either the old one or the new one. `manifest.json` holds the SHA-256 of
-every file and is checked before anything is used.
+every file and is checked before anything is used. A new version of a folder that also holds a user's own files is put
+inside it first, by one rename; then its files move up one by one, and `verify` goes on with that if it was cut off.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 MANIFEST = "manifest.json"
+_ARRIVING = ".arriving"  # a complete new version, inside the folder that it is about to replace
 
 
 class StorageError(ValueError):
@@ -64,15 +66,11 @@ def verify(folder: str | Path) -> None:
     manifest = folder / MANIFEST
     if not folder.is_dir():
         raise StorageError(f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote.")
+    _arrive(folder)
     if not manifest.is_file():
         raise StorageError(f"{folder}: no {MANIFEST} there, so it holds no whole tagger or checkpoint.")
-    content = manifest.read_bytes()
-    try:
-        files = json.loads(content)["files"]
-        intact = isinstance(files, dict) and content == _manifest_bytes(files)
-    except (ValueError, KeyError, TypeError):
-        intact = False
-    if not intact:
+    files = _listed(manifest)
+    if files is None:
         raise StorageError(f"{manifest}: damaged (its own checksum does not fit). Restore the folder or train again.")
     for name, expected in files.items():
         path = folder / name
@@ -83,11 +81,13 @@ def verify(folder: str | Path) -> None:
 
 
 def write_json(path: Path, content: Any) -> None:
-    path.write_text(json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8")
+    # surrogates pass: a word of the vocabulary may hold half a pair, and it must come back as it was
+    text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
 
 
 def read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(path.read_bytes().decode("utf-8", "surrogatepass"))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -113,6 +113,16 @@ def _digest(path: Path) -> dict[str, Any]:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
+def _listed(manifest: Path) -> dict[str, Any] | None:
+    """The files that a manifest lists; None if it is damaged."""
+    content = manifest.read_bytes()
+    try:
+        files = json.loads(content)["files"]
+        return files if isinstance(files, dict) and content == _manifest_bytes(files) else None
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
 def _put_in_place(aside: Path, folder: Path) -> None:
     if not folder.exists():
         aside.rename(folder)
@@ -120,20 +130,34 @@ def _put_in_place(aside: Path, folder: Path) -> None:
         folder.rmdir()
         aside.rename(folder)
     else:
-        _merge_into(aside, folder)
+        _arrive(folder)  # an earlier version may have been cut off on its way
+        aside.rename(folder / _ARRIVING)
+        _flush_folder(folder)
+        _arrive(folder)
     _flush_folder(folder.parent)
 
 
-def _merge_into(aside: Path, folder: Path) -> None:
-    # the manifest goes first and comes last: while files are exchanged the folder says that it is not whole
-    (folder / MANIFEST).unlink(missing_ok=True)
-    for path in sorted(aside.rglob("*")):
-        if path.is_file() and path.name != MANIFEST:
-            place = folder / path.relative_to(aside)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(place)
-    (aside / MANIFEST).replace(folder / MANIFEST)
-    shutil.rmtree(aside)
+def _arrive(folder: Path) -> None:
+    """Move what stands in `_ARRIVING` up, over the old files. Cut off at any point, it can simply be begun again.
+
+    The manifests change places last: until then both are there to say which files the old version leaves behind.
+    """
+    new, manifest = folder / _ARRIVING, folder / MANIFEST
+    if not new.is_dir():
+        return
+    if (new / MANIFEST).is_file():
+        left_behind = (_listed(manifest) if manifest.is_file() else None) or {}
+        for name in left_behind.keys() - (_listed(new / MANIFEST) or {}).keys():
+            (folder / name).unlink(missing_ok=True)
+        for path in sorted(new.rglob("*")):
+            if path.is_file() and path != new / MANIFEST:
+                place = folder / path.relative_to(new)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # another process may be moving the same files
+                    path.replace(place)
+        with suppress(FileNotFoundError):
+            (new / MANIFEST).replace(manifest)
+    shutil.rmtree(new, ignore_errors=True)
 
 
 def _flush_folder(folder: Path) -> None:

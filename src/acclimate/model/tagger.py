@@ -14,6 +14,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import LabelSet
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, convert_tags, is_legal
+from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.transformer import (
@@ -39,7 +40,7 @@ from acclimate.settings import complete
 
 OWN_ENCODER = "character-cnn-lstm"
 HeadName = Literal["crf", "softmax"]
-_DESCRIPTION, _WEIGHTS = "tagger.json", "weights.safetensors"
+_DESCRIPTION, _WEIGHTS, _SEEN = "tagger.json", "weights.safetensors", "seen.json"
 
 
 class Tagger(nn.Module):
@@ -50,6 +51,7 @@ class Tagger(nn.Module):
         if not len(labels):
             raise InputError("a tagger needs at least one label; the training text has none.")
         self.encoder, self.labels, self.head_name, self.scheme = encoder, labels, head, scheme
+        self.seen: SeenWords | None = None  # what it was trained on, for the seen/unseen split of its scores
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
         self.scores = nn.Linear(encoder.width, len(self.tags))
@@ -142,6 +144,8 @@ class Tagger(nn.Module):
                 "scheme": self.scheme,
             },
         )
+        if self.seen is not None:
+            write_json(folder / _SEEN, self.seen.as_dict())
         self.encoder.save_extras(folder)
         if isinstance(self.encoder, Transformer):
             save_as_token_classifier(folder, self.encoder, self.scores, self.tags)
@@ -167,6 +171,8 @@ class Tagger(nn.Module):
         missing = [name for name in missing if not name.startswith(kept_elsewhere)]
         if missing or unexpected:
             raise StorageError(f"{folder}: weights do not fit the tagger; missing {missing}, unknown {unexpected}.")
+        if (folder / _SEEN).exists():
+            tagger.seen = SeenWords.from_dict(read_json(folder / _SEEN))
         return tagger
 
     def _number_tags(self, sentence: Sentence) -> list[int]:

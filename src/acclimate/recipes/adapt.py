@@ -12,12 +12,15 @@ from typing import Any, Literal
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
-from acclimate.evaluation.scores import Scores
-from acclimate.inference.evaluate import evaluate
+from acclimate.evaluation.scores import Scores, score
+from acclimate.evaluation.significance import Comparison, Metric, paired_bootstrap
+from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.inference.evaluate import require_comparable
+from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.settings import complete
+from acclimate.settings import UsageError, complete
 from acclimate.training.engine import build_engine
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
@@ -28,28 +31,41 @@ SelectorName = Literal["source-dev", "target-dev", "last"]
 
 
 @dataclass(frozen=True)
+class Change:
+    """One test corpus, before and after. `comparison` says how sure the difference is; None if nothing was adapted."""
+
+    corpus: str
+    before: Scores
+    after: Scores
+    comparison: Comparison | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "corpus": self.corpus,
+            "before": self.before.as_dict(),
+            "after": self.after.as_dict(),
+            "change": None if self.comparison is None else self.comparison.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """What an adaptation did. Scores are None where no labelled test sentences were given."""
+    """What an adaptation did. `source` and `target` are None where no labelled test sentences were given."""
 
     recipe: str
     selector: str
-    source_before: Scores | None
-    source_after: Scores | None
-    target_before: Scores | None
-    target_after: Scores | None
+    source: Change | None
+    target: Change | None
     stages: list[dict[str, Any]]
     seconds: float
     remarks: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        def shown(scores: Scores | None) -> dict[str, Any] | None:
-            return None if scores is None else scores.as_dict()
-
         return {
             "recipe": self.recipe,
             "selector": self.selector,
-            "source": {"before": shown(self.source_before), "after": shown(self.source_after)},
-            "target": {"before": shown(self.target_before), "after": shown(self.target_after)},
+            "source": None if self.source is None else self.source.as_dict(),
+            "target": None if self.target is None else self.target.as_dict(),
             "stages": self.stages,
             "seconds": round(self.seconds, 3),
             "remarks": list(self.remarks),
@@ -82,7 +98,7 @@ def adapt(
     started = time.monotonic()
     chosen = find_recipe(recipe)
     if chosen.needs_target and target is None:
-        raise ValueError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
+        raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     source, selector, remarks = _choose_selector(source, source_dev, target_dev, select, seed)
@@ -102,20 +118,29 @@ def adapt(
         stages = which.stages(pupil, plan)
         return run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
 
+    tests = {"source": source_test or source_dev, "target": target_test}
+    for test in tests.values():
+        if test is not None:
+            require_comparable(tagger, test)  # better said now than after an hour of training
+    tagger.seen = SeenWords.of(plan.source)
     baseline = tagger if chosen is BASELINE else copy.deepcopy(tagger)
     summaries = run(BASELINE, baseline)
-    before = _score(baseline, plan.source, source_test or source_dev, target_test)
+    before = _predict_all(baseline, tests)
     after = before
     if chosen is not BASELINE:
         if chosen.starts_from_baseline:
             tagger.load_state_dict(baseline.state_dict())
         del baseline
         summaries += run(chosen, tagger)
-        after = _score(tagger, plan.source, source_test or source_dev, target_test)
+        after = _predict_all(tagger, tests)
     record.close()
     tagger.eval()
+    changes = {
+        name: None if test is None else _compare(test, before[name], after[name], tagger)
+        for name, test in tests.items()
+    }
     seconds = time.monotonic() - started
-    return Outcome(recipe, selector.name, before[0], after[0], before[1], after[1], summaries, seconds, remarks)
+    return Outcome(recipe, selector.name, changes["source"], changes["target"], summaries, seconds, remarks)
 
 
 def _choose_selector(
@@ -130,7 +155,7 @@ def _choose_selector(
         remark = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
         return source, DevelopmentScore(target_dev, "target dev"), (remark,)
     if select != "source-dev":
-        raise ValueError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
+        raise UsageError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
     if source_dev is not None:
         return source, DevelopmentScore(source_dev.labelled(), "source dev"), ()
     if len(source) < 20:
@@ -140,8 +165,14 @@ def _choose_selector(
     return parts["train"], DevelopmentScore(parts["dev"], "held-out source"), (remark,)
 
 
-def _score(
-    tagger: Tagger, seen: Corpus, source_test: Corpus | None, target_test: Corpus | None
-) -> tuple[Scores | None, Scores | None]:
-    found = [None if test is None else evaluate(tagger, test, seen=seen) for test in (source_test, target_test)]
-    return found[0], found[1]
+def _predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str, Corpus]:
+    return {name: predict(tagger, test) for name, test in tests.items() if test is not None}
+
+
+def _compare(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Change:
+    first = score(gold, before, seen=tagger.seen)
+    if after is before:
+        return Change(gold.name, first, first, None)
+    metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
+    comparison = paired_bootstrap(gold, before, after, metric=metric)
+    return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison)

@@ -7,6 +7,7 @@ import difflib
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
+from acclimate.settings import UsageError
 
 BASELINE = Recipe("source-only", "no adaptation: train on the labelled source alone", source_only, needs_target=False)
 
@@ -30,4 +31,4 @@ def find_recipe(name: str) -> Recipe:
         return RECIPES[name]
     close = difflib.get_close_matches(name, RECIPES, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}.")
+    raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}.")

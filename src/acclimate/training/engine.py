@@ -8,13 +8,14 @@ from accelerate.state import AcceleratorState
 
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.tagger import Tagger
+from acclimate.settings import UsageError
 from acclimate.training.settings import TrainingSettings
 
 
 def build_engine(settings: TrainingSettings, tagger: Tagger) -> Accelerator:
     """Device and number format for this tagger. Accelerate keeps one state per process: an old one is let go first."""
     if settings.device == "cuda" and not torch.cuda.is_available():
-        raise ValueError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
+        raise UsageError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
     on_cpu = settings.device == "cpu" or not torch.cuda.is_available()
     precision = settings.precision
     if precision == "auto":

@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from acclimate.settings import UsageError
+
 
 class Record:
     """Appends to `records.jsonl`. Without a folder it keeps the rows in memory only."""
@@ -61,7 +63,7 @@ def _open_board(folder: Path) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise ValueError(
+        raise UsageError(
             "training.tensorboard is on, but TensorBoard is not installed: pip install 'acclimate[tensorboard]'."
         ) from None
     return SummaryWriter(str(folder / "tensorboard"))

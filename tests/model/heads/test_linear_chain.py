@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 
 import pytest
 import torch
@@ -492,3 +493,25 @@ def test_the_best_path_is_legal_and_no_legal_path_beats_it(data: st.DataObject) 
     assert found > -math.inf
     assert found == pytest.approx(max(scores.values()), rel=1e-5, abs=1e-3)
     assert score[0].item() == pytest.approx(found, rel=1e-5, abs=1e-3)
+
+
+# --- a GPU ---
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("spread", [NEAR, FAR])
+def test_a_gpu_gives_the_same_answers_and_waits_at_most_once(spread: float) -> None:
+    inputs = problem([30, 7, 0, 19], tags=9, spread=spread, dtype=torch.float32)
+    there = {name: value.cuda() for name, value in inputs.items()}
+    for question in (log_partition, marginals, pair_marginals):
+        torch.testing.assert_close(question(**there).cpu(), question(**inputs), rtol=1e-4, atol=1e-4)
+    assert best_path(**there)[0].cpu().tolist() == best_path(**inputs)[0].tolist()
+    there["scores"].requires_grad_()
+    with warnings.catch_warnings(record=True) as waits:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")
+        log_partition(**there).sum().backward()
+        torch.cuda.set_sync_debug_mode("default")
+    assert sum("called a synchronizing" in str(wait.message) for wait in waits) <= 1
+    torch.testing.assert_close(there["scores"].grad, marginals(**there).detach(), rtol=1e-4, atol=1e-4)

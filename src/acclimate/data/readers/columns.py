@@ -93,7 +93,9 @@ class _Table:
         if self.tag_column is not None:
             cells[self.tag_column] = cells[self.tag_column].strip(" ")
             if not cells[self.tag_column]:
-                raise InputError("the tag is empty. Write O for a word outside of all spans, or choose another column=.")
+                raise InputError(
+                    "the tag is empty. Write O for a word outside of all spans, or choose another column=."
+                )
         return cells
 
     def _wrong_width(self, line: str, width: int) -> str:
@@ -126,7 +128,9 @@ def _index(wanted: int | str | None, default: int, width: int, option: str, file
     try:
         index = int(wanted)
     except ValueError:
-        problem = f"{option}={wanted!r}: columns of this format have no names; give a number, from 0 or from -1 backwards."
+        problem = (
+            f"{option}={wanted!r}: columns of this format have no names; give a number, from 0 or from -1 backwards."
+        )
         raise InputError(problem, file=file) from None
     if width and not -width <= index < width:
         raise InputError(f"{option}={index}, but the file has {_columns(width)} (numbered from 0).", file=file)

@@ -17,9 +17,9 @@ from acclimate.data.schemes import (
     convert_tags,
     count_faults,
     count_moves,
-    detect_scheme,
     faults,
     looks_like_span_tag,
+    scheme_of_moves,
     tags_from_spans,
 )
 
@@ -42,13 +42,14 @@ def settle(found: Iterable[Found], ledger: Ledger, file: str) -> Settled:
     tagged = [one for one in found if one.tags is not None]
     if not tagged:
         return _settle_spans(found, ledger, file)
-    kind = ledger.request.labels or ledger.kind or guess_kind(Counter(chain.from_iterable(one.tags or () for one in tagged)))
+    counts = Counter(chain.from_iterable(one.tags or () for one in tagged))
+    kind = ledger.request.labels or ledger.kind or guess_kind(counts)
     if ledger.request.scheme and kind == "plain":
         problem = f"scheme={ledger.request.scheme!r} was asked for, but the tags are plain, one label per word."
         raise InputError(f"{problem} Leave out scheme=, or choose another column=.", file=file)
     if kind == "plain":
         return Settled(_sentences(found, file), "plain", None)
-    found = _without_odd_tags(found, ledger, file)
+    found = _without_odd_tags(found, counts, ledger, file)
     if ledger.request.scheme:
         found = _without_faults(found, ledger.request.scheme, ledger, file)
     return _settle_tags(found, ledger.request.scheme, file)
@@ -81,8 +82,8 @@ def _settle_spans(found: list[Found], ledger: Ledger, file: str) -> Settled:
 
 def _settle_tags(found: list[Found], forced: Scheme | None, file: str) -> Settled:
     rows = [one.tags for one in found if one.tags is not None]
-    scheme = forced or detect_scheme(rows)
     moves = count_moves(rows)
+    scheme = forced or scheme_of_moves(moves)
     repaired = count_faults(moves, scheme)
     spelled_right = scheme == "IOB2" and not repaired and all(_is_plainly_spelled(after) for _, after in moves)
     if not spelled_right:
@@ -96,9 +97,9 @@ def _is_plainly_spelled(tag: str | None) -> bool:
     return tag is None or tag == OUTSIDE or tag[1:2] == "-"
 
 
-def _without_odd_tags(found: list[Found], ledger: Ledger, file: str) -> list[Found]:
+def _without_odd_tags(found: list[Found], counts: Counter[str], ledger: Ledger, file: str) -> list[Found]:
     """In a file of span tags, a tag that is none of them is a slip of the pen, not a label."""
-    odd = {tag for one in found for tag in one.tags or () if not looks_like_span_tag(tag)}
+    odd = {tag for tag in counts if not looks_like_span_tag(tag)}
     if not odd:
         return found
     problem = (
@@ -114,7 +115,11 @@ def _without_faults(found: list[Found], scheme: Scheme, ledger: Ledger, file: st
         "tag {tag!r} breaks the scheme "
         f"{scheme}: {_RULES[scheme]} Mend it; leave out scheme= to have it read leniently; or pass skip_bad=True."
     )
-    return [one for one in found if not _refused(one, next(iter(faults(one.tags or (), scheme)), None), problem, ledger, file)]
+    return [
+        one
+        for one in found
+        if not _refused(one, next(iter(faults(one.tags or (), scheme)), None), problem, ledger, file)
+    ]
 
 
 _RULES: dict[Scheme, str] = {

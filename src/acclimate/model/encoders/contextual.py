@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
 from acclimate.model.encoders.encoder import Inputs
-from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row
+from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row, quietly
 from acclimate.settings import Settings
 
 
@@ -35,7 +35,7 @@ class FrozenContext(nn.Module):
         self.settings = settings
         config: Any = model.config
         self.model = model.requires_grad_(False)
-        self.pieces = Pieces(tokenizer, longest_row(tokenizer, config))
+        self.pieces = Pieces(tokenizer, longest_row(tokenizer, model))
         self.width = int(config.hidden_size)
         count = int(config.num_hidden_layers) + 1
         weights = settings.weights or (1 / count,) * count
@@ -80,5 +80,5 @@ class FrozenContext(nn.Module):
     def save(self, folder: Path) -> None:
         """The frozen encoder travels with the tagger: a tagger must not depend on a folder that may move."""
         model: Any = self.model
-        model.save_pretrained(folder)
+        quietly(model.save_pretrained, str(folder))
         self.pieces.tokenizer.save_pretrained(folder)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers.pre_tokenizers import ByteLevel
 from torch import nn
 
 
@@ -19,11 +20,15 @@ def load_tokenizer(name: str) -> Any:
     # byte-level tokenizers need a blank before each word when words come one by one; others ignore the option
     options = {"add_prefix_space": True}
     try:
-        return _quietly(AutoTokenizer.from_pretrained, name, **options)
+        tokenizer = quietly(AutoTokenizer.from_pretrained, name, **options)
     except TypeError:
-        return _quietly(AutoTokenizer.from_pretrained, name)
+        tokenizer = quietly(AutoTokenizer.from_pretrained, name)
     except (OSError, ValueError) as failure:
         raise _not_found(name, "tokenizer", failure) from None
+    splitter = getattr(getattr(tokenizer, "backend_tokenizer", None), "pre_tokenizer", None)
+    if isinstance(splitter, ByteLevel):  # a tokenizer without a class of its own (ModernBERT's) drops the option
+        splitter.add_prefix_space = True
+    return tokenizer
 
 
 def load_backbone(name: str) -> nn.Module:
@@ -32,26 +37,31 @@ def load_backbone(name: str) -> nn.Module:
 
     try:
         # the number format is named because the default follows the checkpoint, which may be half precision
-        model = _quietly(AutoModelForTokenClassification.from_pretrained, name, dtype=torch.float32)
+        model = quietly(AutoModelForTokenClassification.from_pretrained, name, dtype=torch.float32)
     except (OSError, ValueError) as failure:
         raise _not_found(name, "encoder", failure) from None
     backbone: nn.Module = model.base_model
     return backbone
 
 
-def longest_row(tokenizer: Any, config: Any) -> int:
+def longest_row(tokenizer: Any, model: nn.Module) -> int:
     """How many pieces the encoder takes at once, special ones included."""
     limits = [limit for limit in (getattr(tokenizer, "model_max_length", None),) if limit and limit < 100_000]
-    positions = getattr(config, "max_position_embeddings", None)
+    positions = getattr(model.config, "max_position_embeddings", None)
     if positions:
-        # RoBERTa and its kin count positions from the padding number on, and lose that many
-        offset = 2 if "roberta" in config.model_type or config.model_type in ("camembert", "longformer") else 0
-        limits.append(positions - offset)
+        limits.append(positions - _first_position(model))
     return min(limits, default=512)
 
 
-def _quietly(load: Any, name: str, **options: Any) -> Any:
-    """Without the library's remarks about unused heads: dropping the language-model head is what we mean to do."""
+def _first_position(model: nn.Module) -> int:
+    """RoBERTa and its kin count positions from behind the padding number on; their table of positions tells."""
+    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+    marked = [table.padding_idx for table in tables if isinstance(table, nn.Embedding)]
+    return max((number + 1 for number in marked if number is not None), default=0)
+
+
+def quietly(act: Any, name: str, **options: Any) -> Any:
+    """Without the library's bars, and its remarks about unused heads: dropping the language-model head is meant."""
     from transformers.utils import logging as library_logging
 
     logging: Any = library_logging
@@ -59,7 +69,7 @@ def _quietly(load: Any, name: str, **options: Any) -> Any:
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
-        return load(name, **options)
+        return act(name, **options)
     finally:
         logging.set_verbosity(verbosity)
         if bars:

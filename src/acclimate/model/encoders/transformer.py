@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
 from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
-from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row
+from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row, quietly
 from acclimate.settings import Settings
 
 
@@ -31,7 +31,7 @@ class Transformer(Encoder):
         super().__init__()
         self.settings, self.model = settings, model
         config: Any = model.config
-        limit = longest_row(tokenizer, config)
+        limit = longest_row(tokenizer, model)
         self.pieces = Pieces(tokenizer, min(limit, settings.longest_row or limit))
         self.dropout = nn.Dropout(settings.dropout)
         self.width = int(config.hidden_size)
@@ -80,14 +80,14 @@ def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Line
         shell = factory.from_config(config)
     shell.base_model.load_state_dict(backbone.state_dict())
     classifier_of(shell).load_state_dict(scores.state_dict())
-    shell.save_pretrained(folder)
+    quietly(shell.save_pretrained, str(folder))
 
 
 def load_classifier(folder: Path) -> dict[str, Tensor]:
     """The score layer of a folder that `save_as_token_classifier` wrote."""
     from transformers import AutoModelForTokenClassification
 
-    shell: Any = AutoModelForTokenClassification.from_pretrained(str(folder), dtype=torch.float32)
+    shell: Any = quietly(AutoModelForTokenClassification.from_pretrained, str(folder), dtype=torch.float32)
     state: dict[str, Tensor] = classifier_of(shell).state_dict()
     return state
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 from collections.abc import Callable, Container, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TextIO, cast
 
 import torch
 from torch import Tensor
 
-from acclimate.data.opening import open_text
 from acclimate.data.problems import InputError
 
 
@@ -28,9 +30,9 @@ def vectors_width(path: str | Path) -> int:
 def _rows(path: str | Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
     """Words with their vectors, not yet turned into numbers: most rows of a big file are not wanted."""
     width: int | None = None
-    with open_text(path) as lines:
-        for number, line in enumerate(lines, start=1):
-            word, *values = line.rstrip("\n").rstrip(" ").split(" ")
+    with _open(path) as lines:
+        for number, line in enumerate(_whole(lines, path), start=1):
+            word, *values = line.rstrip(" \r\n").split(" ")
             if number == 1 and len(values) == 1:
                 continue  # word2vec's and fastText's header: how many vectors, how wide
             width = len(values) if width is None else width
@@ -49,3 +51,22 @@ def _vector(values: list[str], path: str | Path, number: int, line: str) -> Tens
         return torch.tensor([float(value) for value in values])
     except ValueError:
         raise InputError("expected a word and numbers.", file=path, line=number, text=line) from None
+
+
+def _open(path: str | Path) -> TextIO:
+    """Line by line, since such files may be larger than the memory. Only \\n ends a line here."""
+    suffix = Path(path).suffix
+    opened = gzip.open if suffix == ".gz" else lzma.open if suffix == ".xz" else open
+    try:
+        return cast(TextIO, opened(path, "rt", encoding="utf-8", newline="\n"))
+    except FileNotFoundError:
+        raise InputError("there is no such file of word vectors.", file=path) from None
+
+
+def _whole(lines: TextIO, path: str | Path) -> Iterator[str]:
+    number = 0
+    try:
+        for number, line in enumerate(lines, start=1):  # noqa: B007
+            yield line
+    except (UnicodeDecodeError, EOFError, OSError, lzma.LZMAError) as failure:
+        raise InputError(f"cannot be read on ({failure}).", file=path, line=number + 1) from None

@@ -1,0 +1,145 @@
+"""`acclimate adapt`: the main job."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from acclimate.cli.options import Json, Map, Quiet, SkipBad, Typeless
+
+if TYPE_CHECKING:
+    from acclimate.cli.settings import AdaptSettings
+
+_FILE = "a file, or a bundled corpus by name"
+
+
+def adapt_command(
+    source: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help=f"Labelled source: {_FILE}.", show_default="news")
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default="social")
+    ] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="How to adapt; see `acclimate recipes`.", show_default="self-training")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where tagger and report go.", show_default="below runs/")
+    ] = None,
+    source_dev: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
+    ] = None,
+    source_test: Annotated[str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end.")] = None,
+    target_labelled: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
+    ] = None,
+    target_dev: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="Labelled; used only with --select target-dev.")
+    ] = None,
+    target_test: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="character-cnn-lstm, or a Hugging Face model by name or folder.")
+    ] = None,
+    head: Annotated[str | None, typer.Option(help="crf or softmax.")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="What chooses the model: source-dev, target-dev (needs labels) or last.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
+    assignments: Annotated[
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate settings`.")
+    ] = None,
+    map_name: Map = None,
+    typeless: Typeless = False,
+    skip_bad: SkipBad = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Adapt a tagger from a labelled source to a target domain, and compare it with not adapting.
+
+    Without options it runs on what ships: bundled news to bundled social posts. A run that was interrupted goes on
+    when the same command is given again.
+    """
+    from acclimate.cli.settings import AdaptSettings
+    from acclimate.settings import complete, load_yaml, with_assignments
+
+    given: dict[str, Any] = {
+        "source": source,
+        "target": target,
+        "recipe": recipe,
+        "source_dev": source_dev,
+        "source_test": source_test,
+        "target_labelled": target_labelled,
+        "target_dev": target_dev,
+        "target_test": target_test,
+        "select": select,
+        "seed": seed,
+        "tagger.encoder": encoder,
+        "tagger.head": head,
+        "reading.map": map_name,
+        "reading.typeless": typeless or None,
+        "reading.skip_bad": skip_bad or None,
+    }
+    values = load_yaml(config) if config is not None else {}
+    if source is not None and target is None and "target" not in values:
+        values["target"] = None  # a source of one's own is not adapted to our posts unasked
+        if recipe is None and "recipe" not in values:
+            values["recipe"] = "source-only"
+    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
+    values = with_assignments(values, [*spelled, *(assignments or [])])
+    settings = complete(AdaptSettings, values, where=str(config or "settings"))
+    _run(settings, out, overwrite, quiet, as_json)
+
+
+def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
+    import torch
+
+    from acclimate.cli.progress import TrainingBar, stderr_console
+    from acclimate.cli.report import markdown, summary
+    from acclimate.cli.run_folder import claim, default_folder
+    from acclimate.cli.task import build_tagger, read_task
+    from acclimate.recipes.adapt import adapt
+    from acclimate.recipes.catalogue import find_recipe
+    from acclimate.settings import complete, dump_yaml
+
+    chosen = find_recipe(settings.recipe)
+    complete(chosen.options, settings.options, where=f"options of recipe {settings.recipe}")
+    console = stderr_console(quiet)
+    task = read_task(settings, console.print)
+    folder = default_folder(settings) if out is None else out
+    claim(folder, settings, task.fingerprint(), overwrite)
+    torch.manual_seed(settings.seed)
+    tagger = build_tagger(settings, task)
+    console.print(f"{settings.recipe}: {task.describe()}")
+    outcome = adapt(
+        tagger,
+        task.source,
+        task.target,
+        settings.recipe,
+        source_dev=task.source_dev,
+        source_test=task.source_test,
+        target_dev=task.target_dev,
+        target_test=task.target_test,
+        select=settings.select,
+        training=settings.training,
+        seed=settings.seed,
+        out=folder,
+        watcher=TrainingBar(console),
+        **settings.options,
+    )
+    result = {"run": str(folder), "seed": settings.seed, **outcome.as_dict()}
+    tagger.save(
+        folder,
+        **{
+            "settings.yaml": dump_yaml(settings),
+            "report.json": json.dumps(result, indent=2, ensure_ascii=False),
+            "report.md": markdown(outcome, settings),
+        },
+    )
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder))

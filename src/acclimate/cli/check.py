@@ -1,0 +1,38 @@
+"""`acclimate check`: what is in these files, and what may be wrong with them."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from acclimate.cli.options import Borders, BordersOption, Comments, InputFormat, Json, SkipBad
+
+
+def check_command(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="CORPUS...", help="Files of one data set, the training part first; or folders."),
+    ],
+    input_format: InputFormat = None,
+    comments: Comments = False,
+    skip_bad: SkipBad = False,
+    borders: BordersOption = Borders.error,
+    as_json: Json = False,
+) -> None:
+    """Look through a data set: counts, labels, tag scheme, duplicates, sentences shared between parts, oddities.
+
+    The first file counts as training data and the others are compared with it. Exit code 1 when something is wrong
+    enough to be called an error.
+    """
+    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.expand import expand
+    from acclimate.data.check import check_corpora
+
+    options = {"format": input_format, "comments": comments, "skip_bad": skip_bad, "borders": borders.value}
+    corpora = {name: open_corpus(place, **options) for name, place in expand(files).items()}
+    report = check_corpora(corpora)
+    typer.echo(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report.render())
+    if report.worst == "error":
+        raise typer.Exit(1)

@@ -1,0 +1,70 @@
+"""`acclimate convert`: from one corpus format into another."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from acclimate.cli.options import (
+    Borders,
+    BordersOption,
+    Comments,
+    Map,
+    Paragraphs,
+    PreSplit,
+    Quiet,
+    SkipBad,
+    Typeless,
+)
+
+
+class SchemeName(StrEnum):
+    IOB1 = "IOB1"
+    IOB2 = "IOB2"
+    BIOES = "BIOES"
+    IO = "IO"
+
+
+def convert_command(
+    source: Annotated[str, typer.Argument(metavar="IN", help="What to read: a file, a folder, - or a bundled corpus.")],
+    result: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - for standard output.")],
+    from_format: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help="Format of IN; detected if not given.")
+    ] = None,
+    to_format: Annotated[
+        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; by its name if not given.")
+    ] = None,
+    scheme: Annotated[SchemeName, typer.Option(help="Tag scheme of OUT, where it has tags.")] = SchemeName.IOB2,
+    map_name: Map = None,
+    typeless: Typeless = False,
+    comments: Comments = False,
+    pre_split: PreSplit = False,
+    paragraphs: Paragraphs = False,
+    skip_bad: SkipBad = False,
+    borders: BordersOption = Borders.error,
+    quiet: Quiet = False,
+) -> None:
+    """Convert a corpus. Formats go by the file's name (.conll, .jsonl, .csv, …, also .gz and .xz) or by option."""
+    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.progress import stderr_console
+    from acclimate.data.writing import write_corpus
+
+    console = stderr_console(quiet)
+    corpus = open_corpus(
+        source,
+        map_name=map_name,
+        make_typeless=typeless,
+        tell=console.print,
+        format=from_format,
+        comments=comments,
+        tokenize="blanks" if pre_split else None,
+        paragraphs=paragraphs,
+        skip_bad=skip_bad,
+        borders=borders.value,
+    )
+    write_corpus(corpus, result, to_format, scheme=scheme.value)
+    console.print(
+        f"{source} ({corpus.notes.format}) → {result}: {len(corpus):,} sentences, {corpus.word_count:,} words"
+    )

@@ -1,0 +1,78 @@
+"""`acclimate evaluate`: score a tagger on labelled sentences."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acclimate.cli.options import (
+    Borders,
+    BordersOption,
+    Comments,
+    Device,
+    InputFormat,
+    Json,
+    Map,
+    Quiet,
+    SkipBad,
+    TaggerFolder,
+    Typeless,
+)
+
+
+def evaluate_command(
+    tagger_folder: TaggerFolder,
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Labelled sentences: a file, or a bundled corpus.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Count only spans whose tags follow IOB2 exactly (seqeval's strict).")
+    ] = False,
+    predictions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep what the tagger said, in any format we write.")
+    ] = None,
+    input_format: InputFormat = None,
+    map_name: Map = None,
+    typeless: Typeless = False,
+    comments: Comments = False,
+    skip_bad: SkipBad = False,
+    borders: BordersOption = Borders.error,
+    device: Device = "auto",
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
+    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.devices import choose_device
+    from acclimate.cli.progress import sentence_bar, stderr_console
+    from acclimate.data.mapping import typeless as without_types
+    from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.scores import score
+    from acclimate.evaluation.table import render
+    from acclimate.inference.evaluate import require_comparable
+    from acclimate.inference.predict import predict
+    from acclimate.model.tagger import Tagger
+
+    console = stderr_console(quiet)
+    corpus = open_corpus(
+        gold,
+        map_name=map_name,
+        tell=console.print,
+        format=input_format,
+        comments=comments,
+        skip_bad=skip_bad,
+        borders=borders.value,
+    )
+    tagger = Tagger.load(tagger_folder, choose_device(device))
+    if not typeless:
+        require_comparable(tagger, corpus)
+    with sentence_bar(console, "tagging") as bar:
+        task = bar.add_task("", total=len(corpus))
+        predicted = predict(tagger, corpus, progress=lambda count: bar.advance(task, count))
+    if predictions is not None:
+        write_corpus(predicted, predictions)
+    if typeless:
+        corpus, predicted = without_types(corpus), without_types(predicted)
+    scores = score(corpus, predicted, seen=tagger.seen, reading="strict" if strict else "lenient")
+    typer.echo(json.dumps(scores.as_dict(), ensure_ascii=False) if as_json else render(scores))

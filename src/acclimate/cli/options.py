@@ -1,0 +1,44 @@
+"""Options that several commands share, so that they are spelled and explained once."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Borders(StrEnum):
+    """What to do with a character span that begins or ends inside a word."""
+
+    error = "error"
+    expand = "expand"
+    contract = "contract"
+    drop = "drop"
+
+
+SkipBad = Annotated[
+    bool, typer.Option("--skip-bad", help="Pass over sentences with a bad line, count and list them, and go on.")
+]
+BordersOption = Annotated[
+    Borders, typer.Option(help="A character span that misses word borders: stop, widen it, narrow it, or drop it.")
+]
+Comments = Annotated[bool, typer.Option("--comments", help="Column files: lines that begin with # are comments.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+Map = Annotated[
+    str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
+]
+Typeless = Annotated[bool, typer.Option("--typeless", help="Make every label the same: only borders count.")]
+PreSplit = Annotated[
+    bool, typer.Option("--pre-split", help="Plain text is already split into words: blanks separate them.")
+]
+Paragraphs = Annotated[
+    bool, typer.Option("--paragraphs", help="Plain text is running text: split it into sentences too.")
+]
+InputFormat = Annotated[
+    str | None, typer.Option("--input-format", metavar="NAME", help="Format of the input; detected if not given.")
+]
+Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
+TaggerFolder = Annotated[Path, typer.Argument(metavar="TAGGER", help="Folder that `acclimate adapt --out` wrote.")]

@@ -1,0 +1,86 @@
+"""What a person sees while a job runs. All of it goes to stderr: stdout is for results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+def stderr_console(quiet: bool) -> Console:
+    return Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+
+
+class TrainingBar:
+    """A bar per stage with loss, words per second, the best score so far and the time left.
+
+    Where stderr is no terminal (a log file), one line per look at the selector instead.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._bar: Progress | None = None
+        self._task: Any = None
+        self._best = 0.0
+        self._words, self._since = 0, time.monotonic()
+
+    def begin(self, stage: str, update: int, updates: int) -> None:
+        self._best, self._words, self._since = 0.0, 0, time.monotonic()
+        if update:
+            self.console.print(f"{stage}: going on from update {update:,} of {updates:,}")
+        if not self.console.is_terminal:
+            self.console.print(f"{stage}: {updates:,} updates")
+            return
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(stage, total=updates, completed=update, state="")
+
+    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
+        self._words += progress.words
+        if self._bar is not None:
+            self._bar.update(self._task, completed=progress.update)
+            if losses is not None:
+                speed = self._words / max(1e-9, time.monotonic() - self._since)
+                shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+                best = f" best {100 * self._best:.2f}" if self._best else ""
+                self._bar.update(self._task, state=f"{shown} {speed:,.0f} words/s{best}")
+
+    def judged(self, update: int, score: float, is_best: bool) -> None:
+        if is_best:
+            self._best = score
+        if self._bar is None and score:
+            self.console.print(f"  update {update:,}: {100 * score:.2f}{' (best so far)' if is_best else ''}")
+
+    def end(self, stage: str) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+        elapsed = time.monotonic() - self._since
+        best = f", best {100 * self._best:.2f}" if self._best else ""
+        self.console.print(f"{stage}: done in {elapsed:,.0f} s{best}")
+
+
+def sentence_bar(console: Console, what: str) -> Progress:
+    """A bar that counts sentences."""
+    return Progress(
+        TextColumn(what),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

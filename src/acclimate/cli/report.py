@@ -1,0 +1,108 @@
+"""The outcome of a run, for people: a few lines on the screen, a page in the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from acclimate.cli.settings import AdaptSettings
+from acclimate.evaluation.scores import Scores
+from acclimate.recipes.adapt import Change, Outcome
+from acclimate.settings import dump_yaml
+
+
+def summary(outcome: Outcome, settings: AdaptSettings, folder: Path) -> str:
+    """What happened, in the order a reader asks: how good, compared with what, how sure, where is it."""
+    lines = [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
+    lines += _table(outcome)
+    lines += ["", verdict(outcome), *outcome.remarks]
+    lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {folder} TEXT"]
+    return "\n".join(lines)
+
+
+def _table(outcome: Outcome) -> list[str]:
+    rows = [("", "", "before", "after", "change", "")]
+    for domain, change in (("source", outcome.source), ("target", outcome.target)):
+        if change is None:
+            rows.append((domain, "no labelled test sentences given", "-", "-", "-", ""))
+            continue
+        before, after = headline(change.before), headline(change.after)
+        moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
+        count = f"{change.after.sentences:,} sentences"
+        rows.append((domain, change.corpus, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, count))
+    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    lines = []
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
+        cells += [row[column].rjust(widths[column]) for column in (2, 3, 4)]
+        lines.append("  ".join([*cells, row[5]]).rstrip())
+    scored = outcome.target or outcome.source
+    return lines if scored is None else [*lines, f"({scored.after.scorer}, in percent)"]
+
+
+def headline(scores: Scores) -> float:
+    """Span F1, which for plain tags is the accuracy."""
+    return scores.span.f1
+
+
+def verdict(outcome: Outcome) -> str:
+    """Whether it helped, said plainly."""
+    change = outcome.target
+    if change is None:
+        return "Whether this helps on the target cannot be said: give --target-test to find out."
+    if change.comparison is None:
+        return "Nothing was adapted: before and after are the same tagger, trained on the source alone."
+    found = change.comparison
+    sure = (
+        f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3f}, "
+        "paired bootstrap over target sentences, one seed"
+    )
+    if found.p_value > 0.05:
+        return f"No clear effect on the target ({sure})."
+    return f"The target score {'rose' if found.difference > 0 else 'FELL'} ({sure})."
+
+
+def markdown(outcome: Outcome, settings: AdaptSettings) -> str:
+    """The page kept with the tagger."""
+    return "\n".join(_page(outcome, settings)) + "\n"
+
+
+def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
+    yield f"# {settings.source} → {settings.target or '(no target)'}: {outcome.recipe}"
+    yield ""
+    yield f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds."
+    yield ""
+    yield verdict(outcome)
+    yield from ("", *outcome.remarks)
+    for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
+        if change is not None:
+            yield from _change(domain, change)
+    yield from ("", "## Stages", "", "| stage | updates | kept | seconds |", "|---|---:|---:|---:|")
+    for stage in outcome.stages:
+        yield f"| {stage['stage']} | {stage['updates']:,} | {stage['kept_update']:,} | {stage['seconds']:,.1f} |"
+    yield from ("", "## Settings", "", "```yaml", dump_yaml(settings).rstrip(), "```")
+
+
+def _change(domain: str, change: Change) -> Iterator[str]:
+    yield from ("", f"## {domain}: {change.corpus}, {change.after.sentences:,} sentences", "")
+    yield f"Scorer: {change.after.scorer}. Percent."
+    yield from ("", "| | before | | | after | | |", "|---|---:|---:|---:|---:|---:|---:|")
+    yield "| | precision | recall | F1 | precision | recall | F1 |"
+    for name, before, after in _rows(change):
+        figures = (before.precision, before.recall, before.f1, after.precision, after.recall, after.f1)
+        yield f"| {name} | " + " | ".join(f"{100 * figure:.2f}" for figure in figures) + " |"
+
+
+def _rows(change: Change) -> Iterator[tuple[str, Any, Any]]:
+    before, after = change.before, change.after
+    yield "all spans", before.span, after.span
+    for label in sorted({*before.by_label, *after.by_label}):
+        nothing = type(before.span)(0, 0, 0)
+        yield label, before.by_label.get(label, nothing), after.by_label.get(label, nothing)
+    if before.typeless is not None and after.typeless is not None:
+        yield "type-less", before.typeless, after.typeless
+    yield "words", before.token.tally, after.token.tally
+    if before.unseen is not None and after.unseen is not None and before.unseen.mentions and after.unseen.mentions:
+        for group in ("seen", "unseen"):
+            yield f"{group} mentions", before.unseen.mentions[group], after.unseen.mentions[group]

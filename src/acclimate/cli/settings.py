@@ -1,0 +1,57 @@
+"""Everything that one `adapt` run depends on, in one tree: saved beside its result, and enough to run it again."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
+from acclimate.model.encoders.transformer import TransformerSettings
+from acclimate.settings import Settings
+from acclimate.training.settings import TrainingSettings
+
+
+class ReadingSettings(Settings):
+    """How files are read."""
+
+    source_format: str | None = None  # detected when not given
+    target_format: str | None = None
+    scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
+    skip_bad: bool = False
+    borders: Literal["error", "expand", "contract", "drop"] = "error"
+    comments: bool = False
+    pre_split: bool = False
+    paragraphs: bool = False
+    map_source: str | None = None  # a label map for the source files
+    map: str | None = None  # a label map for the target files
+    typeless: bool = False
+
+
+class TaggerSettings(Settings):
+    """Which tagger."""
+
+    encoder: str = "character-cnn-lstm"  # or a Hugging Face model by name or folder
+    head: Literal["crf", "softmax"] = "crf"
+    scheme: Literal["IOB2", "BIOES"] | None = None  # inside the tagger: BIOES for the LSTM, IOB2 otherwise
+    lstm: CharacterCnnLstmSettings = CharacterCnnLstmSettings()
+    transformer: TransformerSettings = TransformerSettings()
+
+
+class AdaptSettings(Settings):
+    """One run of `acclimate adapt`."""
+
+    source: str = "news"
+    source_dev: str | None = None
+    source_test: str | None = None
+    target: str | None = "social"
+    target_labelled: str | None = None
+    target_dev: str | None = None
+    target_test: str | None = None
+    recipe: str = "self-training"
+    options: dict[str, Any] = Field(default_factory=dict)  # the recipe's own settings
+    select: Literal["source-dev", "target-dev", "last"] = "source-dev"
+    seed: int = Field(1, ge=0)
+    reading: ReadingSettings = ReadingSettings()
+    tagger: TaggerSettings = TaggerSettings()
+    training: TrainingSettings = TrainingSettings()

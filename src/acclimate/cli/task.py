@@ -1,0 +1,115 @@
+"""What an `adapt` run works on: the corpora that its settings name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from acclimate.cli.corpora import is_bundled, open_corpus
+from acclimate.cli.settings import AdaptSettings
+from acclimate.data.corpus import Corpus
+from acclimate.data.mapping import require_labels
+from acclimate.data.problems import InputError
+from acclimate.model.tagger import OWN_ENCODER, Tagger
+
+
+@dataclass(frozen=True)
+class Task:
+    """Corpora by their part in the run. The target is stripped of its tags before anybody else sees it."""
+
+    source: Corpus
+    source_dev: Corpus | None
+    source_test: Corpus | None
+    target: Corpus | None
+    target_dev: Corpus | None
+    target_test: Corpus | None
+
+    def fingerprint(self) -> str:
+        """Changes with any word or tag of any part: a run may only be resumed on the same data."""
+        digest = hashlib.sha256()
+        for part in fields(self):
+            corpus = getattr(self, part.name)
+            digest.update(f"{part.name}:{'' if corpus is None else corpus.fingerprint};".encode())
+        return digest.hexdigest()
+
+    def describe(self) -> str:
+        source = f"{len(self.source):,} labelled source sentences ({self.source.name})"
+        if self.target is None:
+            return source
+        labelled = len(self.target.labelled())
+        few = f", {labelled:,} of them labelled" if labelled else ""
+        return f"{source}, {len(self.target):,} target sentences ({self.target.name}{few})"
+
+
+def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
+    """Read every corpus named. A bundled source or target brings its own dev and test part along."""
+    reading = settings.reading
+    shared = {
+        "scheme": reading.scheme,
+        "skip_bad": reading.skip_bad,
+        "borders": reading.borders,
+        "comments": reading.comments,
+        "paragraphs": reading.paragraphs,
+        "tokenize": "blanks" if reading.pre_split else None,
+    }
+
+    def read(name: str | None, is_source: bool) -> Corpus | None:
+        if name is None:
+            return None
+        return open_corpus(
+            name,
+            map_name=reading.map_source if is_source else reading.map,
+            make_typeless=reading.typeless,
+            tell=tell,
+            format=reading.source_format if is_source else reading.target_format,
+            **shared,
+        )
+
+    source = read(settings.source, True)
+    assert source is not None
+    if not source.is_labelled:
+        raise InputError(f"the source {settings.source} has no tags to learn from. Is it the right file, or column?")
+    target = read(settings.target, False)
+    if target is not None:
+        target = target.unlabelled()
+        if settings.target and is_bundled(settings.target) and "/" not in settings.target:
+            more = read(f"{settings.target}/unlabelled", False)
+            assert more is not None
+            target = (target + more).renamed(settings.target)
+        few = read(settings.target_labelled, False)
+        target = target if few is None else (few.labelled() + target).renamed(target.name)
+    task = Task(
+        source,
+        read(_named(settings.source_dev, settings.source, "dev"), True),
+        read(_named(settings.source_test, settings.source, "test"), True),
+        target,
+        read(_named(settings.target_dev, settings.target, "dev"), False),
+        read(_named(settings.target_test, settings.target, "test"), False),
+    )
+    for corpus in (task.source_dev, task.source_test, task.target, task.target_dev, task.target_test):
+        if corpus is not None and corpus.is_labelled:
+            require_labels(corpus, source.labels)
+    return task
+
+
+def _named(given: str | None, whole: str | None, part: str) -> str | None:
+    """The part asked for, or the bundled corpus's own."""
+    if given is None and whole is not None and is_bundled(whole) and "/" not in whole:
+        return f"{whole}/{part}"
+    return given
+
+
+def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
+    choice = settings.tagger
+    options = choice.lstm if choice.encoder == OWN_ENCODER else choice.transformer
+    return Tagger.build(
+        choice.encoder,
+        labels=task.source.labels,
+        head=choice.head,
+        scheme=choice.scheme,
+        text=task.source if task.target is None else task.source + task.target.labelled(),
+        more_text=task.target,
+        **options.model_dump(),
+    )

@@ -1,0 +1,164 @@
+"""Which format a file is in: its name first, and where the name says too little, its first lines."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from acclimate.data.problems import InputError
+from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
+from acclimate.data.readers.hub import PREFIX
+from acclimate.data.readers.naming import ALL_TAGS, ONE_WORD, plain_name
+from acclimate.data.readers.opening import Source, inner_name
+from acclimate.data.schemes import looks_like_span_tag
+
+_BY_SUFFIX = {
+    ".conllu": "conllu",
+    ".conll": "conll",
+    ".bio": "conll",
+    ".iob": "conll",
+    ".iob2": "conll",
+    ".bioes": "conll",
+    ".col": "conll",
+    ".ner": "conll",
+    ".pos": "conll",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".spacy": "docbin",
+    ".docbin": "docbin",
+    ".ann": "brat",
+}
+_JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+_LOOKED_AT = 1000  # lines
+_ENOUGH = 10  # lines with the same number of columns: raw text does not do that
+
+
+def detect_format(source: Source) -> str:
+    """The name of the format. Raises InputError where nothing fits."""
+    if source.name.startswith(PREFIX):
+        return "hub"
+    if not source.is_stdin and source.path.is_dir():
+        return _of_folder(source)
+    suffix = "" if source.is_stdin else _suffix(source)
+    if suffix in _BY_SUFFIX:
+        return _BY_SUFFIX[suffix]
+    if source.data.startswith(b"PAR1"):
+        return "parquet"
+    if suffix in _JSON_SUFFIXES or source.text.lstrip().startswith("{"):
+        return _json_flavour(source)
+    if suffix == ".txt" and any(source.path.with_name(name).exists() for name in _annotation_names(source)):
+        return "brat"
+    return _by_lines(source, suffix)
+
+
+def _suffix(source: Source) -> str:
+    name = inner_name(source.path.name).lower()
+    return name[name.rindex(".") :] if "." in name else ""
+
+
+def _annotation_names(source: Source) -> list[str]:
+    stem = inner_name(source.path.name)[: -len(".txt")]
+    return [f"{stem}.ann{packed}" for packed in ("", ".gz", ".xz")]
+
+
+def _of_folder(source: Source) -> str:
+    names = [inner_name(path.name) for path in source.path.iterdir()]
+    if any(name.endswith(".ann") for name in names):
+        return "brat"
+    if {"dataset_info.json", "dataset_dict.json", "state.json"} & set(names):
+        return "hub"
+    if any(name.endswith(".txt") for name in names):
+        return "text"
+    expected = "brat's .ann and .txt files, a folder saved by `datasets`, or .txt files"
+    raise InputError(f"nothing in this folder can be read; expected {expected}.", file=source.name)
+
+
+def _by_lines(source: Source, suffix: str) -> str:
+    lines = [line for line in source.lines[:_LOOKED_AT] if line.strip()]
+    if source.text.lstrip().startswith("[") and _looks_like_array(source):
+        return _json_flavour(source)
+    if any(_is_conllu_line(line) for line in lines[:20]):
+        return "conllu"
+    if suffix == ".tsv" or not suffix:
+        header = [plain_name(cell) for cell in (lines[0] if lines else "").split("\t")]
+        if len(header) > 1 and set(header) & {*ONE_WORD, "words", "tokens"} and set(header) & set(ALL_TAGS):
+            return "tsv"
+    if suffix == ".tsv" or _looks_like_columns(lines):
+        return "conll"
+    return "text"
+
+
+def _is_conllu_line(line: str) -> bool:
+    return (
+        line.count("\t") == len(CONLLU_COLUMNS) - 1 and line.split("\t")[0].replace("-", "").replace(".", "").isdigit()
+    )
+
+
+def _looks_like_array(source: Source) -> bool:
+    return source.text.lstrip()[1:].lstrip()[:1] in ("{", "]")
+
+
+def _looks_like_columns(lines: list[str]) -> bool:
+    """Raw text has lines of any number of words; columns have the same number on nearly all of them.
+
+    One column alone is not told from text here: a line of Chinese is one word to this test.
+    """
+    if any(line.startswith("-DOCSTART-") for line in lines):
+        return True
+    separator = "\t" if sum("\t" in line for line in lines) * 2 > len(lines) else " "
+    rows = [[cell for cell in line.split(separator) if cell] for line in lines if not line.startswith("# ")]
+    widths = [len(row) for row in rows]
+    if not widths:
+        return False
+    usual = max(set(widths), key=widths.count)
+    if usual < 2 or widths.count(usual) < 0.9 * len(widths) - 1:
+        return False
+    tagged = sum(len(row) == usual and looks_like_span_tag(row[-1]) for row in rows)
+    return tagged * 2 >= len(rows) or len(rows) >= _ENOUGH
+
+
+def _json_flavour(source: Source) -> str:
+    """Whose JSON it is, by the fields of the first records that can be read."""
+    for fields in _first_records(source):
+        if any(isinstance(fields.get(name), list) and _of_strings(fields[name]) for name in ("words", "tokens")):
+            return "jsonl"
+        if isinstance(fields.get("data"), dict) or _is_minimal_label_studio(fields):
+            return "label_studio"
+        if "spans" in fields or "tokens" in fields or "answer" in fields:
+            return "prodigy"
+        if "text" in fields:
+            return "doccano"
+    known = "words and tags (ours), doccano, label_studio, prodigy"
+    problem = f"this JSON is of no known kind ({known}), or the first records are no JSON objects. Name its format=."
+    first = next((number for number, line in enumerate(source.lines, start=1) if line.strip()), 1)
+    raise InputError(problem, file=source.name, line=first, text=(source.lines or [""])[first - 1])
+
+
+def _first_records(source: Source) -> list[dict[str, Any]]:
+    text = source.text.lstrip()
+    if text.startswith("["):
+        try:
+            value, _ = json.JSONDecoder().raw_decode(text, len(text) - len(text[1:].lstrip()))
+        except (ValueError, RecursionError):
+            return []
+        return [value] if isinstance(value, dict) else []
+    records = []
+    for line in source.lines[:50]:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            records.append(value)
+    return records
+
+
+def _of_strings(value: list[object]) -> bool:
+    return all(isinstance(item, str) for item in value)
+
+
+def _is_minimal_label_studio(fields: dict[str, Any]) -> bool:
+    if "annotator" in fields or "annotation_id" in fields:
+        return True
+    lists = [value for value in fields.values() if isinstance(value, list)]
+    return any(isinstance(one, dict) and "start" in one and "labels" in one for value in lists for one in value[:1])

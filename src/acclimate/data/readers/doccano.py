@@ -1,0 +1,82 @@
+"""doccano's JSONL: `{"text", "label": [[start, end, name], …]}`, or with `entities` of offsets and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from acclimate.data.borders import CharacterSpan
+from acclimate.data.problems import InputError, Place
+from acclimate.data.readers.ledger import Found, Ledger
+from acclimate.data.readers.marked_text import find_words_as_asked, sentences_of_text
+from acclimate.data.readers.offset_units import in_characters
+from acclimate.data.readers.opening import Source
+from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require
+
+_LABEL_FIELDS = ("entities", "label", "labels")
+
+
+def read_doccano(source: Source, ledger: Ledger) -> Iterator[Found]:
+    records = list(json_records(source, ledger))
+    labelled = any(_label_field(record.fields) for record in records)
+    for record in records:
+        try:
+            found = _sentences(record, source.name, labelled, ledger)
+        except InputError as error:
+            ledger.refuse(error, file=source.name, line=record.line, text=record.spelled)
+        else:
+            yield from found
+
+
+def _sentences(record: Record, file: str, labelled: bool, ledger: Ledger) -> list[Found]:
+    text = require(record.fields, "text", str)
+    place = Place(file, record.line)
+    spans = None
+    name = _label_field(record.fields)
+    if name is not None:
+        spans = [_span(item, place) for item in expect(record.fields[name], list, f"{name!r}")]
+        spans = _by_characters(spans, text, ledger)
+    elif labelled:
+        allowed = "'label' or 'entities'"
+        raise InputError(f"the record has no {allowed}, but others have. Give an empty list if it has no span.")
+    return sentences_of_text(text, spans, ledger, place, identifier(record.fields, "document", "id"))
+
+
+def _label_field(fields: Fields) -> str | None:
+    return next((name for name in _LABEL_FIELDS if name in fields), None)
+
+
+def _span(item: object, place: Place) -> CharacterSpan:
+    if isinstance(item, dict):
+        start, end, label = (require(item, name, kind, "the entity") for name, kind in _ENTITY.items())
+    elif isinstance(item, list) and len(item) == 3:
+        start, end, label = item
+    else:
+        raise InputError(
+            f"a label should be [start, end, name] or an object with {', '.join(_ENTITY)}, but is {item!r}."
+        )
+    return CharacterSpan(expect(start, int, "a start"), expect(end, int, "an end"), label_name(label), place)
+
+
+_ENTITY: dict[str, type[object]] = {"start_offset": int, "end_offset": int, "label": str}
+
+
+def label_name(value: object) -> str:
+    """A label: any string with something in it."""
+    name = expect(value, str, "a label")
+    if not name.strip():
+        raise InputError("a label is empty. Name it, or remove the span.")
+    return name
+
+
+def _by_characters(spans: list[CharacterSpan], text: str, ledger: Ledger) -> list[CharacterSpan]:
+    """doccano says nothing but offsets, so the words have to tell which kind they are."""
+    words = find_words_as_asked(text, ledger.request)
+    starts, ends = {start for start, _ in words}, {end for _, end in words}
+
+    def fits(some: Sequence[CharacterSpan]) -> bool:
+        return all(span.start in starts and span.end in ends for span in some)
+
+    spans, moved = in_characters(spans, text, fits)
+    if moved:
+        ledger.count("records counted an emoji as two (16-bit units); their spans were moved to characters")
+    return spans

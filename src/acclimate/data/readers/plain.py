@@ -1,0 +1,45 @@
+"""Plain text: a sentence per line, or with `paragraphs=True` a paragraph per line that is split into sentences.
+
+Words are found by `words.py`; `tokenize="blanks"` is for text that was split into words already. A folder of .txt files
+is read too, each file a document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acclimate.data.problems import InputError
+from acclimate.data.readers.ledger import Found, Ledger
+from acclimate.data.readers.marked_text import find_words_as_asked, grouped
+from acclimate.data.readers.opening import Source, inner_name
+from acclimate.data.words import find_sentences
+
+
+def read_text(source: Source, ledger: Ledger) -> Iterator[Found]:
+    if source.is_stdin or not source.path.is_dir():
+        yield from _lines(source, None, ledger)
+        return
+    files = sorted(path for path in source.path.iterdir() if inner_name(path.name).endswith(".txt"))
+    if not files:
+        raise InputError("the folder has no .txt files.", file=source.name)
+    for path in files:
+        yield from _lines(Source(path), inner_name(path.name).removesuffix(".txt"), ledger)
+
+
+def _lines(source: Source, document: str | None, ledger: Ledger) -> Iterator[Found]:
+    same: dict[str, str] = {}  # one string object per word: a corpus of millions of words has few different ones
+    for number, line in enumerate(source.checked_lines(ledger), start=1):
+        if number in source.faults:
+            ledger.refuse(source.faults[number])
+            continue
+        words = find_words_as_asked(line, ledger.request)
+        borders = find_sentences(line) if ledger.request.paragraphs else []
+        for first, last in grouped(words, borders):
+            yield Found(
+                words=[same.setdefault(word, word) for word in [line[start:end] for start, end in words[first:last]]],
+                lines=(number,),
+                text=line,
+                offsets=words[first:last],
+                document=document,
+                file=source.name,
+            )

@@ -1,0 +1,117 @@
+"""JSON records, one per line or in one array, and their fields: right type, or an error that names the field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from acclimate.data.problems import InputError, shorten
+from acclimate.data.readers.ledger import Ledger
+from acclimate.data.readers.opening import Source
+
+Value = TypeVar("Value")
+Fields = dict[str, Any]
+_NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
+_BLANK = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One JSON object and the line on which it begins."""
+
+    line: int
+    fields: Fields
+    spelled: str
+
+
+def json_records(source: Source, ledger: Ledger) -> Iterator[Record]:
+    """The records of a JSONL file, or of a file that is one JSON array."""
+    lines = source.checked_lines(ledger)
+    records = _from_array if source.text.lstrip(_BLANK).startswith("[") else _from_lines
+    yield from records(source, lines, ledger)
+
+
+def _from_lines(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Record]:
+    for number, line in enumerate(lines, start=1):
+        if not line.strip(_BLANK):
+            continue
+        try:
+            if number in source.faults:
+                raise source.faults[number]
+            record = Record(number, expect(_parsed(line), dict, "the record"), line)
+        except InputError as error:
+            ledger.refuse(error, file=source.name, line=number, text=line)
+        else:
+            yield record
+
+
+def _parsed(line: str) -> object:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        problem = f"this is no JSON ({error}). Each line must be one whole JSON object."
+        raise InputError(problem) from error
+
+
+def _from_array(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Record]:
+    """Element by element, since `json.load` would know only characters and not lines."""
+    text, decoder = source.text, json.JSONDecoder()
+    position, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
+    while True:
+        start = _skip_blanks(text, position)
+        line += text.count("\n", position, start)
+        if text[start : start + 1] == "]":
+            return
+        try:
+            value, end = decoder.raw_decode(text, start)
+            after = _skip_blanks(text, end)
+            if text[after : after + 1] not in ("]", ","):
+                raise ValueError("the array is not closed, or a comma is missing")
+        except (ValueError, RecursionError) as error:
+            problem = f"this is no JSON ({error}). The file should be one whole JSON array of objects."
+            ledger.refuse(InputError(problem), file=source.name, line=line, text=text[start : start + 200])
+            return  # there is no telling where the next record would begin
+        last = line + text.count("\n", start, end)
+        try:
+            for number in range(line, last + 1):
+                if number in source.faults:
+                    raise source.faults[number]
+            record = Record(line, expect(value, dict, "the record"), text[start:end])
+        except InputError as error:
+            ledger.refuse(error, file=source.name, line=line, text=text[start:end])
+        else:
+            yield record
+        position, line = after + (text[after] == ","), line + text.count("\n", start, after)
+
+
+def _skip_blanks(text: str, position: int) -> int:
+    while position < len(text) and text[position] in _BLANK:
+        position += 1
+    return position
+
+
+def expect(value: object, kind: type[Value], what: str) -> Value:
+    """The value, if it is of the right type. `true` is no number here, though it is one to Python."""
+    if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    shown = shorten(json.dumps(value, ensure_ascii=False, default=str), 60)
+    raise InputError(f"{what} should be {_NAMES[kind]}, but is {shown}.")
+
+
+def expect_strings(value: object, what: str) -> list[str]:
+    """The value, if it is a list of strings."""
+    return [expect(item, str, f"item {number} of {what}") for number, item in enumerate(expect(value, list, what))]
+
+
+def require(fields: Fields, name: str, kind: type[Value], where: str = "the record") -> Value:
+    """A field that has to be there."""
+    if name not in fields:
+        raise InputError(f"{where} has no {name!r}; it has {', '.join(map(repr, fields)) or 'nothing'}.")
+    return expect(fields[name], kind, f"{name!r}")
+
+
+def identifier(fields: Fields, *names: str) -> str | None:
+    """The first of some fields that identifies the record, as a string."""
+    return next((str(fields[name]) for name in names if isinstance(fields.get(name), str | int)), None)

@@ -1,0 +1,143 @@
+"""A pre-trained encoder: any Hugging Face folder, read word by word, over-long sentences through windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from acclimate.data.corpus import Sentence
+from acclimate.data.pieces import windows
+from acclimate.model.encoders.pretrained import EncoderNotFound, load_backbone, load_tokenizer, longest_row
+from acclimate.model.encoders.transformer import classifier_of
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
+from acclimate.settings import SettingsError
+
+ENCODERS = ["bert", "roberta"]
+SHORT = Sentence(("Anna", "flew", "to", "New", "York", "."))
+LONG = Sentence(SHORT.words * 40)
+
+
+def features(tagger: Tagger, *sentences: Sentence) -> Tensor:
+    with torch.no_grad():
+        return View(tagger, tagger.eval().number(sentences)).features
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_short_sentence_does_not_notice_that_windows_exist(build, encoder: str) -> None:
+    wide, narrow = build(encoder), build(encoder, longest_row=40)
+    torch.testing.assert_close(features(narrow, SHORT), features(wide, SHORT))
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_short_sentence_does_not_notice_a_long_one_beside_it(build, encoder: str) -> None:
+    tagger = build(encoder)
+    alone, beside = features(tagger, SHORT), features(tagger, LONG, SHORT)[1:, : len(SHORT)]
+    torch.testing.assert_close(beside, alone, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_each_word_of_a_long_sentence_is_read_in_the_window_that_keeps_it(build, encoder: str) -> None:
+    tagger = build(encoder, longest_row=24)
+    pieces = tagger.encoder.pieces
+    counts = [len(row) for row in pieces.of_words(LONG.words)]
+    parts = []
+    for window in windows(counts, pieces.room):
+        read = features(tagger, Sentence(LONG.words[window.start : window.end]))[0]
+        parts.append(read[window.keep_from - window.start : window.keep_to - window.start])
+    torch.testing.assert_close(features(tagger, LONG)[0], torch.cat(parts), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_rows_fill_every_position_that_the_encoder_has_and_no_more(build, encoder: str) -> None:
+    tagger = build(encoder)
+    assert tagger.number([LONG]).inputs["pieces"].size(1) == 64
+    assert features(tagger, LONG).isfinite().all()
+
+
+def test_positions_are_counted_from_behind_the_padding_number(byte_level: Any) -> None:
+    from transformers import BertConfig, BertModel, RobertaConfig, RobertaModel
+
+    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    for kind, config, first in ((RobertaModel, RobertaConfig, 6), (BertModel, BertConfig, 0)):
+        model = kind(config(vocab_size=60, max_position_embeddings=20, pad_token_id=5, **sizes))
+        assert longest_row(byte_level, model) == 20 - first
+
+
+def test_a_byte_level_tokenizer_puts_a_blank_before_every_word(roberta: str) -> None:
+    tokenizer = load_tokenizer(roberta)
+    rows = [tokenizer.tokenize(" Paris"), tokenizer.tokenize(" Anna")]
+    assert tokenizer([["Paris"], ["Anna"]], is_split_into_words=True, add_special_tokens=False)["input_ids"] == [
+        tokenizer.convert_tokens_to_ids(row) for row in rows
+    ]
+    assert all(row[0].startswith("Ġ") for row in rows)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+@pytest.mark.parametrize("head", ["crf", "softmax"])
+def test_a_saved_tagger_opens_in_plain_transformers_with_the_same_scores(
+    build, tmp_path: Path, encoder: str, head: str
+) -> None:
+    from transformers import AutoModelForTokenClassification, AutoTokenizer
+
+    tagger = build(encoder, head=head).eval()
+    tagger.save(tmp_path / "tagger")
+    model = AutoModelForTokenClassification.from_pretrained(tmp_path / "tagger").eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "tagger")
+    encoded = tokenizer([list(SHORT.words)], is_split_into_words=True, return_tensors="pt")
+    firsts = [encoded.word_ids(0).index(word) for word in range(len(SHORT))]
+    with torch.no_grad():
+        theirs, ours = model(**encoded).logits[0, firsts], View(tagger, tagger.number([SHORT])).scores[0]
+    torch.testing.assert_close(theirs, ours, atol=1e-5, rtol=1e-5)
+    assert tuple(model.config.id2label.values()) == tagger.tags
+
+
+def test_saving_leaves_the_run_s_random_numbers_alone(build, tmp_path: Path) -> None:
+    tagger = build("bert")
+    before = torch.get_rng_state()
+    tagger.save(tmp_path / "tagger")
+    Tagger.load(tmp_path / "tagger")
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_saving_and_loading_print_nothing(build, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    tagger = build("bert")
+    capfd.readouterr()
+    tagger.save(tmp_path / "tagger")
+    Tagger.load(tmp_path / "tagger")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_half_precision_checkpoint_is_read_in_full_precision(bert: str, tmp_path: Path, word_piece: Any) -> None:
+    from transformers import AutoModel
+
+    AutoModel.from_pretrained(bert, dtype=torch.float16).save_pretrained(tmp_path)
+    assert next(load_backbone(str(tmp_path)).parameters()).dtype == torch.float32
+
+
+def test_an_encoder_that_does_not_exist_is_explained(tmp_path: Path, news) -> None:
+    with pytest.raises(EncoderNotFound, match=r"No encoder under 'no/such-thing'\. It is no folder here"):
+        Tagger.build("no/such-thing", labels=news.labels)
+    with pytest.raises(EncoderNotFound, match="That folder was found but could not be loaded"):
+        Tagger.build(str(tmp_path), labels=news.labels)
+
+
+def test_an_unknown_option_of_the_encoder_is_refused(build) -> None:
+    with pytest.raises(SettingsError, match=r"unknown setting 'dropuot'\. Did you mean dropout"):
+        build("bert", dropuot=0.2)
+
+
+def test_a_classifier_with_more_than_one_layer_is_refused() -> None:
+    class Shell(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.base_model = torch.nn.Identity()
+            self.first, self.second = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+
+    with pytest.raises(ValueError, match="has 2 linear layers on its encoder; expected one"):
+        classifier_of(Shell())

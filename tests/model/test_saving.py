@@ -1,0 +1,120 @@
+"""Save, load, and it is the same tagger: every encoder, head, kind of tags and contextual mix."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.inference.predict import predict
+from acclimate.model.storage import StorageError, seal
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
+
+ENCODERS = ["character-cnn-lstm", "fixed-context", "learned-context", "bert", "roberta"]
+HEADS = ["crf", "softmax"]
+
+
+@pytest.fixture
+def make(build: Callable[..., Tagger], bert: str) -> Callable[..., Tagger]:
+    """Builds the tagger and shakes every weight, so that none is right by being built again."""
+
+    def maker(encoder: str, **options: object) -> Tagger:
+        if encoder.endswith("context"):
+            options |= {"contextual": {"encoder": bert, "mix": encoder.split("-")[0], "weights": (0.2, 0.3, 0.5)}}
+            encoder = "character-cnn-lstm"
+        tagger = build(encoder, **options)
+        for weight in tagger.parameters():
+            if weight.requires_grad:
+                weight.data.add_(0.1 * torch.randn_like(weight))
+        return tagger.eval()
+
+    return maker
+
+
+@pytest.mark.parametrize(("encoder", "head", "kind"), [*itertools.product(ENCODERS, HEADS, ["spans", "plain"])])
+def test_a_loaded_tagger_has_the_same_weights_and_gives_the_same_scores(
+    make, tmp_path: Path, news: Corpus, part_of_speech: Corpus, same_weights, encoder: str, head: str, kind: str
+) -> None:
+    text = news if kind == "spans" else part_of_speech
+    tagger = make(encoder, text=text, head=head)
+    tagger.save(tmp_path / "tagger")
+    loaded = Tagger.load(tmp_path / "tagger")
+    assert same_weights(tagger, loaded)
+    assert (loaded.tags, loaded.scheme, loaded.head_name) == (tagger.tags, tagger.scheme, tagger.head_name)
+    one, other = (View(each, each.number(text.sentences)).scores for each in (tagger, loaded))
+    assert torch.equal(one, other)
+    assert predict(loaded, text) == predict(tagger, text)
+
+
+def test_a_loaded_tagger_is_ready_to_tag(make, tmp_path: Path) -> None:
+    make("character-cnn-lstm").train().save(tmp_path / "tagger")
+    assert not Tagger.load(tmp_path / "tagger").training
+
+
+def test_a_loaded_tagger_trains_on_as_the_saved_one_would(make, tmp_path: Path, news: Corpus) -> None:
+    tagger = make("character-cnn-lstm")
+    tagger.save(tmp_path / "tagger")
+    losses = []
+    for each in (tagger, Tagger.load(tmp_path / "tagger")):
+        torch.manual_seed(3)
+        losses.append(View(each.train(), each.number(news.sentences)).losses)
+    assert torch.equal(*losses)
+
+
+def test_a_tagger_does_not_depend_on_the_folder_its_frozen_encoder_came_from(
+    build, bert: str, tmp_path: Path, news: Corpus
+) -> None:
+    borrowed = shutil.copytree(bert, tmp_path / "borrowed")
+    tagger = build(contextual={"encoder": str(borrowed)}).eval()
+    tagger.save(tmp_path / "tagger")
+    shutil.rmtree(borrowed)
+    assert predict(Tagger.load(tmp_path / "tagger"), news) == predict(tagger, news)
+
+
+def test_it_remembers_the_words_it_was_trained_on(make, tmp_path: Path, news: Corpus) -> None:
+    tagger = make("character-cnn-lstm")
+    tagger.seen = SeenWords.of(news)
+    tagger.save(tmp_path / "tagger")
+    assert Tagger.load(tmp_path / "tagger").seen == tagger.seen
+
+
+@pytest.mark.parametrize("word", ["\ud800", "\u2028", "\x00", "😀"], ids=ascii)
+def test_any_word_of_the_training_text_can_be_saved(build, tmp_path: Path, word: str) -> None:
+    tagger = build(text=Corpus.of([Sentence((word, "b"), ("B-X", "O"))]))
+    tagger.save(tmp_path / "tagger")
+    assert Tagger.load(tmp_path / "tagger").encoder.description() == tagger.encoder.description()
+
+
+def test_a_tagger_can_be_saved_over_itself_and_beside_documents(make, tmp_path: Path, same_weights) -> None:
+    tagger = make("bert")
+    for report in ("first", "second"):
+        tagger.save(tmp_path / "tagger", **{"report.md": report})
+    assert same_weights(Tagger.load(tmp_path / "tagger"), tagger)
+    assert (tmp_path / "tagger" / "report.md").read_text() == "second"
+
+
+def test_a_folder_of_another_version_is_refused_in_words(make, tmp_path: Path) -> None:
+    make("character-cnn-lstm").save(tmp_path / "tagger")
+    description = json.loads((tmp_path / "tagger" / "tagger.json").read_text())
+    del description["head"]
+    (tmp_path / "tagger" / "tagger.json").write_text(json.dumps(description))
+    seal(tmp_path / "tagger")
+    with pytest.raises(StorageError, match="not a tagger this version can read"):
+        Tagger.load(tmp_path / "tagger")
+
+
+def test_weights_that_do_not_fit_are_refused_in_words(make, tmp_path: Path) -> None:
+    make("character-cnn-lstm", head="crf").save(tmp_path / "tagger")
+    description = json.loads((tmp_path / "tagger" / "tagger.json").read_text())
+    (tmp_path / "tagger" / "tagger.json").write_text(json.dumps(description | {"head": "softmax"}))
+    seal(tmp_path / "tagger")
+    with pytest.raises(StorageError, match=r"weights do not fit the tagger.*head\.transitions"):
+        Tagger.load(tmp_path / "tagger")
