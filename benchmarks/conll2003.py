@@ -21,10 +21,10 @@ from typing import Any
 
 PUBLISHED = 80.76
 
-# what this data set wants; everything else is the default of `acclimate adapt`
+# chosen on dev, one seed, among five settings of learning rate, dropout and width; the rest is the default
 DEFAULTS = {
-    "training": {"epochs": 40, "words_per_batch": 256, "learning_rate": 0.002, "patience": 10, "decay": "linear"},
-    "tagger": {"lstm": {"forget_rare": 0.5}},
+    "training": {"epochs": 15, "words_per_batch": 512, "learning_rate": 0.003},
+    "tagger": {"lstm": {"character_filters": 100, "lstm_width": 256}},
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,9 +28,11 @@ class Settings(BaseModel):
 
 S = TypeVar("S", bound=Settings)
 
+_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+
 
 def complete(kind: type[S], values: Mapping[str, Any], where: str = "settings") -> S:
-    """Check values and fill in the defaults; the first mistake is reported with what would have been right."""
+    """Check values and fill in the defaults; every mistake is reported with what would have been right."""
     try:
         return kind.model_validate(dict(values))
     except ValidationError as failure:
@@ -65,28 +68,24 @@ def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> d
         keys = path.strip().split(".")
         if not equals or not all(keys):
             raise SettingsError(f"--set {assignment}: expected NAME=VALUE, for example training.learning_rate=0.001.")
-        try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
-            value = text
         place = result
         for key in keys[:-1]:
             below = place.get(key)
             # copied on the way down: the caller's mapping stays as it was
             place[key] = dict(below) if isinstance(below, Mapping) else {}
             place = place[key]
-        place[keys[-1]] = _number(value)
+        place[keys[-1]] = _value(text)
     return result
 
 
-def _number(value: Any) -> Any:
-    """YAML 1.1 reads 1e-3 as a string (it wants 1.0e-3); people mean the number."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
+def _value(text: str) -> Any:
+    """YAML 1.1 reads 1e-3 as a string (it wants 1.0e-3); people mean the number. What is quoted stays a string."""
+    if _EXPONENT.fullmatch(text.strip()):
+        return float(text)
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):  # the second for a date that is none, such as 2024-13-45
+        return text
 
 
 def _explain(kind: type[Settings], failure: ValidationError, where: str) -> str:
@@ -99,6 +98,8 @@ def _explain(kind: type[Settings], failure: ValidationError, where: str) -> str:
             close = difflib.get_close_matches(path[-1], known, n=1)
             hint = f"Did you mean {'.'.join([*path[:-1], close[0]])}?" if close else f"Known here: {', '.join(known)}."
             lines.append(f"unknown setting {name!r}. {hint}")
+        elif error["type"] == "missing":
+            lines.append(f"setting {name!r} is missing and has no default.")
         else:
             lines.append(f"setting {name!r} cannot be {error['input']!r}: {error['msg']}.")
     return f"{where}: " + "\n".join(lines)

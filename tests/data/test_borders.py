@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from acclimate.data.borders import CharacterSpan, align
 from acclimate.data.problems import InputError
-from acclimate.data.reading import read_corpus
 from acclimate.data.readers.marked_text import without_cuts
+from acclimate.data.reading import read_corpus
 from acclimate.data.schemes import Span
 from acclimate.data.words import find_words
 
@@ -37,7 +37,11 @@ def test_by_default_a_cut_word_stops_and_all_is_said():
 
 @pytest.mark.parametrize(
     ("policy", "spans", "outcome"),
-    [("expand", [Span(1, 3, "LOC")], "expanded"), ("contract", [Span(1, 2, "LOC")], "contracted"), ("drop", [], "dropped")],
+    [
+        ("expand", [Span(1, 3, "LOC")], "expanded"),
+        ("contract", [Span(1, 2, "LOC")], "contracted"),
+        ("drop", [], "dropped"),
+    ],
 )
 def test_each_policy_does_what_it_says_and_lists_the_miss(policy, spans, outcome):
     aligned = align([CUT], WORDS, TEXT, policy)

@@ -81,10 +81,10 @@ def check_overlaps(spans: Sequence[CharacterSpan], text: str) -> None:
     """One tag per word cannot hold two spans that overlap. `spans` are in order."""
     for before, after in pairwise(spans):
         if after.start < before.end:
-            problem = (
-                f"spans {before.describe(text)} and {after.describe(text)} overlap; one tag per word cannot hold both."
-            )
-            raise InputError(f"{problem} Remove one, or pass skip_bad=True.", line=after.place.line)
+            both = f"{before.describe(text)} and {after.describe(text)}"
+            problem = f"spans {both} overlap; one tag per word cannot hold both. Remove one, or pass skip_bad=True."
+            lines = [span.place.line for span in (before, after) if span.place.line is not None]
+            raise InputError(problem, line=max(lines, default=None))
 
 
 def _miss(span: CharacterSpan, touched: list[tuple[int, int]], text: str) -> str:

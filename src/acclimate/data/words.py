@@ -36,7 +36,7 @@ _TITLES = (
     "Mr Mrs Ms Mx Dr Drs Prof Rev Hon Gen Col Maj Capt Cpt Lt Sgt Cpl Pvt Adm Gov Sen Rep Supt Messrs Mme Mlle "
     "St Ste Mt Ft"
 )
-_BEFORE_NUMBERS = "No Nos Fig Figs Eq Eqs Ref Refs Sec Vol Tab vol pp ca approx cf est ext"
+_BEFORE_NUMBERS = "Fig Figs Eq Eqs Ref Refs Sec Vol Tab vol pp ca approx cf est ext"
 _OTHER_ABBREVIATIONS = (
     "Jr Sr Bros Inc Corp Ltd Co Cos Cie Dept Univ Assn Ave Blvd Rd Jan Feb Mar Apr Jun Jul Aug Sept Sep Oct Nov Dec "
     "vs etc al resp dept pt pts hx dx tx rx"
@@ -100,7 +100,7 @@ def _word_pattern() -> re.Pattern[str]:
         f"(?i:{_NEGATED})(?={negation})|{after_word}(?:{negation}|{clitic})",
         f"[A-Za-z](?:\\.[A-Za-z])+(?![@{w}])\\.?|(?:Ph|M|D|Sc|Ed)\\.(?:Phil|D|Sc|Ed|A){end}\\.?",  # U.S., e.g., Ph.D.
         f"(?:{_TITLES.replace(' ', '|')}|{_BEFORE_NUMBERS.replace(' ', '|')}|{_OTHER_ABBREVIATIONS.replace(' ', '|')})"
-        f"\\.{end}",
+        f"\\.{end}|Nos?\\.(?=\\s?[0-9])",
         # an initial; not I, which ends many a sentence
         r"[A-HJ-Z]\.(?=\s?(?!(?:The|He|She|It|In|But|And|This|We|They)\b)[A-Z][a-z.])",
         f"[{w}]++(?:(?:{inner})[{w}]++)*+",  # a word, with inner hyphens, O'Brien, acclimate.py, a.b@c.org, AT&T
@@ -173,7 +173,7 @@ def _may_be_last(word: str, following: str, alone: bool) -> bool:
     """Whether `word` and a full stop end a sentence, or are an abbreviation, an initial, or the number of an item."""
     if word.isdigit():
         return not alone
-    if word.lower() in _NEVER_LAST:
+    if word.lower() in _NEVER_LAST or (word.lower() in ("no", "nos") and following[0].isdigit()):
         return False
     initial = len(word) == 1 and word.isupper() and word != "I"
     if initial or "." in word or word.lower() in _ABBREVIATIONS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acclimate.data.corpus import Corpus
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, Place
 from acclimate.evaluation.pairs import Reading
 from acclimate.evaluation.scores import Scores, score
 from acclimate.inference.predict import predict
@@ -21,8 +21,11 @@ def evaluate(tagger: Tagger, gold: Corpus, *, reading: Reading = "lenient") -> S
 
 def require_comparable(tagger: Tagger, gold: Corpus) -> None:
     """Refuse a corpus that the tagger cannot be scored on, and say what to do about it."""
-    if not gold.is_labelled:
-        raise InputError(f"{gold.name} has no tags to compare with.", file=gold[0].place.file if len(gold) else None)
+    bare = next((sentence for sentence in gold if sentence.tags is None), None)
+    if bare is not None or not len(gold):
+        some = "has sentences without tags" if gold.is_labelled else "has no tags"
+        place = Place() if bare is None else bare.place
+        raise InputError(f"{gold.name} {some} to compare with.", file=place.file, line=place.line)
     if gold.kind != tagger.labels.kind:
         raise InputError(f"{gold.name} has {gold.kind} tags, but the tagger was trained on {tagger.labels.kind} tags.")
     unknown = [name for name in gold.labels if name not in tagger.labels]

@@ -119,9 +119,11 @@ def adapt(
         return run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
 
     tests = {"source": source_test or source_dev, "target": target_test}
-    for test in tests.values():
-        if test is not None:
-            require_comparable(tagger, test)  # better said now than after an hour of training
+    judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
+    teachers = [corpus for corpus in (plan.source, plan.target.labelled()) if len(corpus)]
+    for corpus in (*teachers, *judges, *tests.values()):
+        if corpus is not None:
+            require_comparable(tagger, corpus)  # better said now than after an hour of training
     tagger.seen = SeenWords.of(plan.source)
     baseline = tagger if chosen is BASELINE else copy.deepcopy(tagger)
     summaries = run(BASELINE, baseline)
@@ -153,7 +155,7 @@ def _choose_selector(
         if target_dev is None or not target_dev.is_labelled:
             raise InputError("select=target-dev needs labelled target development sentences (target_dev).")
         remark = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
-        return source, DevelopmentScore(target_dev, "target dev"), (remark,)
+        return source, DevelopmentScore(target_dev.labelled(), "target dev"), (remark,)
     if select != "source-dev":
         raise UsageError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
     if source_dev is not None:

@@ -23,10 +23,14 @@ from acclimate.training.loop import Training
 
 _PREFIX = "checkpoint-"
 _STATE = "state.json"
+_KEPT = 2  # the newest, and the one before it to fall back on
 
 
 def save_checkpoint(folder: Path, training: Training, notes: Mapping[str, Any], best: Mapping[str, Tensor]) -> None:
-    """Keep this state; older ones go once it stands. `notes` is the runner's own memory, `best` the weights to keep."""
+    """Keep this state and the one before it; older ones go once it stands.
+
+    `notes` is the runner's own memory, `best` the weights to keep.
+    """
     place = folder / f"{_PREFIX}{training.update:09d}"
     numbers, optimizer_tensors = _apart(training.optimizer.state_dict())
     scaler = getattr(training.engine, "scaler", None)
@@ -44,9 +48,8 @@ def save_checkpoint(folder: Path, training: Training, notes: Mapping[str, Any], 
                 "notes": dict(notes),
             },
         )
-    for older in checkpoints(folder):
-        if older != place:
-            shutil.rmtree(older, ignore_errors=True)
+    for older in checkpoints(folder)[:-_KEPT]:
+        shutil.rmtree(older, ignore_errors=True)
 
 
 def load_checkpoint(folder: Path, training: Training) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
@@ -79,7 +82,7 @@ def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints of a stage, oldest first; leftovers of a write that was cut off are swept away."""
     if not folder.is_dir():
         return []
-    for leftover in folder.glob(f".{_PREFIX}*.part"):
+    for leftover in folder.glob(".*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
     return sorted(folder.glob(f"{_PREFIX}*"))
 

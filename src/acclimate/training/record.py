@@ -18,7 +18,7 @@ class Record:
         self.rows: list[dict[str, Any]] = []
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.rows = self._read()
+            self._read()
         self._board = _open_board(folder) if tensorboard and folder is not None else None
 
     def add(self, kind: str, stage: str, update: int, **values: Any) -> None:
@@ -37,26 +37,29 @@ class Record:
         kept = [row for row in self.rows if row["stage"] != stage or row["update"] <= update]
         if len(kept) != len(self.rows):
             self.rows = kept
-            if self.path is not None:
-                lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept)
-                aside = self.path.with_suffix(".part")
-                aside.write_text(lines, encoding="utf-8")
-                aside.replace(self.path)
+            self._write()
 
     def close(self) -> None:
         if self._board is not None:
             self._board.close()
 
-    def _read(self) -> list[dict[str, Any]]:
+    def _read(self) -> None:
         assert self.path is not None
-        rows = []
-        if self.path.exists():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
-                try:
-                    rows.append(json.loads(line))
-                except ValueError:
-                    continue  # the last line of a killed run may be cut off
-        return rows
+        lines = self.path.read_bytes().split(b"\n") if self.path.exists() else []
+        for line in filter(None, lines):
+            try:
+                self.rows.append(json.loads(line))
+            except ValueError:
+                continue  # the last line of a killed run may be cut off
+        if lines and (lines[-1] or len(lines) - 1 != len(self.rows)):
+            self._write()  # or the next row would be glued to the cut-off one
+
+    def _write(self) -> None:
+        if self.path is not None:
+            lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows)
+            aside = self.path.with_suffix(".part")
+            aside.write_text(lines, encoding="utf-8")
+            aside.replace(self.path)
 
 
 def _open_board(folder: Path) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -88,16 +89,26 @@ def run_stages(
 ) -> list[dict[str, Any]]:
     """Train the tagger through all stages, in place. Returns one summary per stage."""
     watcher, record = watcher or Nobody(), record or Record()
-    summaries = []
-    for number, stage in enumerate(stages):
-        place = None if folder is None else folder / f"{number:02d}-{stage.name}"
+    summaries: list[dict[str, Any]] = []
+    for stage in _seeded(stages, seed):
+        place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
         summary = _load_finished(tagger, place)
         if summary is None:
-            # each stage seeds itself, so that skipping the ones before it changes nothing
-            torch.manual_seed(seed * 1_000 + number)
             summary = _run_stage(tagger, stage, engine, selector, place, watcher, record)
         summaries.append(summary)
     return summaries
+
+
+def _seeded(stages: Iterable[Stage], seed: int) -> Iterator[Stage]:
+    """Each stage seeds itself, so that skipping the ones before it changes nothing; and it does so before the recipe
+    makes it, since objectives draw the first weights of their own parts there."""
+    waiting = iter(stages)
+    for number in count():
+        torch.manual_seed(seed * 1_000 + number)
+        stage = next(waiting, None)
+        if stage is None:
+            return
+        yield stage
 
 
 def _run_stage(
@@ -121,11 +132,12 @@ def _run_stage(
     started = time.monotonic() - memory.seconds
     for progress in training:
         last = progress.update == stage.updates
-        losses = _readable(progress) if progress.update % _LOG_EVERY == 0 or last else None
+        looking = last or progress.update % stage.evaluate_every == 0
+        losses = _readable(progress) if looking or progress.update % _LOG_EVERY == 0 else None
         watcher.advance(progress, losses)
         if losses is not None:
             record.add("update", stage.name, progress.update, learning_rate=progress.learning_rate, **losses)
-        if last or progress.update % stage.evaluate_every == 0:
+        if looking:
             score = selector(tagger)
             is_best = memory.judge(progress.update, score) or selector.is_blind
             if is_best and not selector.is_blind:

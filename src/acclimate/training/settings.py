@@ -16,9 +16,9 @@ Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
 class TrainingSettings(Settings):
     """Optimizer, batches, and when to look, to stop and to save. Every recipe takes these."""
 
-    epochs: float = Field(15, gt=0)  # passes over the source
+    epochs: float = Field(20, gt=0)  # passes over the source
     updates: int | None = Field(None, ge=1)  # instead of epochs
-    words_per_batch: int = Field(512, ge=1)
+    words_per_batch: int = Field(256, ge=1)
     sentences_per_batch: int | None = Field(None, ge=1)
     accumulate: int = Field(1, ge=1)  # batches per update
     optimizer: Literal["adamw", "adam", "sgd"] = "adamw"

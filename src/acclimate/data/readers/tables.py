@@ -33,8 +33,8 @@ def _read(source: Source, ledger: Ledger, rows: Iterator[Row]) -> Iterator[Found
     header = next((row for row in rows if row.fault is not None or any(str(cell).strip() for cell in row.cells)), None)
     if header is None:
         return
-    if header.fault is not None:
-        raise header.fault
+    if fault := header.fault or source.faults.get(header.line):  # without a header nothing else can be understood
+        raise fault
     names = [str(cell).strip() for cell in header.cells]
     layout = find_layout(names, ledger.request, source.name)
     checked = (_checked(row, len(names), source) for row in rows)

@@ -6,6 +6,7 @@ import gzip
 import lzma
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from acclimate.data.problems import InputError
@@ -42,4 +43,5 @@ def save(data: bytes, path: str | Path) -> None:
     except OSError as error:
         raise InputError(f"the file cannot be written ({error}).", file=path) from error
     finally:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)

@@ -1,0 +1,199 @@
+"""The loop: one update at a time, its gradients summed, clipped and shrunk as the settings say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from acclimate.data.batches import Batches
+from acclimate.data.corpus import Corpus
+from acclimate.methods.objective import Objective
+from acclimate.methods.tagging import Tagging
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
+from acclimate.training.engine import build_engine
+from acclimate.training.loop import Progress, Training, build_optimizer, default_learning_rate
+from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage
+from acclimate.training.step import TrainingStep
+
+PLAIN = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "decay": "none", "warm_up": 0, "clip": None}
+"""One update then moves each weight by the learning rate times its gradient, and by nothing else."""
+
+
+class Pull(Objective):
+    """Pulls its own number to zero, and counts what happens to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.own = nn.Parameter(torch.ones(()))
+        self.updates = 0
+
+    def forward(self, source: View, target: View) -> Tensor:
+        return self.own.square()
+
+    def after_update(self, tagger: Tagger) -> None:
+        self.updates += 1
+
+
+@pytest.fixture
+def still(build: Callable[..., Tagger]) -> Callable[[], Tagger]:
+    """Builds taggers without any dropout."""
+    return lambda: build(dropout=0.0, forget_rare=0.0)
+
+
+def stage_of(
+    corpus: Corpus, objectives: dict[str, Objective] | None = None, weights: Any = None, **settings: Any
+) -> Stage:
+    training = TrainingSettings(**({"words_per_batch": 60, "learning_rate": 0.1} | settings))
+    batches = Batches({"source": corpus}, training.words_per_batch, seed=5)
+    return Stage("only", objectives or {"tag": Tagging()}, batches, training, weights or {})
+
+
+def run(tagger: Tagger, stage: Stage) -> list[Progress]:
+    return list(Training(tagger, stage, build_engine(stage.settings, tagger)))
+
+
+def gradients(tagger: Tagger, stage: Stage, number: int) -> list[Tensor]:
+    loss = TrainingStep(tagger, stage.objectives)(stage.batches.batch(number))["tag"]
+    return list(torch.autograd.grad(loss, [weight for weight in tagger.parameters() if weight.requires_grad]))
+
+
+def moved(tagger: Tagger, before: dict[str, Tensor]) -> list[Tensor]:
+    return [before[name] - weight.detach() for name, weight in tagger.named_parameters() if weight.requires_grad]
+
+
+def state(tagger: Tagger) -> dict[str, Tensor]:
+    return {name: weight.detach().clone() for name, weight in tagger.named_parameters()}
+
+
+@pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])
+@pytest.mark.parametrize("head", ["crf", "softmax"])
+def test_the_loss_falls(build: Callable[..., Tagger], news: Corpus, encoder: str, head: str) -> None:
+    tagger = build(encoder, head=head, dropout=0.0)
+    losses = [float(p.losses["tag"]) for p in run(tagger, stage_of(news, updates=40, learning_rate=0.05))]
+    assert sum(losses[-5:]) < 0.5 * sum(losses[:5])
+
+
+def test_an_update_is_the_gradient_times_the_rate(still: Callable[[], Tagger], news: Corpus) -> None:
+    tagger, stage = still(), stage_of(news, updates=1, **PLAIN)
+    slopes, before = gradients(tagger, stage, 0), state(tagger)
+    run(tagger, stage)
+    torch.testing.assert_close(moved(tagger, before), [0.1 * slope for slope in slopes])
+
+
+def test_gathering_two_batches_is_one_update_with_the_mean_of_their_gradients(
+    still: Callable[[], Tagger], news: Corpus
+) -> None:
+    tagger, stage = still(), stage_of(news, updates=1, accumulate=2, **PLAIN)
+    both, before = [gradients(tagger, stage, number) for number in (0, 1)], state(tagger)
+    (progress,) = run(tagger, stage)
+    expected = [0.1 * (one + other) / 2 for one, other in zip(*both, strict=True)]
+    torch.testing.assert_close(moved(tagger, before), expected)
+    assert progress.words == sum(len(s) for number in (0, 1) for s in stage.batches.batch(number)["source"])
+
+
+def test_the_loss_told_is_the_mean_over_the_batches_gathered(still: Callable[[], Tagger], news: Corpus) -> None:
+    tagger, stage = still(), stage_of(news, updates=1, accumulate=2, **PLAIN)
+    step = TrainingStep(tagger, stage.objectives)
+    expected = torch.stack([step(stage.batches.batch(number))["tag"] for number in (0, 1)]).mean()
+    (progress,) = run(tagger, stage)
+    torch.testing.assert_close(progress.losses["tag"], expected.detach())
+
+
+def test_later_updates_read_later_batches(still: Callable[[], Tagger], news: Corpus) -> None:
+    stage = stage_of(news, updates=7, accumulate=2)
+    expected = [sum(len(s) for n in (2 * u, 2 * u + 1) for s in stage.batches.batch(n)["source"]) for u in range(7)]
+    assert [progress.words for progress in run(still(), stage)] == expected
+
+
+def test_a_clipped_gradient_keeps_its_direction_and_has_the_given_length(
+    still: Callable[[], Tagger], news: Corpus
+) -> None:
+    tagger, stage = still(), stage_of(news, updates=1, **(PLAIN | {"clip": 0.01}))
+    slopes, before = gradients(tagger, stage, 0), state(tagger)
+    length = torch.stack([slope.norm() for slope in slopes]).norm()
+    assert length > 0.01
+    run(tagger, stage)
+    torch.testing.assert_close(moved(tagger, before), [0.1 * 0.01 / length * slope for slope in slopes])
+
+
+def test_weight_decay_reaches_matrices_only(build: Callable[..., Tagger]) -> None:
+    step = TrainingStep(build(train_vectors=False), {"pull": Pull()})
+    shrunk, kept = build_optimizer(step, TrainingSettings(weight_decay=0.3), 0.1).param_groups
+    names = {id(weight): name for name, weight in step.named_parameters()}
+    named = [{names[id(weight)] for weight in group["params"]} for group in (shrunk, kept)]
+    assert (shrunk["weight_decay"], kept["weight_decay"]) == (0.3, 0)
+    assert named[0] | named[1] == {name for name, weight in step.named_parameters() if weight.requires_grad}
+    assert all(name.endswith(("weight", "weight_ih_l0", "weight_hh_l0", "transitions")) for name in named[0])
+    assert {"tagger.encoder.character_table.weight", "tagger.scores.bias", "objectives.pull.own"} <= named[1]
+    assert not named[0] & named[1]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+def test_what_is_frozen_does_not_move_and_the_rest_does(build: Callable[..., Tagger], news: Corpus, optimizer: str) -> None:
+    tagger = build(train_vectors=False)
+    before = state(tagger)
+    run(tagger, stage_of(news, updates=3, optimizer=optimizer))
+    still = {name for name, weight in tagger.named_parameters() if torch.equal(weight, before[name])}
+    assert still == {"encoder.word_table.weight"}
+
+
+def test_a_term_of_weight_zero_is_left_out_altogether(still: Callable[[], Tagger], news: Corpus) -> None:
+    pull = Pull()
+    run(still(), stage_of(news, {"tag": Tagging(), "pull": pull}, {"pull": 0}, updates=3))
+    assert pull.own.item() == 1  # a zero times its gradient would still have let AdamW move it
+
+
+def test_a_term_counts_with_its_weight_which_may_change_with_the_updates(still: Callable[[], Tagger], news: Corpus) -> None:
+    pull = Pull()
+    stage = stage_of(news, {"tag": Tagging(), "pull": pull}, {"pull": lambda update: update / 4}, updates=2, **PLAIN)
+    run(still(), stage)
+    assert pull.own.item() == pytest.approx(1 - 0.1 * 0.25 * 2)  # nothing at update 0; a quarter of the slope 2 at 1
+
+
+def test_objectives_hear_of_every_update_once(still: Callable[[], Tagger], news: Corpus) -> None:
+    pull = Pull()
+    run(still(), stage_of(news, {"tag": Tagging(), "pull": pull}, updates=5, accumulate=3))
+    assert pull.updates == 5
+
+
+def test_the_rate_told_follows_the_schedule(still: Callable[[], Tagger], news: Corpus) -> None:
+    stage = stage_of(news, updates=4, decay="linear", warm_up=0)
+    assert [progress.learning_rate for progress in run(still(), stage)] == pytest.approx([0.1, 0.075, 0.05, 0.025])
+
+
+def test_losses_told_do_not_hold_on_to_the_graph(still: Callable[[], Tagger], news: Corpus) -> None:
+    assert not any(progress.losses["tag"].requires_grad for progress in run(still(), stage_of(news, updates=2)))
+
+
+def test_a_pre_trained_encoder_is_moved_with_more_care(build: Callable[..., Tagger]) -> None:
+    assert default_learning_rate(build("bert")) == 5e-5 < default_learning_rate(build()) == 3e-3
+
+
+def test_whoever_iterates_may_simply_stop(still: Callable[[], Tagger], news: Corpus) -> None:
+    stage = stage_of(news, updates=9)
+    training = Training(tagger := still(), stage, build_engine(stage.settings, tagger))
+    for progress in training:
+        if progress.update == 2:
+            break
+    assert training.update == 2
+
+
+def test_an_objective_without_its_domain_says_so(still: Callable[[], Tagger], news: Corpus) -> None:
+    with pytest.raises(ValueError, match="needs target sentences"):
+        run(still(), stage_of(news, {"believe": Tagging("target")}, updates=1))
+
+
+def test_the_same_seed_gives_the_same_weights_bit_for_bit(build, news: Corpus, same_weights) -> None:
+    taggers = []
+    for _ in range(2):
+        tagger = build()
+        torch.manual_seed(4)
+        run(tagger, stage_of(news, updates=8))
+        taggers.append(tagger)
+    assert same_weights(*taggers)
