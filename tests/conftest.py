@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections.abc import Callable
@@ -61,6 +62,11 @@ def _toy_sentence(dice: random.Random, pattern: str) -> Sentence:
             spans.append(Span(len(words), len(words) + len(filling), label))
         words += filling
     return Sentence(tuple(words)).with_spans(spans)
+
+
+def pytest_collection_finish() -> None:
+    """The engine collects garbage after every stage: let it not walk through all of torch each time."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -190,6 +196,7 @@ def _saved(folder: Path, tokenizer: Any, kind: Any, config: Any, positions: int,
     )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
+    gc.freeze()
     return str(folder)
 
 
@@ -199,11 +206,13 @@ def build(request: pytest.FixtureRequest, news: Corpus) -> Callable[..., Any]:
     from acclimate.model.tagger import Tagger
 
     def builder(encoder: str = "character-cnn-lstm", *, labels: Any = None, text: Corpus = news, **options: Any) -> Tagger:
-        torch.manual_seed(0)
         labels = text.labels if labels is None else labels
         if encoder in ("bert", "roberta"):
-            return Tagger.build(request.getfixturevalue(encoder), labels=labels, **options)
-        return Tagger.build(encoder, labels=labels, text=text, **(SMALL | options))
+            encoder = request.getfixturevalue(encoder)
+        else:
+            options = {"text": text, **SMALL, **options}
+        torch.manual_seed(0)
+        return Tagger.build(encoder, labels=labels, **options)
 
     return builder
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 TRAINS_AND_IS_KILLED = """
-import os, random, signal, sys, time
+import gc, os, random, signal, sys, time
 from pathlib import Path
 import torch
 from acclimate.data.corpus import Corpus, Sentence
@@ -15,6 +15,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 
 torch.set_num_threads(1)
+gc.freeze()  # the engine collects garbage after every stage
 here, kills = Path(sys.argv[1]), int(sys.argv[2])
 names, verbs = ["Anna", "Bob", "Clara"], ["saw", "met", "called"]
 news = Corpus.of(
@@ -25,7 +26,7 @@ tweets = Corpus.of(Sentence((name.lower(), "is", "here")) for name in names)
 def learn(out):
     torch.manual_seed(1)
     tagger = Tagger.build(labels=["PER"], text=news, word_width=6, character_width=4, character_filters=5, lstm_width=7)
-    training = {"updates": 60, "words_per_batch": 16, "checkpoint_every": 3, "evaluate_every": 7, "learning_rate": 0.02}
+    training = {"updates": 40, "words_per_batch": 16, "checkpoint_every": 3, "evaluate_every": 7, "learning_rate": 0.02}
     adapt(tagger, news, tweets, "self-training", training=training, out=out)
     tagger.save(out)
 
@@ -48,7 +49,7 @@ dice, died = random.Random(7), 0
 for _ in range(kills):
     if (here / "broken" / "manifest.json").exists():
         break
-    died += os.WIFSIGNALED(in_a_child(here / "broken", dice.uniform(0.05, 0.35) * whole))
+    died += os.WIFSIGNALED(in_a_child(here / "broken", dice.uniform(0.05, 0.3) * whole))
 assert in_a_child(here / "broken") == 0
 print(died)
 """
@@ -59,6 +60,6 @@ def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path) ->
         [sys.executable, "-c", TRAINS_AND_IS_KILLED, str(tmp_path), "8"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout) >= 3
+    assert int(done.stdout) >= 2
     weights = [(tmp_path / out / "weights.safetensors").read_bytes() for out in ("unbroken", "broken")]
     assert weights[0] == weights[1]

@@ -25,7 +25,7 @@ from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
 TRAINING = {"updates": 9, "words_per_batch": 60, "checkpoint_every": 2, "evaluate_every": 3, "learning_rate": 0.02}
-# self-training then has 9 updates on the source, and two rounds of 5 more
+# self-training then has 9 updates on the source, and two rounds of 4 more
 
 
 class Stopped(Exception):
@@ -55,8 +55,8 @@ def learn(build: Callable[..., Tagger], news: Corpus, tweets: Corpus) -> Callabl
             assert tagger.encoder.settings.dropout == tagger.encoder.settings.forget_rare == 0.5
         torch.manual_seed(torch.seed() % 2**32)  # whatever random numbers came before a run must not matter
         options = {"share": 0.5, "rounds": 2}
-        adapt(tagger, news, tweets.unlabelled(), "self-training", source_dev=tweets, training=TRAINING | more, out=out,
-              watcher=watcher, **options)
+        given = {"training": TRAINING | more, "out": out, "watcher": watcher}
+        adapt(tagger, news, tweets.unlabelled(), "self-training", **given, **options)
         return tagger
 
     return learner
@@ -77,7 +77,7 @@ def test_saving_checkpoints_changes_nothing(learn, unbroken: Tagger, same_weight
     assert same_weights(learn(tmp_path), unbroken)
 
 
-@pytest.mark.parametrize("update", [1, 2, 3, 5, 9, 10, 12, 14, 15, 17, 19])
+@pytest.mark.parametrize("update", [1, 2, 3, 5, 9, 10, 12, 14, 15, 16, 17])
 def test_stopped_once_anywhere_the_weights_are_the_same(learn, unbroken: Tagger, same_weights, tmp_path: Path, update: int) -> None:
     stopped(learn, tmp_path, update)
     assert same_weights(learn(tmp_path), unbroken)

@@ -107,13 +107,15 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
     from acclimate.recipes.adapt import adapt
     from acclimate.recipes.catalogue import find_recipe
     from acclimate.settings import complete, dump_yaml
+    from acclimate.training.engine import is_main_process
 
     chosen = find_recipe(settings.recipe)
     complete(chosen.options, settings.options, where=f"options of recipe {settings.recipe}")
-    console = stderr_console(quiet)
+    console = stderr_console(quiet or not is_main_process())
     task = read_task(settings, console.print)
     folder = default_folder(settings) if out is None else out
-    claim(folder, settings, task.fingerprint(), overwrite)
+    if is_main_process():
+        claim(folder, settings, task.fingerprint(), overwrite)
     torch.manual_seed(settings.seed)
     tagger = build_tagger(settings, task)
     console.print(f"{settings.recipe}: {task.describe()}")
@@ -133,6 +135,8 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
         watcher=TrainingBar(console),
         **settings.options,
     )
+    if not is_main_process():
+        return
     result = {"run": str(folder), "seed": settings.seed, **outcome.as_dict()}
     tagger.save(
         folder,

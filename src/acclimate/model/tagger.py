@@ -94,16 +94,15 @@ class Tagger(nn.Module):
 
     def number(self, sentences: Sequence[Sentence]) -> Sentences:
         """Sentences as tensors, tags included where they have any."""
-        longest = max(map(len, sentences))
         lengths = torch.tensor([len(sentence) for sentence in sentences])
-        tags = torch.zeros((len(sentences), longest), dtype=torch.long)
-        for place, sentence in enumerate(sentences):
-            if sentence.tags is not None:
-                tags[place, : len(sentence)] = torch.tensor(self._number_tags(sentence))
+        mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)  # (sentence, word)
+        tags = torch.zeros(mask.shape, dtype=torch.long)
+        if any(sentence.tags is not None for sentence in sentences):
+            tags[mask] = torch.tensor([number for sentence in sentences for number in self._number_tags(sentence)])
         return Sentences(
             originals=tuple(sentences),
             inputs=self.encoder.number(sentences),
-            mask=torch.arange(longest) < lengths.unsqueeze(1),
+            mask=mask,
             tags=tags,
             labelled=torch.tensor([sentence.tags is not None for sentence in sentences]),
         )
@@ -176,7 +175,10 @@ class Tagger(nn.Module):
         return tagger
 
     def _number_tags(self, sentence: Sentence) -> list[int]:
-        tags = sentence.tags or ()
+        """The tags' numbers, or zeros where there are none."""
+        if sentence.tags is None:
+            return [0] * len(sentence)
+        tags = sentence.tags
         spelled = tags if self.labels.kind == "plain" else convert_tags(tags, self.scheme)
         try:
             return [self._tag_numbers[tag] for tag in spelled]

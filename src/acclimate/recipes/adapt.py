@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -21,7 +22,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete
-from acclimate.training.engine import build_engine
+from acclimate.training.engine import build_engine, is_main_process
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
@@ -110,7 +111,7 @@ def adapt(
         seed,
     )
     folder = None if out is None else Path(out) / "training"
-    record = Record(folder, training.tensorboard)
+    record = Record(folder if is_main_process() else None, training.tensorboard and is_main_process())
 
     def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
         engine = build_engine(plan.training, pupil)
@@ -160,11 +161,24 @@ def _choose_selector(
         raise UsageError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
     if source_dev is not None:
         return source, DevelopmentScore(source_dev.labelled(), "source dev"), ()
+    source = source.labelled()
     if len(source) < 20:
         return source, LastUpdate(), ("Too few source sentences to hold any out: the last update is kept.",)
-    parts = split(source.labelled(), {"train": 0.9, "dev": 0.1}, seed=seed)
+    parts = _hold_out(source, seed)
+    if parts is None:
+        remark = "The source repeats itself too much to hold any of it out: the last update is kept."
+        return source, LastUpdate(), (remark,)
     remark = f"No source dev given: {len(parts['dev']):,} of {len(source):,} source sentences were held out for it."
     return parts["train"], DevelopmentScore(parts["dev"], "held-out source"), (remark,)
+
+
+def _hold_out(source: Corpus, seed: int) -> dict[str, Corpus] | None:
+    """A tenth of the source: of whole documents if that can be done, and of single sentences if not."""
+    for by_document in (True, False):
+        for tied_from in (1, 6):  # equal headlines may tie everything into one lump
+            with suppress(InputError):
+                return split(source, {"train": 0.9, "dev": 0.1}, seed, by_document, tied_from)
+    return None
 
 
 def _predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str, Corpus]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedDataParallelKwargs
 from accelerate.state import AcceleratorState
 
 from acclimate.model.encoders.transformer import Transformer
@@ -23,4 +25,15 @@ def build_engine(settings: TrainingSettings, tagger: Tagger) -> Accelerator:
         precision = "bf16" if isinstance(tagger.encoder, Transformer) and not on_cpu else "no"
     if torch.distributed.is_available() and not torch.distributed.is_initialized():
         AcceleratorState._reset_state(reset_partial_state=True)
-    return Accelerator(cpu=on_cpu, mixed_precision=precision, gradient_accumulation_steps=settings.accumulate)
+    return Accelerator(
+        cpu=on_cpu,
+        mixed_precision=precision,
+        gradient_accumulation_steps=settings.accumulate,
+        # an objective may sit out an update: the other processes must not wait for its gradients
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+    )
+
+
+def is_main_process() -> bool:
+    """Whether this process writes files and speaks; torchrun and `accelerate launch` number them in RANK."""
+    return int(os.environ.get("RANK", "0")) == 0

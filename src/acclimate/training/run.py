@@ -163,6 +163,7 @@ def _run_stage(
     engine.free_memory()  # it would keep this stage's optimizer otherwise
     if folder is not None and engine.is_main_process:
         _save_finished(tagger, folder, summary)
+    engine.wait_for_everyone()
     return summary
 
 

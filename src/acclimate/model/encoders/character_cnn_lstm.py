@@ -138,6 +138,25 @@ class CharacterCnnLstm(Encoder):
 
     def letters(self, characters: Tensor, mask: Tensor) -> Tensor:
         """Character CNN with a maximum over the word: (word, character, size) → (word, filter)."""
+        if self.training or torch.is_grad_enabled() or characters.device.type != "cpu":
+            letters = self._filtered(characters, mask)
+        else:
+            # a CPU pays for padding as for letters, and the longest word is four times as long as most: each is read
+            # among words of about its own length
+            order = mask.sum(-1).argsort()
+            found = []
+            for rows in order.split(256):
+                longest = max(1, int(mask[rows[-1]].sum()))
+                found.append(self._filtered(*(each[:, :longest].index_select(0, rows) for each in (characters, mask))))
+            letters = torch.cat(found)[order.argsort()]
+        for highway in self.highways:
+            carry, change = highway(letters).chunk(2, dim=-1)
+            gate = carry.sigmoid()
+            letters = gate * change.relu() + (1 - gate) * letters
+        return letters
+
+    def _filtered(self, characters: Tensor, mask: Tensor) -> Tensor:
+        """The strongest answer of each filter, (word, filter)."""
         characters = self.character_dropout(characters).transpose(1, 2)
         found = []
         for conv in self.filters:
@@ -146,12 +165,7 @@ class CharacterCnnLstm(Encoder):
             place = torch.arange(answers.size(-1), device=mask.device)
             outside = place >= mask.sum(-1, keepdim=True) + overhang  # (word, character + span - 1)
             found.append(answers.masked_fill(outside.unsqueeze(1), torch.finfo(answers.dtype).min).amax(-1))
-        letters = torch.cat(found, dim=-1) * mask.any(-1, keepdim=True)
-        for highway in self.highways:
-            carry, change = highway(letters).chunk(2, dim=-1)
-            gate = carry.sigmoid()
-            letters = gate * change.relu() + (1 - gate) * letters
-        return letters
+        return torch.cat(found, dim=-1) * mask.any(-1, keepdim=True)
 
     def description(self) -> dict[str, Any]:
         return {

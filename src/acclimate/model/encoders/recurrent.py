@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor, nn
 
@@ -42,12 +44,25 @@ class BidirectionalLstm(nn.Module):
 
     def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
         """(sentence, word, feature) → (sentence, word, 2 × width); dropout on the input and output of each layer."""
+        if self.training or torch.is_grad_enabled() or states.device.type != "cpu":
+            return self._read(states, lengths)
+        # A CPU pays for padding as for words. A batch in order of length, as `predict` makes them, falls into runs of
+        # sentences that need little of it.
+        features = states.new_zeros(*states.shape[:2], self.width)
+        for run in _runs(lengths.tolist()):
+            longest = int(lengths[run].max())
+            features[run, :longest] = self._read(states[run, :longest], lengths[run])
+        return features
+
+    def _read(self, states: Tensor, lengths: Tensor) -> Tensor:
         reversal = reversed_places(lengths.to(states.device), states.size(1))
+        first = torch.arange(len(states), device=states.device).unsqueeze(1) * states.size(1)
+        mirror = (first + reversal).flatten()  # of all words in one row
         states = self.dropout(states)
         for rightward, leftward in zip(self.rightward, self.leftward, strict=True):
             from_left, _ = rightward(states)
-            from_right, _ = leftward(_moved(states, reversal))
-            states = self.dropout(torch.cat([from_left, _moved(from_right, reversal)], dim=-1))
+            from_right, _ = leftward(_rearranged(states, mirror))
+            states = self.dropout(torch.cat([from_left, _rearranged(from_right, mirror)], dim=-1))
         return states
 
 
@@ -58,11 +73,21 @@ def reversed_places(lengths: Tensor, longest: int) -> Tensor:
     return torch.where(mirrored >= 0, mirrored, place)
 
 
-def _moved(states: Tensor, places: Tensor) -> Tensor:
-    """Each word's state from another place of its sentence. Whole rows are copied: `gather`, which looks every single
-    number up, takes over ten times as long."""
-    first = torch.arange(len(states), device=states.device).unsqueeze(1) * states.size(1)
-    return states.flatten(0, 1).index_select(0, (first + places).flatten()).view_as(states)
+def _rearranged(states: Tensor, places: Tensor) -> Tensor:
+    """The words in another order. Whole rows are copied: `gather`, which looks up number by number, takes ten times as
+    long."""
+    return states.flatten(0, 1).index_select(0, places).view_as(states)
+
+
+def _runs(lengths: list[int], words: int = 2048) -> Iterator[slice]:
+    """Neighbours in the batch, so many that they fill at most `words` places, padding counted."""
+    first = longest = 0
+    for place, length in enumerate(lengths):
+        longest = max(longest, length)
+        if place > first and longest * (place + 1 - first) > words:
+            yield slice(first, place)
+            first, longest = place, length
+    yield slice(first, len(lengths))
 
 
 def _initialise(lstm: nn.LSTM) -> None:

@@ -1,0 +1,1 @@
+"""What `acclimate check` looks for, one small generator of findings per check."""

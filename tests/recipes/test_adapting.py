@@ -1,0 +1,200 @@
+"""The main job: the baseline beside it, the judge named, and test labels out of reach."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.problems import InputError
+from acclimate.inference.evaluate import evaluate
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adapt import adapt
+from acclimate.settings import SettingsError
+
+QUICK = {"updates": 4, "words_per_batch": 60, "learning_rate": 0.02}
+Build = Callable[..., Tagger]
+
+
+def shuffled(corpus: Corpus) -> Corpus:
+    """The same words under other tags."""
+    dice = random.Random(0)
+    return corpus.map(lambda s: s.with_tags([f"B-{dice.choice(['PER', 'LOC', 'ORG'])}" for _ in s.words]))
+
+
+def test_source_only_has_the_same_scores_before_and_after(build: Build, news: Corpus, tweets: Corpus) -> None:
+    outcome = adapt(build(), news, training=QUICK, source_test=news, target_test=tweets)
+    for change in (outcome.source, outcome.target):
+        assert change is not None
+        assert change.before == change.after
+        assert change.comparison is None
+
+
+def test_the_scores_after_are_those_of_the_tagger_that_is_handed_back(build: Build, news: Corpus, tweets: Corpus) -> None:
+    tagger = build()
+    outcome = adapt(tagger, news, tweets.unlabelled(), "self-training", training=QUICK, target_test=tweets)
+    assert outcome.target is not None
+    assert outcome.target.after == evaluate(tagger, tweets)
+    assert not tagger.training
+
+
+def test_the_scores_before_are_those_of_the_recipe_that_does_not_adapt(build: Build, news: Corpus, tweets: Corpus) -> None:
+    given: dict[str, Any] = {"training": QUICK | {"learning_rate": 0.1}, "source_test": news, "target_test": tweets}
+    plain = adapt(build(), news, **given)
+    beside = adapt(build(), news, tweets.unlabelled(), "self-training", **given)
+    assert (beside.source.before, beside.target.before) == (plain.source.after, plain.target.after)
+
+
+def test_the_labels_of_the_test_sentences_have_no_part_in_training(build: Build, news, tweets, same_weights) -> None:
+    taggers = []
+    for test in (tweets, shuffled(tweets), None):
+        taggers.append(build())
+        adapt(taggers[-1], news, tweets.unlabelled(), "self-training", training=QUICK, target_test=test)
+    assert same_weights(taggers[0], taggers[1])
+    assert same_weights(taggers[0], taggers[2])
+
+
+def test_target_tags_are_seen_only_when_they_are_given(build: Build, news, tweets, same_weights) -> None:
+    taggers = []
+    for target in (tweets, tweets.unlabelled(), shuffled(tweets).unlabelled()):
+        taggers.append(build())
+        adapt(taggers[-1], news, target, "self-training", training=QUICK)
+    assert same_weights(taggers[1], taggers[2])
+    assert not same_weights(taggers[0], taggers[1])
+
+
+def test_the_seed_alone_decides_the_result(build: Build, news, tweets, same_weights) -> None:
+    taggers = []
+    for seed, noise in ((1, 0), (1, 99), (2, 0)):
+        taggers.append(build())
+        torch.manual_seed(noise)
+        adapt(taggers[-1], news, tweets.unlabelled(), "self-training", training=QUICK, seed=seed)
+    assert same_weights(taggers[0], taggers[1])
+    assert not same_weights(taggers[0], taggers[2])
+
+
+@pytest.mark.parametrize(
+    ("given", "selector", "remark"),
+    [
+        ({"select": "last"}, "last update", None),
+        ({}, "span F1 on held-out source (2 sentences)", "2 of 24 source sentences were held out"),
+        ({"source_dev": True}, "span F1 on source dev (10 sentences)", None),
+        ({"select": "target-dev", "target_dev": True}, "span F1 on target dev (10 sentences)", "not unsupervised"),
+    ],
+)
+def test_what_chose_the_model_is_named(build: Build, news, tweets, given: dict[str, Any], selector: str, remark: str | None):
+    given = {name: tweets if value is True else value for name, value in given.items()}
+    outcome = adapt(build(), news, training=QUICK, **given)
+    assert outcome.selector == selector
+    assert [remark in found for found in outcome.remarks] == ([] if remark is None else [True])
+
+
+def test_held_out_sentences_are_not_trained_on(build: Build, news: Corpus) -> None:
+    tagger = build()
+    adapt(tagger, Corpus.of(Sentence((f"w{n}",), ("B-PER",)) for n in range(40)), training=QUICK)
+    assert len(tagger.seen.words) == 36
+
+
+def test_of_a_tiny_source_nothing_is_held_out(build: Build, news: Corpus) -> None:
+    outcome = adapt(build(), news[:5], training=QUICK)
+    assert outcome.selector == "last update"
+    assert outcome.remarks == ("Too few source sentences to hold any out: the last update is kept.",)
+
+
+def test_source_sentences_without_tags_are_not_trained_on(build: Build, news: Corpus, tweets: Corpus, same_weights) -> None:
+    one, other = build(), build()
+    adapt(one, news, training=QUICK, select="last")
+    adapt(other, news + tweets.unlabelled(), training=QUICK, select="last")
+    assert same_weights(one, other)
+
+
+@pytest.mark.parametrize("document", [None, "the only one"])
+def test_a_source_of_one_document_with_repeated_headlines_is_held_out_by_sentences(build: Build, document: str | None) -> None:
+    headline = Sentence(("SOCCER",), ("O",), document=document)
+    rows = [Sentence((f"w{n}", *"is a longer sentence now".split()), ("B-PER", *"OOOOO"), document=document) for n in range(20)]
+    outcome = adapt(build(), Corpus.of([headline, *rows, *[headline] * 5]), training=QUICK)
+    assert outcome.selector == "span F1 on held-out source (3 sentences)"
+
+
+def test_of_a_source_that_says_one_thing_only_nothing_is_held_out(build: Build) -> None:
+    rows = [Sentence(tuple("the same long sentence all over".split()), tuple("OOOOOO"))] * 30
+    outcome = adapt(build(), Corpus.of(rows), training=QUICK)
+    assert outcome.selector == "last update"
+    assert "repeats itself too much" in outcome.remarks[0]
+
+
+CLINICAL = Corpus.of([Sentence(("flu",), ("B-DISEASE",))] * 30, "clinical")
+
+
+@pytest.mark.parametrize("where", ["source", "target", "source_dev", "source_test", "target_dev", "target_test"])
+def test_labels_that_the_tagger_does_not_know_are_refused_before_any_training(build: Build, news, tweets, where: str) -> None:
+    tagger = build()
+    given: dict[str, Any] = {"source": news, "target": tweets.unlabelled(), where: CLINICAL}
+    if where == "target_dev":
+        given["select"] = "target-dev"
+    before = tagger.state_dict()["scores.weight"].clone()
+    with pytest.raises(InputError, match=r"clinical.* has labels that the tagger does not know: DISEASE"):
+        adapt(tagger, recipe="self-training", training=QUICK, **given)
+    assert torch.equal(tagger.state_dict()["scores.weight"], before)
+
+
+@pytest.mark.parametrize("where", ["source_dev", "source_test", "target_test"])
+def test_a_judge_without_tags_is_refused_before_any_training(build: Build, news, tweets, where: str) -> None:
+    with pytest.raises(InputError, match="tweets has no tags to compare with"):
+        adapt(build(), news, training=QUICK, **{where: tweets.unlabelled()})
+
+
+def test_a_recipe_that_needs_a_target_says_so(build: Build, news: Corpus) -> None:
+    with pytest.raises(ValueError, match="Recipe self-training needs target text"):
+        adapt(build(), news, recipe="self-training", training=QUICK)
+
+
+def test_a_target_without_sentences_is_refused(build: Build, news: Corpus) -> None:
+    with pytest.raises(ValueError, match="no sentences to train on"):
+        adapt(build(), news, Corpus((), "tweets"), recipe="self-training", training=QUICK)
+
+
+def test_a_source_without_tags_is_refused(build: Build, news: Corpus) -> None:
+    with pytest.raises(ValueError, match="no sentences to train on"):
+        adapt(build(), news[:9].unlabelled(), training=QUICK)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"select": "target-dev"}, "needs labelled target development sentences"),
+        ({"select": "best"}, "Unknown selector 'best'. Known: source-dev, target-dev, last"),
+    ],
+)
+def test_a_selector_that_cannot_be_is_refused(build: Build, news: Corpus, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        adapt(build(), news, training=QUICK, **given)
+
+
+def test_unknown_options_are_refused_with_a_suggestion(build: Build, news: Corpus, tweets: Corpus) -> None:
+    with pytest.raises(SettingsError, match=r"options of recipe self-training: .*'round'.*Did you mean rounds"):
+        adapt(build(), news, tweets, "self-training", training=QUICK, round=3)
+    with pytest.raises(SettingsError, match=r"training settings: .*'epoch'.*Did you mean epochs"):
+        adapt(build(), news, training={"epoch": 3})
+
+
+def test_an_outcome_is_plain_json(build: Build, news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    import json
+
+    outcome = adapt(build(), news, tweets.unlabelled(), "self-training", training=QUICK, target_test=tweets, out=tmp_path)
+    shown = json.loads(json.dumps(outcome.as_dict()))
+    assert [stage["stage"] for stage in shown["stages"]] == ["source", "round-1", "round-2"]
+    assert shown["source"] is None
+    assert shown["target"]["before"]["span"].keys() == shown["target"]["after"]["span"].keys()
+
+
+def test_plain_tags_can_be_adapted_too(build: Build, part_of_speech: Corpus) -> None:
+    tagger = build(text=part_of_speech)
+    raw = part_of_speech[:3].unlabelled()
+    outcome = adapt(tagger, part_of_speech, raw, "self-training", training=QUICK, target_test=part_of_speech)
+    assert outcome.target.after.token.accuracy >= 0
