@@ -31,9 +31,10 @@ def test_compressed_files_are_read_by_name_and_by_content(tmp_path, name, packed
     )
 
 
-@pytest.mark.parametrize("packed", [gzip.compress(TWO * 50), lzma.compress(TWO * 50)])
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
 @pytest.mark.parametrize("length", [4, 12, 0.5, -1])
-def test_a_truncated_archive_is_a_clear_error(tmp_path, packed, length):
+def test_a_truncated_archive_is_a_clear_error(tmp_path, pack, length):
+    packed = pack(TWO * 50)
     path = tmp_path / "a.conll.gz"
     path.write_bytes(packed[: length if isinstance(length, int) else int(length * len(packed))])
     with pytest.raises(InputError, match=r"a\.conll\.gz: the compressed file is cut short or damaged"):
@@ -62,6 +63,14 @@ def test_a_file_without_a_sentence_is_an_error(tmp_path, content):
     (tmp_path / "a.conll").write_bytes(content)
     with pytest.raises(InputError, match=r"empty|no sentence"):
         read_corpus(tmp_path / "a.conll")
+
+
+@pytest.mark.parametrize("name", ["a.conllu", "a.jsonl", "a.json", "a.csv", "a.tsv", "a.txt", "a", "a.ann"])
+def test_an_empty_file_of_any_name_is_an_error(tmp_path, name):
+    (tmp_path / "a.txt").write_bytes(b"")
+    (tmp_path / name).write_bytes(b"")
+    with pytest.raises(InputError, match=r"empty|no sentence"):
+        read_corpus(tmp_path / name)
 
 
 def test_bytes_that_are_not_utf8_are_named_by_line_and_byte(tmp_path):

@@ -60,6 +60,11 @@ def test_comments_are_read_over_only_when_asked(read):
         read(content)
 
 
+def test_comments_that_look_like_words_are_hinted_at(read):
+    with pytest.raises(InputError, match=r"line 1: tag 'domain=en' .*pass comments=True"):
+        read("# id 7 domain=en\nEU _ _ B-ORG\nand _ _ I-ORG\n")
+
+
 def test_a_word_may_hold_blanks_where_tabs_separate(read):
     assert read("10 000\tO\neuros\tO\n")[0].words == ("10 000", "euros")
 

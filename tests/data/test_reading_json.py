@@ -133,6 +133,13 @@ def test_results_that_mark_no_text_are_counted(read):
     assert "1 results that mark no text" in read(task).notes.remarks[0]
 
 
+def test_marks_on_anything_but_plain_text_are_not_lost_in_silence(read):
+    task = label_studio(value(0, 4))
+    task["annotations"][0]["result"].append({"type": "hypertextlabels", "value": {"hypertextlabels": ["PER"]}})
+    with pytest.raises(InputError, match="'hypertextlabels' mark something else than plain text"):
+        read(task)
+
+
 def test_the_text_field_may_have_another_name(read):
     task = label_studio(value(0, 4))
     task["data"] = {"tweet": TEXT, "n": 3}

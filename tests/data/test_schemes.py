@@ -19,6 +19,8 @@ from acclimate.data.schemes import (
     tags_from_spans,
 )
 
+ANY_TAG = st.sampled_from(["O", "B-A", "I-A", "E-A", "S-A", "I-B", "B-B", "L-B", "U-B", "M-A", "B", "I"])
+
 
 @st.composite
 def spans_and_length(draw: st.DrawFn) -> tuple[list[Span], int]:
@@ -67,11 +69,17 @@ def test_tags_survive_a_change_of_scheme_and_back(scheme, case):
     assert convert_tags(convert_tags(tags, "BIOES"), scheme) == tags
 
 
-@given(tags=st.lists(st.sampled_from(["O", "B-A", "I-A", "E-A", "S-A", "I-B", "L-B", "U-B", "M-A", "B", "I"])))
+@given(tags=st.lists(ANY_TAG))
 def test_any_tags_read_leniently_and_never_overlap(tags):
     spans = spans_from_tags(tags)
     covered = [place for span in spans for place in range(span.start, span.end)]
     assert covered == [place for place, tag in enumerate(tags) if tag != "O"]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@given(tags=st.lists(ANY_TAG))
+def test_conversion_is_reading_and_spelling_anew(scheme, tags):
+    assert convert_tags(tags, scheme) == tags_from_spans(spans_from_tags(tags), len(tags), scheme)
 
 
 def test_adjacent_entities_of_different_type_stay_apart():

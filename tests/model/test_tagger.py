@@ -46,11 +46,20 @@ def test_length_is_no_obstacle(tagger: Tagger, words: list[str]) -> None:
     assert len(sentence.tags or ()) == len(words)
 
 
-def test_features_are_the_same_alone_or_in_a_batch(tagger: Tagger, news: Corpus) -> None:
-    together = View(tagger, tagger.number(news.sentences)).features
-    for place, sentence in enumerate(news):
-        alone = View(tagger, tagger.number([sentence])).features[0]
-        torch.testing.assert_close(together[place, : len(sentence)], alone, atol=1e-5, rtol=1e-5)
+@pytest.mark.parametrize("gradients", [True, False])
+def test_features_are_the_same_alone_or_in_a_batch(tagger: Tagger, news: Corpus, gradients: bool) -> None:
+    with torch.set_grad_enabled(gradients):
+        together = View(tagger, tagger.number(news.sentences)).features
+        for place, sentence in enumerate(news):
+            alone = View(tagger, tagger.number([sentence])).features[0]
+            torch.testing.assert_close(together[place, : len(sentence)], alone, atol=1e-5, rtol=1e-5)
+
+
+def test_features_are_the_same_with_and_without_gradients(tagger: Tagger, news: Corpus) -> None:
+    numbered = tagger.number(news.sentences)
+    with_gradients = View(tagger, numbered).features[numbered.mask]
+    with torch.inference_mode():
+        torch.testing.assert_close(View(tagger, numbered).features[numbered.mask], with_gradients.detach())
 
 
 def test_every_trainable_parameter_gets_a_gradient_from_the_tagging_loss(tagger: Tagger, news: Corpus) -> None:

@@ -52,15 +52,16 @@ def test_noise_of_zeros_changes_nothing(view: View) -> None:
 
 def test_noise_reaches_only_the_embeddings_that_it_names(view: View) -> None:
     name, value = next(iter(view.embeddings.items()))
-    noisy = view.with_noise({name: torch.ones_like(value)})
-    torch.testing.assert_close(noisy.embeddings[name], value + 1)
+    noise = torch.randn_like(value)  # not a constant: the layer norm behind a table of pieces takes that away
+    noisy = view.with_noise({name: noise})
+    torch.testing.assert_close(noisy.embeddings[name], value + noise)
     assert all(noisy.embeddings[other] is view.embeddings[other] for other in view.embeddings if other != name)
     assert not torch.allclose(noisy.scores, view.scores)
 
 
 def test_noise_leaves_the_clean_view_as_it_was(view: View) -> None:
     before = view.scores.clone()
-    view.with_noise({name: torch.ones_like(value) for name, value in view.embeddings.items()}).scores.sum()
+    view.with_noise({name: torch.randn_like(value) for name, value in view.embeddings.items()}).scores.sum()
     assert torch.equal(view.scores, before)
 
 

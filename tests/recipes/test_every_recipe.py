@@ -99,24 +99,36 @@ GOLDEN_SOURCE = corpus_of(
     "ok/O",
 )
 GOLDEN_TARGET = corpus_of("anna/O luvs/O oslo/O", "acme/O sux/O", "lol/O").unlabelled()
-_SOURCE = [2.4098, 2.5078, 2.4289, 2.2161, 2.4122]
+# all that has a default which somebody may tune, but for the recipe's own options
+GOLDEN_TAGGER = {"head": "crf", "dropout": 0.5, "forget_rare": 0.5, "highways": 0, "lstm_layers": 1, "character_spans": (3,)}
+GOLDEN_TRAINING = {
+    "updates": 5,
+    "words_per_batch": 12,
+    "optimizer": "adamw",
+    "learning_rate": 0.02,
+    "weight_decay": 0.01,
+    "warm_up": 0.2,
+    "decay": "linear",
+    "clip": 5.0,
+    "device": "cpu",
+}
+_SOURCE = [2.4098, 2.5327, 2.4319, 2.2516, 2.4003]
 GOLDEN: dict[str, dict[str, list[float]]] = {
     "source-only": {"source/tag": _SOURCE},
     "self-training": {
         "source/tag": _SOURCE,
-        "round-1/tag": [2.4048],
-        "round-1/believe": [2.1106],
-        "round-2/tag": [2.1139],
-        "round-2/believe": [2.125],
+        "round-1/tag": [2.4043],
+        "round-1/believe": [2.077],
+        "round-2/tag": [2.1293],
+        "round-2/believe": [2.1059],
     },
 }
 
 
 def test_its_first_losses_are_the_ones_they_have_always_been(build: Callable[..., Tagger], recipe: str) -> None:
     """Five updates, to four digits, on the CPU. If a change of the method is meant, put in the losses shown below."""
-    tagger = build(text=GOLDEN_SOURCE)
-    training = {"updates": 5, "words_per_batch": 12, "learning_rate": 0.02, "device": "cpu"}
-    found = losses_of(tagger, GOLDEN_SOURCE, GOLDEN_TARGET, recipe, training).found
+    tagger = build(text=GOLDEN_SOURCE, **GOLDEN_TAGGER)
+    found = losses_of(tagger, GOLDEN_SOURCE, GOLDEN_TARGET, recipe, GOLDEN_TRAINING).found
     shown = {name: [round(loss, 4) for loss in row] for name, row in found.items()}
     assert recipe in GOLDEN, f'no golden losses of {recipe!r} yet; add "{recipe}": {shown}'
     assert shown == {name: pytest.approx(row, abs=2e-4) for name, row in GOLDEN[recipe].items()}, shown

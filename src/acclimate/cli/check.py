@@ -30,7 +30,12 @@ def check_command(
     from acclimate.cli.expand import expand
     from acclimate.data.check import check_corpora
 
-    options: dict[str, Any] = {"format": input_format, "comments": comments, "skip_bad": skip_bad, "borders": borders.value}
+    options: dict[str, Any] = {
+        "format": input_format,
+        "comments": comments,
+        "skip_bad": skip_bad,
+        "borders": borders.value,
+    }
     corpora = {name: open_corpus(place, **options) for name, place in expand(files).items()}
     report = check_corpora(corpora)
     typer.echo(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report.render())

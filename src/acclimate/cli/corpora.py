@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from acclimate.data.bundled import BUNDLED, load_bundled
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
-from acclimate.data.reading import read_corpus
+from acclimate.data.problems import InputError
+from acclimate.data.reading import FORMATS, read_corpus, unknown_format
+from acclimate.evaluation.table import count
 from acclimate.settings import UsageError
 
-_PARTS = ("train", "dev", "test", "unlabelled")
+PARTS = ("train", "dev", "test", "unlabelled")
+Tell = Callable[[str], Any]
 
 
 def is_bundled(name: str) -> bool:
@@ -20,10 +25,10 @@ def is_bundled(name: str) -> bool:
 
 
 def open_corpus(
-    name: str, *, map_name: str | None = None, make_typeless: bool = False, tell: Any = None, **options: Any
+    name: str, *, map_name: str | None = None, make_typeless: bool = False, tell: Tell | None = None, **options: Any
 ) -> Corpus:
     """Read a corpus, with its labels renamed or dropped as asked. `tell` hears what was not taken as it stood."""
-    corpus = _bundled_part(name) if is_bundled(name) else read_corpus(name, **options)
+    corpus = _bundled_part(name) if is_bundled(name) else _read(name, options)
     if tell is not None:
         tell_notes(corpus, tell)
     if map_name is not None and corpus.is_labelled:
@@ -31,26 +36,48 @@ def open_corpus(
     return typeless(corpus) if make_typeless and corpus.is_labelled else corpus
 
 
+def column_of(text: str | None) -> int | str | None:
+    """A column as it is typed: a number, or a name."""
+    return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
+
+
 def _bundled_part(name: str) -> Corpus:
     domain, slash, part = name.partition("/")
     part = part if slash else "train"
-    if part not in _PARTS:
-        raise UsageError(f"{name}: a bundled corpus has the parts {', '.join(_PARTS)}.")
+    if part not in PARTS:
+        raise UsageError(f"{name}: a bundled corpus has the parts {', '.join(PARTS)}.")
     corpus: Corpus = getattr(load_bundled(domain), part)
     return corpus
 
 
-def tell_notes(corpus: Corpus, tell: Any, most: int = 5) -> None:
+def _read(name: str, options: dict[str, Any]) -> Corpus:
+    format = options.get("format")
+    if format is not None and format not in FORMATS:
+        raise UsageError(str(unknown_format(format, FORMATS)))
+    if "/" not in name and not Path(name).exists():
+        close = difflib.get_close_matches(name, BUNDLED, n=1)
+        if close:
+            raise InputError(f"{name}: there is no such file. Did you mean the bundled corpus {close[0]!r}?")
+    # called as the user calls it: of three files named test.conll.gz, which one is meant?
+    return read_corpus(name, name=None if name == "-" else name, **options)
+
+
+def tell_notes(corpus: Corpus, tell: Tell, most: int = 5) -> None:
     """Say what the reader repaired, skipped or moved: nothing is lost silently."""
     notes = corpus.notes
     if notes.repaired:
-        tell(f"{corpus.name}: {notes.repaired:,} tags broke their scheme and were read as the start of a span.")
-    for what, found in (("bad lines skipped", notes.skipped), ("spans missed word borders", notes.border_misses)):
-        if found:
-            tell(f"{corpus.name}: {len(found):,} {what}.")
-            for item in found[:most]:
-                tell(f"  {item}")
-            if len(found) > most:
-                tell(f"  … and {len(found) - most:,} more")
+        verb = "was" if notes.repaired == 1 else "were"
+        tell(f"{corpus.name}: {count(notes.repaired, 'tag')} broke the scheme and {verb} read as the start of a span.")
+    _tell_list(corpus.name, "bad line", "skipped", notes.skipped, tell, most)
+    _tell_list(corpus.name, "span", "missed word borders", notes.border_misses, tell, most)
     for remark in notes.remarks:
         tell(f"{corpus.name}: {remark}")
+
+
+def _tell_list(name: str, noun: str, fate: str, found: Sequence[object], tell: Tell, most: int) -> None:
+    if found:
+        tell(f"{name}: {count(len(found), noun)} {fate}.")
+        for item in found[:most]:
+            tell(f"  {item}")
+        if len(found) > most:
+            tell(f"  … and {len(found) - most:,} more")

@@ -4,35 +4,53 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 
 def stderr_console(quiet: bool) -> Console:
-    return Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+    # no markup, no emoji codes: what is printed quotes the user's text, where [/b] and :cat: are words
+    return Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True, markup=False, emoji=False)
+
+
+def warn(message: str) -> None:
+    """What a user must hear even with --quiet: something was repaired, skipped or moved."""
+    stderr_console(quiet=False).print(message)
 
 
 class TrainingBar:
-    """A bar per stage with loss, words per second, the best score so far and the time left.
+    """A bar per stage with loss, words per second, the best score so far and the time left; between the stages, where
+    text is tagged and scored, a sign of life.
 
-    Where stderr is no terminal (a log file), one line per look at the selector instead.
+    Where stderr is no terminal (a log file), one line per look at the selector instead. Leaving the `with` block puts
+    the terminal right again, also after an error or Ctrl-C: a bar that is not stopped keeps the cursor hidden.
     """
 
     def __init__(self, console: Console) -> None:
         self.console = console
         self._bar: Progress | None = None
+        self._waiting = console.status("between stages: tagging and scoring")
         self._task: Any = None
         self._best = 0.0
         self._words, self._since = 0, time.monotonic()
 
+    def __enter__(self) -> Self:
+        self._waiting.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._waiting.stop()
+        self._stop_bar()
+
     def begin(self, stage: str, update: int, updates: int) -> None:
+        self._waiting.stop()
         self._best, self._words, self._since = 0.0, 0, time.monotonic()
         if update:
-            self.console.print(f"{stage}: going on from update {update:,} of {updates:,}")
+            self.console.print(f"stage {stage}: going on from update {update:,} of {updates:,}")
         if not self.console.is_terminal:
-            self.console.print(f"{stage}: {updates:,} updates")
+            self.console.print(f"stage {stage}: {updates:,} updates")
             return
         self._bar = Progress(
             TextColumn("{task.description}"),
@@ -62,15 +80,19 @@ class TrainingBar:
         if is_best:
             self._best = score
         if self._bar is None and score:
-            self.console.print(f"  update {update:,}: {100 * score:.2f}{' (best so far)' if is_best else ''}")
+            self.console.print(f"  update {update:,}: score {100 * score:.2f}{' (best so far)' if is_best else ''}")
 
     def end(self, stage: str) -> None:
+        self._stop_bar()
+        elapsed = time.monotonic() - self._since
+        best = f", best score {100 * self._best:.2f}" if self._best else ""
+        self.console.print(f"stage {stage}: done in {elapsed:,.0f} s{best}")
+        self._waiting.start()
+
+    def _stop_bar(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-        elapsed = time.monotonic() - self._since
-        best = f", best {100 * self._best:.2f}" if self._best else ""
-        self.console.print(f"{stage}: done in {elapsed:,.0f} s{best}")
 
 
 def sentence_bar(console: Console, what: str) -> Progress:

@@ -1,58 +1,104 @@
-"""The folder of a run: new, going on, or somebody else's."""
+"""The folder of a run: new, going on, or somebody else's.
+
+`training/run.yaml` is written when training begins and taken away when all is saved: while it is there, the run is
+unfinished, even where an older tagger stands in the folder (--overwrite keeps that one until the new one is whole).
+"""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from acclimate.cli.settings import AdaptSettings
+from acclimate.data.problems import InputError
 from acclimate.model.storage import MANIFEST
 from acclimate.settings import UsageError, dump_yaml
 
-_CLAIM = "run.yaml"  # written at the start: what this folder's training was begun with
+_CLAIM = "run.yaml"  # what this folder's training was begun with
+_DATA = "# data "
 
 
-def default_folder(settings: AdaptSettings) -> Path:
-    """runs/news-to-social-self-training-seed-1, with a number behind it once that one is finished."""
+def claim_of(settings: AdaptSettings, fingerprint: str) -> str:
+    """Settings and data in one text: a run may go on only with the same of both."""
+    return f"{_DATA}{fingerprint}\n{dump_yaml(settings)}"
+
+
+def default_folder(settings: AdaptSettings, claim: str, overwrite: bool) -> Path:
+    """runs/news-to-social-self-training-seed-1; with a number behind it where that one is taken by another run."""
     ends = [Path(name).name.split(".")[0] for name in (settings.source, settings.target) if name]
     name = f"{'-to-'.join(ends)}-{settings.recipe}-seed-{settings.seed}"
-    folder, number = Path("runs") / name, 1
-    while is_finished(folder):
-        number += 1
-        folder = Path("runs") / f"{name}-{number}"
-    return folder
+    folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    return next(
+        folder for folder in folders if overwrite or (not is_finished(folder) and _begun(folder) in (None, claim))
+    )
 
 
 def is_finished(folder: Path) -> bool:
-    return (folder / MANIFEST).is_file()
+    return (folder / MANIFEST).is_file() and not (folder / "training" / _CLAIM).is_file()
 
 
-def claim(folder: Path, settings: AdaptSettings, fingerprint: str, overwrite: bool) -> None:
+def require_finished(folder: Path) -> None:
+    """Tell a run that was cut off from a folder that never held a tagger."""
+    if _begun(folder) is not None and not (folder / MANIFEST).is_file():
+        raise InputError(
+            f"{folder}: this run is not finished. Give its `acclimate adapt` command again to go on with it."
+        )
+
+
+def take(folder: Path, claim: str, overwrite: bool) -> None:
     """Make the folder ready for this run: empty, or holding the beginning of the very same run."""
     training = folder / "training"
-    content = f"# data {fingerprint}\n{dump_yaml(settings)}"
-    if overwrite:
-        shutil.rmtree(training, ignore_errors=True)
-    elif is_finished(folder):
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; a run needs a folder. Choose another --out.")
+    if is_finished(folder) and not overwrite:
         raise UsageError(f"{folder} already holds a finished run. Choose another --out, or pass --overwrite.")
-    elif (training / _CLAIM).is_file():
-        before = (training / _CLAIM).read_text(encoding="utf-8")
-        if before != content:
-            raise UsageError(
-                f"{folder} holds an unfinished run that was begun otherwise:\n{_differences(before, content)}\n"
-                "Give the same settings and data to go on with it, another --out, or --overwrite to start anew."
-            )
+    before = _begun(folder)
+    if before == claim and not overwrite:
         return
+    if before is not None and not overwrite:
+        raise UsageError(
+            f"{folder} holds an unfinished run that was begun otherwise:\n{_differences(before, claim)}\n"
+            "Give the same settings and data to go on with it, another --out, or --overwrite to start anew."
+        )
+    shutil.rmtree(training, ignore_errors=True)
     training.mkdir(parents=True, exist_ok=True)
     aside = training / f"{_CLAIM}.part"
-    aside.write_text(content, encoding="utf-8")
+    aside.write_text(claim, encoding="utf-8")
     aside.replace(training / _CLAIM)
 
 
+def finish(folder: Path) -> None:
+    """The tagger is saved: from here on the folder holds a finished run."""
+    (folder / "training" / _CLAIM).unlink(missing_ok=True)
+
+
+def _begun(folder: Path) -> str | None:
+    """What an unfinished run was begun with; None where nothing was trained yet, so that nothing would be lost."""
+    training = folder / "training"
+    if not (training / _CLAIM).is_file() or not any(training.glob("*/*/*")):  # recipe / stage / checkpoint
+        return None
+    return (training / _CLAIM).read_text(encoding="utf-8")
+
+
 def _differences(before: str, after: str) -> str:
-    old, new = before.splitlines(), after.splitlines()
-    if old[:1] != new[:1] and old[1:] == new[1:]:
-        return "  the data files have changed since"
-    lost = [f"  then: {line.strip()}" for line in old[1:] if line not in new]
-    found = [f"  now:  {line.strip()}" for line in new[1:] if line not in old]
-    return "\n".join([*lost, *found][:12])
+    old, new = dict(_flat(yaml.safe_load(before))), dict(_flat(yaml.safe_load(after)))
+    rows = [
+        f"  {name}: {old.get(name)} then, {new.get(name)} now"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    ]
+    return "\n".join(rows or ["  the data files have changed since"])
+
+
+def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested settings under their dotted names."""
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import repeat
 from typing import Literal
 
 from acclimate.data.problems import InputError
@@ -23,6 +25,7 @@ TYPELESS = "ENTITY"  # the label of spans that have none: bare B and I tags, and
 # BILOU and BMEWO are BIOES with other letters
 _SAME_LETTER = {"L": "E", "U": "S", "M": "I", "W": "S"}
 _PREFIXES = frozenset("BIES") | frozenset(_SAME_LETTER)
+_FEW = 1 << 16  # different tags, or threes of them, that are remembered: more than any label set makes
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,6 +42,7 @@ def looks_like_span_tag(tag: str) -> bool:
     return tag == OUTSIDE or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
 
 
+@lru_cache(_FEW)
 def split_tag(tag: str) -> tuple[str, str]:
     """`B-PER` → (`B`, `PER`); the letter is one of B, I, E, S, O."""
     if tag == OUTSIDE:
@@ -145,4 +149,12 @@ def count_faults(moves: Counter[tuple[str | None, str | None]], scheme: Scheme) 
 
 def convert_tags(tags: Sequence[str], scheme: Scheme) -> list[str]:
     """The same spans in another spelling."""
-    return tags_from_spans(spans_from_tags(tags), len(tags), scheme)
+    return list(map(_converted, (None, *tags), tags, (*tags[1:], None), repeat(scheme)))
+
+
+@lru_cache(_FEW)
+def _converted(before: str | None, tag: str, after: str | None, scheme: Scheme) -> str:
+    """One tag in another spelling. In every scheme it depends on the two neighbours alone, and a corpus has few such
+    threes: looked up, they are converted as fast as they are read."""
+    tags = [each for each in (before, tag, after) if each is not None]
+    return tags_from_spans(spans_from_tags(tags), len(tags), scheme)[before is not None]

@@ -178,8 +178,7 @@ class Tagger(nn.Module):
         """The tags' numbers, or zeros where there are none."""
         if sentence.tags is None:
             return [0] * len(sentence)
-        tags = sentence.tags
-        spelled = tags if self.labels.kind == "plain" else convert_tags(tags, self.scheme)
+        spelled = sentence.tags if self.labels.kind == "plain" else convert_tags(sentence.tags, self.scheme)
         try:
             return [self._tag_numbers[tag] for tag in spelled]
         except KeyError as unknown:

@@ -46,6 +46,17 @@ def test_the_letters_equal_a_slow_loop_over_filters_and_places(build, spans: tup
     torch.testing.assert_close(found, torch.stack([slow_letters(encoder, word) for word in words]))
 
 
+@pytest.mark.parametrize("options", [{}, {"character_spans": (1, 4), "highways": 1}])
+def test_without_gradients_the_shorter_way_gives_the_same_letters(build, options: dict[str, object]) -> None:
+    encoder = encoder_of(build, **options)
+    words = ["".join("abc"[(n + k) % 3] for k in range(n % 40)) + str(n) for n in range(600)]
+    inputs = encoder.number([Sentence(("", *words))])
+    given = encoder.embed(inputs)["characters"], inputs["characters"] != PADDING
+    expected = encoder.letters(*given).detach()
+    with torch.inference_mode():
+        torch.testing.assert_close(encoder.letters(*given), expected)
+
+
 def test_a_word_without_letters_has_empty_letters(build) -> None:
     encoder = encoder_of(build)
     inputs = encoder.number([Sentence(("", "a"))])

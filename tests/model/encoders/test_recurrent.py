@@ -39,6 +39,16 @@ def test_it_equals_torch_on_packed_sentences_forwards_and_backwards(layers: int,
     torch.testing.assert_close(mine.grad, theirs.grad)
 
 
+@pytest.mark.parametrize("lengths", [[3, 7, 1, 7], [1], [40] * 120, [*range(1, 90)], [90, 1, 1, 1, 60]])
+def test_without_gradients_the_shorter_way_gives_the_same(lengths: list[int]) -> None:
+    lstm, states = BidirectionalLstm(5, 4, 2).eval(), torch.randn(len(lengths), max(lengths), 5)
+    mask = (torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)).unsqueeze(-1)
+    expected = lstm(states, torch.tensor(lengths)).detach()
+    with torch.inference_mode():
+        found = lstm(states, torch.tensor(lengths))
+    torch.testing.assert_close(found * mask, expected * mask)
+
+
 def test_what_stands_in_the_padding_does_not_matter() -> None:
     lstm, lengths = BidirectionalLstm(5, 4, 2).eval(), torch.tensor([2, 5])
     clean, dirty = torch.randn(2, 5, 5), torch.randn(2, 5, 5)

@@ -119,6 +119,8 @@ def _looks_like_columns(lines: list[str]) -> bool:
 
 def _json_flavour(source: Source) -> str:
     """Whose JSON it is, by the fields of the first records that can be read."""
+    if source.text.strip() in ("", "[]"):
+        return "jsonl"  # whoever wrote it, nothing is in it, and that is what will be said
     for fields in _first_records(source):
         if any(isinstance(fields.get(name), list) and _of_strings(fields[name]) for name in ("words", "tokens")):
             return "jsonl"

@@ -79,6 +79,9 @@ def _values(task: Fields, ledger: Ledger) -> list[Fields] | None:
         ledger.count("tasks have several annotations, of which the first was taken")
     results = [expect(one, dict, "a result") for one in require(good[0], "result", list, "the annotation")]
     marked = [one for one in results if one.get("type", "labels") == "labels"]
+    if other := [one["type"] for one in results if one not in marked and str(one["type"]).endswith("labels")]:
+        problem = f"results of type {other[0]!r} mark something else than plain text, and would be lost."
+        raise InputError(f"{problem} Annotate with <Labels> on a <Text>, or remove them.")
     if len(marked) < len(results):
         ledger.count("results that mark no text (choices, relations …) were passed over", len(results) - len(marked))
     return [require(one, "value", dict, "the result") for one in marked]

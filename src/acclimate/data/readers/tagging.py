@@ -140,7 +140,8 @@ def _refused(one: Found, position: int | None, problem: str, ledger: Ledger, fil
         return False
     position = min(position, len(one.tags) - 1)  # an unclosed span at the end is the fault of the last word
     tag, word = one.tags[position], one.words[position]
-    error = InputError(problem.format(tag=tag), line=one.lines[position], text=f"{word}\t{tag}")
+    hint = " If lines that begin with # are comments, pass comments=True." if word.startswith("#") else ""
+    error = InputError(problem.format(tag=tag) + hint, line=one.lines[position], text=f"{word}\t{tag}")
     ledger.refuse(error, file=one.file or file)
     return True
 

@@ -60,8 +60,9 @@ class BidirectionalLstm(nn.Module):
         mirror = (first + reversal).flatten()  # of all words in one row
         states = self.dropout(states)
         for rightward, leftward in zip(self.rightward, self.leftward, strict=True):
+            mirrored = _rearranged(states, mirror)
             from_left, _ = rightward(states)
-            from_right, _ = leftward(_rearranged(states, mirror))
+            from_right, _ = leftward(mirrored)
             states = self.dropout(torch.cat([from_left, _rearranged(from_right, mirror)], dim=-1))
         return states
 

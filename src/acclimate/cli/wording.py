@@ -1,0 +1,41 @@
+"""Advice of the lower rooms, spelled for the command line: they speak Python, where `skip_bad=True` is an argument."""
+
+from __future__ import annotations
+
+import re
+
+_ARGUMENT = re.compile(
+    r"\b(?P<name>skip_bad|comments|words_column|column|labels|scheme|borders|format)=(?P<value>True|[\"']\w+[\"'])?"
+)
+_PHRASES = {
+    r"map_labels\(corpus, LabelMap\.load\('([^']+)'\)\)": r"--map \1",
+    r"typeless\(corpus\)": "--typeless",
+    r"\(map_labels\)": "(--map)",
+    r"\(typeless\)": "(--typeless)",
+    r"with map_labels\b": "with --map FILE",
+}
+_NAMES = {"format": "input-format"}
+_SETTINGS = {"column": "source_column=… (or target_column)", "format": "source_format=… (or target_format)"}
+
+
+def in_options(message: str, command: str | None) -> str:
+    """A message in which arguments and functions have become the options of the command that was given."""
+    return "\n".join(_line_in_options(line, command) for line in message.split("\n"))
+
+
+def _line_in_options(line: str, command: str | None) -> str:
+    advice, quoting, quoted = line.partition(" The text there: ")  # the user's own text is shown as it is
+    for phrase, option in _PHRASES.items():
+        advice = re.sub(phrase, option, advice)
+    return _ARGUMENT.sub(lambda found: _option(found["name"], found["value"], command), advice) + quoting + quoted
+
+
+def _option(name: str, value: str | None, command: str | None) -> str:
+    value = (value or "").strip("\"'")
+    if command == "adapt" and name != "skip_bad":
+        setting = _SETTINGS.get(name) or f"{name}={value.lower() or '…'}"
+        return f"--set reading.{setting}"
+    if command == "convert" and name == "format":
+        name = "to" if value else "from"
+    option = f"--{_NAMES.get(name, name).replace('_', '-')}"
+    return option if value in ("", "True") else f"{option} {value}"
