@@ -24,7 +24,9 @@ def tagger(request: pytest.FixtureRequest, build: Callable[..., Tagger]) -> Tagg
 
 
 def _text() -> Corpus:
-    return Corpus.of([Sentence(("Anna", "met", "Bob", "Stone"), ("B-PER", "O", "B-PER", "I-PER")), Sentence(("ok",), ("O",))])
+    return Corpus.of(
+        [Sentence(("Anna", "met", "Bob", "Stone"), ("B-PER", "O", "B-PER", "I-PER")), Sentence(("ok",), ("O",))]
+    )
 
 
 def view_of(tagger: Tagger, *sentences: Sentence) -> View:
@@ -86,7 +88,9 @@ def test_a_batch_without_any_tags_costs_nothing_and_moves_nothing(tagger: Tagger
 
 def test_a_sentence_given_twice_costs_as_much_as_once(tagger: Tagger) -> None:
     text = _text()
-    torch.testing.assert_close(Tagging()(view_of(tagger, *text, *text), NOBODY), Tagging()(view_of(tagger, *text), NOBODY))
+    torch.testing.assert_close(
+        Tagging()(view_of(tagger, *text, *text), NOBODY), Tagging()(view_of(tagger, *text), NOBODY)
+    )
 
 
 def test_the_named_domain_is_the_one_that_counts(tagger: Tagger) -> None:

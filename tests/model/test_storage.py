@@ -29,7 +29,9 @@ KINDS = ["character-cnn-lstm", "bert", "contextual"]
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Tagger]) -> Path:
+def saved(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, build: Callable[..., Tagger]
+) -> Path:
     folder = tmp_path_factory.mktemp(request.param) / "tagger"
     if request.param == "contextual":
         tagger = build(contextual={"encoder": request.getfixturevalue("bert")})
@@ -130,9 +132,8 @@ def test_a_tagger_without_a_weights_file_can_be_saved_over_one_that_has_it(
 
 def test_an_error_while_writing_leaves_the_old_folder_whole_and_no_litter(tmp_path: Path) -> None:
     write_folder(tmp_path / "kept", model="old")
-    with pytest.raises(KeyboardInterrupt), written_aside(tmp_path / "kept") as aside:
-        (aside / "model").write_text("half of the n")
-        raise KeyboardInterrupt
+    with pytest.raises(TypeError):  # in the second file, when the first is written
+        write_folder(tmp_path / "kept", model="new", other=None)
     verify(tmp_path / "kept")
     assert contents_of(tmp_path / "kept") == {"model": "old"}
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
@@ -211,7 +212,11 @@ def test_json_and_tensors_come_back_as_they_were(tmp_path: Path) -> None:
     content = {"words": ["é", "😀", "\ud800", "\u2028"], "number": 0.1, "nothing": None}
     write_json(tmp_path / "a.json", content)
     assert read_json(tmp_path / "a.json") == content
-    tensors: dict[str, Any] = {"half": torch.randn(3).bfloat16(), "scalar": torch.tensor(7), "flags": torch.ones(2, 0) > 0}
+    tensors: dict[str, Any] = {
+        "half": torch.randn(3).bfloat16(),
+        "scalar": torch.tensor(7),
+        "flags": torch.ones(2, 0) > 0,
+    }
     write_tensors(tmp_path / "a.safetensors", tensors)
     read = read_tensors(tmp_path / "a.safetensors")
     assert read.keys() == tensors.keys()

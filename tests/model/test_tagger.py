@@ -23,7 +23,9 @@ Build = Callable[..., Tagger]
 any_words = st.lists(st.text(st.characters(), max_size=10), min_size=1, max_size=9)  # surrogates and empty words too
 
 
-@pytest.fixture(scope="module", params=[(encoder, head) for encoder in ENCODERS for head in ("crf", "softmax")], ids="-".join)
+@pytest.fixture(
+    scope="module", params=[(encoder, head) for encoder in ENCODERS for head in ("crf", "softmax")], ids="-".join
+)
 def tagger(request: pytest.FixtureRequest, build: Build) -> Tagger:
     encoder, head = request.param
     return build(encoder, head=head).eval()

@@ -57,7 +57,9 @@ def test_its_losses_are_finite_on_batches_without_any_entity(build, news, tweets
 
 
 @pytest.mark.parametrize(("source", "target"), [(24, 1), (1, 10), (1, 1)])
-def test_domains_may_be_of_unlike_size_down_to_one_sentence(build, news, tweets, recipe: str, source: int, target: int) -> None:
+def test_domains_may_be_of_unlike_size_down_to_one_sentence(
+    build, news, tweets, recipe: str, source: int, target: int
+) -> None:
     training = QUICK | {"updates": 3, "sentences_per_batch": 5}
     assert losses_of(build(), news[:source], tweets[:target].unlabelled(), recipe, training).all_finite
 
@@ -80,7 +82,9 @@ def test_a_recipe_is_found_by_its_name() -> None:
     assert find_recipe("source-only") is BASELINE
 
 
-@pytest.mark.parametrize(("name", "words"), [("selftraining", "Did you mean 'self-training'"), ("xyz", "Known: source-only")])
+@pytest.mark.parametrize(
+    ("name", "words"), [("selftraining", "Did you mean 'self-training'"), ("xyz", "Known: source-only")]
+)
 def test_an_unknown_recipe_is_refused_with_a_suggestion(name: str, words: str) -> None:
     with pytest.raises(ValueError, match=f"Unknown recipe '{name}'.*{words}"):
         find_recipe(name)
@@ -100,7 +104,14 @@ GOLDEN_SOURCE = corpus_of(
 )
 GOLDEN_TARGET = corpus_of("anna/O luvs/O oslo/O", "acme/O sux/O", "lol/O").unlabelled()
 # all that has a default which somebody may tune, but for the recipe's own options
-GOLDEN_TAGGER = {"head": "crf", "dropout": 0.5, "forget_rare": 0.5, "highways": 0, "lstm_layers": 1, "character_spans": (3,)}
+GOLDEN_TAGGER = {
+    "head": "crf",
+    "dropout": 0.5,
+    "forget_rare": 0.5,
+    "highways": 0,
+    "lstm_layers": 1,
+    "character_spans": (3,),
+}
 GOLDEN_TRAINING = {
     "updates": 5,
     "words_per_batch": 12,

@@ -21,7 +21,9 @@ def tagger(build: Callable[..., Tagger]) -> Tagger:
 
 
 @pytest.mark.parametrize(("share", "count"), [(0.5, 5), (1.0, 10), (0.01, 1)])
-def test_the_surest_share_is_kept_under_the_tagger_s_own_tags(tagger: Tagger, tweets: Corpus, share: float, count: int) -> None:
+def test_the_surest_share_is_kept_under_the_tagger_s_own_tags(
+    tagger: Tagger, tweets: Corpus, share: float, count: int
+) -> None:
     target = tweets.unlabelled()
     sure, guessed = sentence_confidences(tagger, target), predict(tagger, target)
     best = sorted(range(10), key=lambda number: -sure[number])[:count]

@@ -29,8 +29,11 @@ def begin(build: Callable[..., Tagger], news: Corpus) -> Callable[..., Training]
     def begun(**settings: Any) -> Training:
         training = TrainingSettings(**({"updates": 9} | settings))
         tagger = build()
-        return Training(tagger, Stage("only", {"tag": Tagging()}, Batches({"source": news}, 60), training),
-                        build_engine(training, tagger))
+        return Training(
+            tagger,
+            Stage("only", {"tag": Tagging()}, Batches({"source": news}, 60), training),
+            build_engine(training, tagger),
+        )
 
     return begun
 

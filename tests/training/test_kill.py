@@ -17,16 +17,17 @@ from acclimate.recipes.adapt import adapt
 torch.set_num_threads(1)
 gc.freeze()  # the engine collects garbage after every stage
 here, kills = Path(sys.argv[1]), int(sys.argv[2])
-names, verbs = ["Anna", "Bob", "Clara"], ["saw", "met", "called"]
+names = ["Anna", "Bob", "Clara"]
 news = Corpus.of(
-    Sentence((one, verb, other, "."), ("B-PER", "O", "B-PER", "O")) for one in names for verb in verbs for other in names
+    Sentence((one, verb, other, "."), ("B-PER", "O", "B-PER", "O"))
+    for one in names for verb in ("saw", "met", "called") for other in names
 )
 tweets = Corpus.of(Sentence((name.lower(), "is", "here")) for name in names)
 
 def learn(out):
     torch.manual_seed(1)
     tagger = Tagger.build(labels=["PER"], text=news, word_width=6, character_width=4, character_filters=5, lstm_width=7)
-    training = {"updates": 40, "words_per_batch": 16, "checkpoint_every": 3, "evaluate_every": 7, "learning_rate": 0.02}
+    training = {"updates": 60, "words_per_batch": 16, "checkpoint_every": 3, "evaluate_every": 7, "learning_rate": 0.02}
     adapt(tagger, news, tweets, "self-training", training=training, out=out)
     tagger.save(out)
 
@@ -57,7 +58,7 @@ print(died)
 
 def test_killed_again_and_again_it_ends_with_the_same_weights(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", TRAINS_AND_IS_KILLED, str(tmp_path), "8"], capture_output=True, text=True, check=False
+        [sys.executable, "-c", TRAINS_AND_IS_KILLED, str(tmp_path), "12"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) >= 2

@@ -136,7 +136,9 @@ def test_weight_decay_reaches_matrices_only(build: Callable[..., Tagger]) -> Non
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
-def test_what_is_frozen_does_not_move_and_the_rest_does(build: Callable[..., Tagger], news: Corpus, optimizer: str) -> None:
+def test_what_is_frozen_does_not_move_and_the_rest_does(
+    build: Callable[..., Tagger], news: Corpus, optimizer: str
+) -> None:
     tagger = build(train_vectors=False)
     before = state(tagger)
     run(tagger, stage_of(news, updates=3, optimizer=optimizer))
@@ -152,7 +154,9 @@ def test_a_term_of_weight_zero_is_left_out_altogether(still: Callable[[], Tagger
     assert 1 > places[0] == places[3]  # a gradient of zero would still have let AdamW glide on
 
 
-def test_a_term_counts_with_its_weight_which_may_change_with_the_updates(still: Callable[[], Tagger], news: Corpus) -> None:
+def test_a_term_counts_with_its_weight_which_may_change_with_the_updates(
+    still: Callable[[], Tagger], news: Corpus
+) -> None:
     pull = Pull()
     stage = stage_of(news, {"tag": Tagging(), "pull": pull}, {"pull": lambda update: update / 4}, updates=2, **PLAIN)
     run(still(), stage)

@@ -35,7 +35,10 @@ def test_what_came_after_the_point_of_return_is_forgotten(tmp_path: Path) -> Non
 
 
 def test_a_line_that_was_cut_off_does_not_spoil_the_next_one(tmp_path: Path) -> None:
-    for cut in ('{"kind": "upd', '{"kind": "update", "stage": "teach", "update": 9, "name": "é'.encode()[:-1].decode("latin1")):
+    for cut in (
+        '{"kind": "upd',
+        '{"kind": "update", "stage": "teach", "update": 9, "name": "é'.encode()[:-1].decode("latin1"),
+    ):
         (tmp_path / "records.jsonl").unlink(missing_ok=True)
         Record(tmp_path).add("update", "teach", 1)
         with (tmp_path / "records.jsonl").open("a", encoding="latin1") as file:

@@ -114,7 +114,9 @@ def test_without_a_preference_the_last_state_is_kept_and_patience_has_no_say(
     assert (summary["updates"], summary["kept_update"], summary["score"]) == (5, 5, None)
 
 
-def test_looking_in_mid_training_changes_nothing_in_the_result(build, news: Corpus, tweets: Corpus, same_weights) -> None:
+def test_looking_in_mid_training_changes_nothing_in_the_result(
+    build, news: Corpus, tweets: Corpus, same_weights
+) -> None:
     often, never = build(), build()
     peeking = Peeking()
     object.__setattr__(peeking, "corpus", tweets)
@@ -128,14 +130,14 @@ def test_a_loss_that_is_no_number_is_said_aloud_with_what_to_try(
     build: Callable[..., Tagger], news: Corpus, evaluate_every: int, found_at: int
 ) -> None:
     words = rf"Stage only, update {found_at}: the loss '(odd|tag)' is nan\. Try a lower training\.learning_rate"
+    objectives = {"tag": Tagging(), "odd": Breaks()}
     with pytest.raises(Diverged, match=words):
-        objectives = {"tag": Tagging(), "odd": Breaks()}
         run(build(), news, LastUpdate(), objectives, updates=30, evaluate_every=evaluate_every)
 
 
 def test_a_state_that_is_no_number_is_never_kept_as_the_best(build: Callable[..., Tagger], news: Corpus) -> None:
+    objectives = {"tag": Tagging(), "odd": Breaks()}
     with pytest.raises(Diverged):
-        objectives = {"tag": Tagging(), "odd": Breaks()}
         run(build(), news, Scripted(*[0.0] * 9), objectives, updates=30, evaluate_every=3, patience=1)
 
 
@@ -168,11 +170,16 @@ def test_the_record_holds_losses_rates_and_what_chose(build: Callable[..., Tagge
     assert record.rows[-1]["selector"] == "span F1 on source dev (24 sentences)"
 
 
-def test_a_development_score_is_span_f1_and_for_plain_tags_accuracy(build, news: Corpus, part_of_speech: Corpus) -> None:
+def test_a_development_score_is_span_f1_and_for_plain_tags_accuracy(
+    build, news: Corpus, part_of_speech: Corpus
+) -> None:
     assert DevelopmentScore(part_of_speech, "dev").name == "accuracy on dev (12 sentences)"
     tagger = build(text=part_of_speech)
-    words = [(g == p) for gold, found in zip(part_of_speech, predict(tagger, part_of_speech), strict=True)
-             for g, p in zip(gold.tags, found.tags, strict=True)]
+    words = [
+        (g == p)
+        for gold, found in zip(part_of_speech, predict(tagger, part_of_speech), strict=True)
+        for g, p in zip(gold.tags, found.tags, strict=True)
+    ]
     assert DevelopmentScore(part_of_speech)(tagger) == pytest.approx(sum(words) / len(words))
     assert DevelopmentScore(news)(build()) == pytest.approx(_span_f1(news, predict(build(), news)))
 

@@ -54,7 +54,13 @@ def test_warm_up_is_a_share_below_one_and_a_number_of_updates_above(warm_up: flo
 
 @pytest.mark.parametrize(
     ("given", "expected"),
-    [({"epochs": 3}, 30), ({"epochs": 0.5}, 5), ({"epochs": 0.001}, 1), ({"updates": 7}, 7), ({"epochs": 15, "accumulate": 4}, 38)],
+    [
+        ({"epochs": 3}, 30),
+        ({"epochs": 0.5}, 5),
+        ({"epochs": 0.001}, 1),
+        ({"updates": 7}, 7),
+        ({"epochs": 15, "accumulate": 4}, 38),
+    ],
 )
 def test_epochs_become_updates(given: dict[str, float], expected: int) -> None:
     assert TrainingSettings(**given).updates_for(epoch_length=10) == expected

@@ -41,9 +41,10 @@ def predict(
 @contextmanager
 def listening(tagger: Tagger) -> Iterator[None]:
     """Evaluation mode for a while, then back to what it was: scoring in mid-training must leave no trace."""
-    was_training = tagger.training
+    modes = [(module, module.training) for module in tagger.modules()]
     tagger.eval()
     try:
         yield
     finally:
-        tagger.train(was_training)
+        for module, mode in modes:  # one by one: a part that sleeps through training must not be woken
+            module.training = mode

@@ -20,6 +20,7 @@ from acclimate.inference.evaluate import require_comparable
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
+from acclimate.recipes.claim import claim, fingerprint
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete
 from acclimate.training.engine import build_engine, is_main_process
@@ -110,21 +111,26 @@ def adapt(
         complete(chosen.options, options, where=f"options of recipe {recipe}"),
         seed,
     )
-    folder = None if out is None else Path(out) / "training"
-    record = Record(folder if is_main_process() else None, training.tensorboard and is_main_process())
-
-    def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
-        engine = build_engine(plan.training, pupil)
-        place = None if folder is None else folder / which.name
-        stages = which.stages(pupil, plan)
-        return run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
-
+    if source_test is None and source_dev is not None and select == "source-dev":
+        remarks += ("No source test given: the source score is on the dev sentences that also chose the model.",)
     tests = {"source": source_test or source_dev, "target": target_test}
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     teachers = [corpus for corpus in (plan.source, plan.target.labelled()) if len(corpus)]
     for corpus in (*teachers, *judges, *tests.values()):
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
+    folder = None if out is None else Path(out) / "training"
+    if folder is not None and is_main_process():
+        claim(folder, _begun_with(tagger, recipe, plan, selector))
+
+    def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
+        place = None if folder is None else folder / which.name
+        record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
+        engine = build_engine(plan.training, pupil)
+        stages = run_stages(pupil, which.stages(pupil, plan), engine, selector, seed, place, watcher, record)
+        record.close()
+        return stages
+
     tagger.seen = SeenWords.of(plan.source)
     baseline = tagger if chosen is BASELINE else copy.deepcopy(tagger)
     summaries = run(BASELINE, baseline)
@@ -136,7 +142,6 @@ def adapt(
         del baseline
         summaries += run(chosen, tagger)
         after = _predict_all(tagger, tests)
-    record.close()
     tagger.eval()
     changes = {
         name: None if test is None else _compare(test, before[name], after[name], tagger)
@@ -144,6 +149,20 @@ def adapt(
     }
     seconds = time.monotonic() - started
     return Outcome(recipe, selector.name, changes["source"], changes["target"], summaries, seconds, remarks)
+
+
+def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> dict[str, Any]:
+    """Everything that the weights depend on."""
+    judge = selector.corpus.fingerprint if isinstance(selector, DevelopmentScore) else None
+    return {
+        "recipe": recipe,
+        "seed": plan.seed,
+        "selector": selector.name,
+        "tagger": fingerprint(tagger),
+        "training": plan.training.model_dump(mode="json"),
+        "options": plan.options.model_dump(mode="json"),
+        "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
+    }
 
 
 def _choose_selector(

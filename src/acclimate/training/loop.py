@@ -39,6 +39,7 @@ class Training:
         optimizer = build_optimizer(step, stage.settings, self.rate)
         self.step, self.optimizer = engine.prepare(step, optimizer)
         self.schedule = stage.schedule()
+        engine.gradient_accumulation_steps = stage.settings.accumulate  # a recipe may set it stage by stage
 
     @property
     def bare_step(self) -> TrainingStep:

@@ -63,3 +63,12 @@ def test_the_frozen_encoder_stays_asleep_while_the_tagger_trains(build: Callable
     assert not any(module.training for module in context.model.modules())
     first, second = (context(context.number(SENTENCES)) for _ in range(2))
     assert torch.equal(first, second)
+
+
+def test_a_long_sentence_is_read_through_windows_and_does_not_disturb_a_short_one(bert: str) -> None:
+    context = context_of(bert)
+    long = Sentence(SENTENCES[0].words * 60)
+    found = context(context.number([long, SENTENCES[0]]))
+    assert found.shape[1] == len(long)
+    alone = context(context.number([SENTENCES[0]]))[0]
+    torch.testing.assert_close(found[1, : len(alone)], alone, atol=1e-5, rtol=1e-5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -132,12 +131,41 @@ def test_an_unknown_option_of_the_encoder_is_refused(build) -> None:
         build("bert", dropuot=0.2)
 
 
-def test_a_classifier_with_more_than_one_layer_is_refused() -> None:
-    class Shell(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.base_model = torch.nn.Identity()
-            self.first, self.second = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+SIZES = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+KINDS: dict[str, dict[str, Any]] = {
+    "DistilBert": {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 66},
+    "Electra": SIZES | {"embedding_size": 8, "max_position_embeddings": 66},
+    "MPNet": SIZES | {"max_position_embeddings": 66},
+    "ModernBert": SIZES | {"max_position_embeddings": 66, "local_attention": 8},  # a classifier of three layers
+    "XLNet": {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 24},  # positions without a limit
+}
 
-    with pytest.raises(ValueError, match="has 2 linear layers on its encoder; expected one"):
-        classifier_of(Shell())
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_encoders_read_long_sentences_learn_and_come_back_from_disk(
+    kind: str, byte_level: Any, news, tmp_path: Path, same_weights
+) -> None:
+    import transformers
+
+    config = getattr(transformers, f"{kind}Config")(vocab_size=len(byte_level), pad_token_id=1, **KINDS[kind])
+    getattr(transformers, f"{kind}Model")(config).save_pretrained(tmp_path / "encoder")
+    byte_level.save_pretrained(tmp_path / "encoder")
+    tagger = Tagger.build(str(tmp_path / "encoder"), labels=news.labels)
+    View(tagger, tagger.number(news[:2].sentences)).losses.sum().backward()
+    assert all(weight.grad is not None for weight in (*tagger.scores.parameters(), *tagger.head.parameters()))
+    tagger.save(tmp_path / "tagger")
+    loaded = Tagger.load(tmp_path / "tagger")
+    assert same_weights(loaded, tagger)
+    assert torch.equal(features(loaded, SHORT, LONG), features(tagger, SHORT, LONG))
+
+
+def test_a_classifier_is_a_single_linear_layer_on_the_encoder_and_nothing_else() -> None:
+    class Shell(torch.nn.Module):
+        def __init__(self, *layers: torch.nn.Module) -> None:
+            super().__init__()
+            self.base_model, self.layers = torch.nn.Linear(1, 1), torch.nn.Sequential(*layers)
+
+    linear = torch.nn.Linear(1, 1)
+    assert classifier_of(Shell(torch.nn.Dropout(), linear)) is linear
+    assert classifier_of(Shell(torch.nn.LayerNorm(1), linear)) is None
+    assert classifier_of(Shell(torch.nn.Linear(1, 1), linear)) is None
