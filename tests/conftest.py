@@ -20,7 +20,9 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
 
 torch.set_num_threads(1)
-settings.register_profile("house", deadline=None, derandomize=True)  # a slow machine is no failure, and no run a lottery
+settings.register_profile(
+    "house", deadline=None, derandomize=True
+)  # a slow machine is no failure, and no run a lottery
 settings.load_profile("house")
 
 SMALL = {
@@ -202,10 +204,12 @@ def _saved(folder: Path, tokenizer: Any, kind: Any, config: Any, positions: int,
 
 @pytest.fixture(scope="session")
 def build(request: pytest.FixtureRequest, news: Corpus) -> Callable[..., Any]:
-    """Builds a tiny tagger: `build()`, `build("bert", head="softmax")`, `build(dropout=0.0)`. Always the same weights."""
+    """Builds a tiny tagger, always with the same weights: `build()`, `build("bert", head="softmax", dropout=0.0)`."""
     from acclimate.model.tagger import Tagger
 
-    def builder(encoder: str = "character-cnn-lstm", *, labels: Any = None, text: Corpus = news, **options: Any) -> Tagger:
+    def builder(
+        encoder: str = "character-cnn-lstm", *, labels: Any = None, text: Corpus = news, **options: Any
+    ) -> Tagger:
         labels = text.labels if labels is None else labels
         if encoder in ("bert", "roberta"):
             encoder = request.getfixturevalue(encoder)

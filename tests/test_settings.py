@@ -38,7 +38,10 @@ def test_what_is_not_given_is_filled_in() -> None:
         ({"name": "k", "spare": {"fann": True}}, "unknown setting 'spare.fann'. Did you mean spare.fan?"),
         ({"name": "k", "oven": {"zzz": 1}}, "unknown setting 'oven.zzz'. Known here: degrees, fan."),
         ({}, "setting 'name' is missing and has no default."),
-        ({"name": "k", "oven": {"degrees": "hot"}}, "setting 'oven.degrees' cannot be 'hot': Input should be a valid int"),
+        (
+            {"name": "k", "oven": {"degrees": "hot"}},
+            "setting 'oven.degrees' cannot be 'hot': Input should be a valid int",
+        ),
         ({"name": "k", "oven": {"degrees": -1}}, "setting 'oven.degrees' cannot be -1: Input should be greater"),
         ({"name": "k", "oven": 7}, "setting 'oven' cannot be 7"),
         ({"name": "k", 3: "x"}, "setting '3'"),

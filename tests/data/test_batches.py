@@ -80,7 +80,10 @@ def test_each_epoch_holds_each_sentence_once_and_in_another_order() -> None:
 
 @pytest.mark.parametrize(("source", "target"), [(40, 3), (3, 40), (7, 1)])
 def test_domains_of_unlike_size_walk_side_by_side_and_the_smaller_goes_round(source: int, target: int) -> None:
-    corpora = {"source": corpus_of_lengths(*[5] * source, name="s"), "target": corpus_of_lengths(*[5] * target, name="t")}
+    corpora = {
+        "source": corpus_of_lengths(*[5] * source, name="s"),
+        "target": corpus_of_lengths(*[5] * target, name="t"),
+    }
     batches = Batches(corpora, words_per_batch=5)
     assert batches.epoch_length == source
     walked = list(islice(batches.starting_at(0), source * target))

@@ -80,3 +80,9 @@ def test_a_corpus_is_named_after_its_file(tmp_path):
     (tmp_path / "train.conll").write_text("a O\n")
     assert read_corpus(tmp_path / "train.conll").name == "train"
     assert read_corpus(tmp_path / "train.conll", name="news").name == "news"
+
+
+def test_lines_of_equally_many_words_are_still_text(tmp_path):
+    lines = ["good morning", "hello there", "so tired", "love this", "what now", "not again", "two words"] * 2
+    (tmp_path / "posts.txt").write_text("\n".join(f"{line}{number}" for number, line in enumerate(lines)))
+    assert read_corpus(tmp_path / "posts.txt").notes.format == "text"

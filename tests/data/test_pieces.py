@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -12,7 +13,22 @@ from hypothesis import strategies as st
 from acclimate.data.pieces import Pieces, windows
 
 any_word = st.text(st.characters(), max_size=12)  # surrogates and empty words too
-ODD_WORDS = ["", " ", "\u200b", "\ufeff", "\x00", "\x07\x1b", "\u2028", "😀", "👩‍👩‍👧", "e\u0301", "ﷺ", "\ud800", "[PAD]", "<s>"]
+ODD_WORDS = [
+    "",
+    " ",
+    "\u200b",
+    "\ufeff",
+    "\x00",
+    "\x07\x1b",
+    "\u2028",
+    "😀",
+    "👩‍👩‍👧",
+    "e\u0301",
+    "ﷺ",
+    "\ud800",
+    "[PAD]",
+    "<s>",
+]
 TOKENIZERS = ["word_piece", "byte_level", "unigram"]
 
 piece_counts = st.lists(st.integers(1, 9), min_size=1, max_size=80)
@@ -39,7 +55,7 @@ def test_a_window_reads_what_it_keeps_and_no_more_than_its_room(counts: list[int
 @given(st.lists(st.integers(1, 3), min_size=30, max_size=200), st.integers(24, 40))
 def test_neighbouring_windows_overlap_so_that_every_kept_word_has_context(counts: list[int], room: int) -> None:
     found = windows(counts, room)
-    for left, right in zip(found, found[1:], strict=False):
+    for left, right in pairwise(found):
         assert left.end - left.keep_to >= 2
         assert right.keep_from - right.start >= 2
 
@@ -84,7 +100,9 @@ def test_a_short_sentence_is_one_row_as_the_tokenizer_itself_would_make_it(word_
 def test_padding_is_marked_and_holds_the_padding_piece(byte_level: Any) -> None:
     numbered = Pieces(byte_level, 64).number([["Anna"] * 5, ["ok"]])
     assert (numbered["pieces"][~numbered["attention"]] == byte_level.pad_token_id).all()
-    assert numbered["attention"].sum(1).tolist() == [len(row) for row in byte_level([["Anna"] * 5, ["ok"]], is_split_into_words=True)["input_ids"]]
+    assert numbered["attention"].sum(1).tolist() == [
+        len(row) for row in byte_level([["Anna"] * 5, ["ok"]], is_split_into_words=True)["input_ids"]
+    ]
 
 
 def test_pieces_do_not_depend_on_what_was_asked_before(tokenizer: Any) -> None:

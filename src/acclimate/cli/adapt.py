@@ -63,8 +63,9 @@ def adapt_command(
 ) -> None:
     """Adapt a tagger from a labelled source to a target domain, and compare it with not adapting.
 
-    Without options it runs on what ships: bundled news to bundled social posts. A run that was interrupted goes on
-    when the same command is given again.
+    Without options it runs on what ships: bundled news to bundled social posts.
+
+    A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.settings import AdaptSettings
     from acclimate.settings import complete, load_yaml, with_assignments
@@ -89,55 +90,60 @@ def adapt_command(
     values = load_yaml(config) if config is not None else {}
     if source is not None and target is None and "target" not in values:
         values["target"] = None  # a source of one's own is not adapted to our posts unasked
-        if recipe is None and "recipe" not in values:
-            values["recipe"] = "source-only"
+        if target_labelled is None and "target_labelled" not in values:
+            values.setdefault("recipe", "source-only")
     spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
     values = with_assignments(values, [*spelled, *(assignments or [])])
-    settings = complete(AdaptSettings, values, where=str(config or "settings"))
+    settings = complete(AdaptSettings, values, where=str(config or "adapt"))
     _run(settings, out, overwrite, quiet, as_json)
 
 
 def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
     import torch
 
-    from acclimate.cli.progress import TrainingBar, stderr_console
+    from acclimate.cli.progress import TrainingBar, stderr_console, warn
     from acclimate.cli.report import markdown, summary
-    from acclimate.cli.run_folder import claim, default_folder
-    from acclimate.cli.task import build_tagger, read_task
+    from acclimate.cli.run_folder import claim_of, default_folder, finish, take
+    from acclimate.cli.task import build_tagger, read_task, with_recipe_options
     from acclimate.recipes.adapt import adapt
-    from acclimate.recipes.catalogue import find_recipe
-    from acclimate.settings import complete, dump_yaml
+    from acclimate.settings import dump_yaml
     from acclimate.training.engine import is_main_process
 
-    chosen = find_recipe(settings.recipe)
-    complete(chosen.options, settings.options, where=f"options of recipe {settings.recipe}")
+    settings = with_recipe_options(settings)
     console = stderr_console(quiet or not is_main_process())
-    task = read_task(settings, console.print)
-    folder = default_folder(settings) if out is None else out
-    if is_main_process():
-        claim(folder, settings, task.fingerprint(), overwrite)
+    task = read_task(settings, warn if is_main_process() else console.print)
     torch.manual_seed(settings.seed)
     tagger = build_tagger(settings, task)
-    console.print(f"{settings.recipe}: {task.describe()}")
-    outcome = adapt(
-        tagger,
-        task.source,
-        task.target,
-        settings.recipe,
-        source_dev=task.source_dev,
-        source_test=task.source_test,
-        target_dev=task.target_dev,
-        target_test=task.target_test,
-        select=settings.select,
-        training=settings.training,
-        seed=settings.seed,
-        out=folder,
-        watcher=TrainingBar(console),
-        **settings.options,
-    )
+    claim = claim_of(settings, task.fingerprint())
+    folder = default_folder(settings, claim, overwrite) if out is None else out
+    if is_main_process():
+        take(folder, claim, overwrite)
+    console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
+    try:
+        with TrainingBar(console) as bar:
+            outcome = adapt(
+                tagger,
+                task.source,
+                task.target,
+                settings.recipe,
+                source_dev=task.source_dev,
+                source_test=task.source_test,
+                target_dev=task.target_dev,
+                target_test=task.target_test,
+                select=settings.select,
+                training=settings.training,
+                seed=settings.seed,
+                out=folder,
+                watcher=bar,
+                **settings.options,
+            )
+    except KeyboardInterrupt as stop:
+        again = "the same command without --overwrite" if overwrite else "the same command"
+        stop.add_note(f"What {folder} holds is kept: {again} goes on from its last checkpoint.")
+        raise
     if not is_main_process():
         return
-    result = {"run": str(folder), "seed": settings.seed, **outcome.as_dict()}
+    result = {"run": str(folder), "seed": settings.seed, "data": task.fingerprint(), **outcome.as_dict()}
     tagger.save(
         folder,
         **{
@@ -146,4 +152,5 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
             "report.md": markdown(outcome, settings),
         },
     )
+    finish(folder)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder))

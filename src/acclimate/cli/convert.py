@@ -8,15 +8,19 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import (
+    FORMAT_NAMES,
     Borders,
     BordersOption,
+    Column,
     Comments,
+    LabelKindOption,
     Map,
     Paragraphs,
     PreSplit,
     Quiet,
     SkipBad,
     Typeless,
+    WordsColumn,
 )
 
 
@@ -31,12 +35,16 @@ def convert_command(
     source: Annotated[str, typer.Argument(metavar="IN", help="What to read: a file, a folder, - or a bundled corpus.")],
     result: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - for standard output.")],
     from_format: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="Format of IN; detected if not given.")
+        str | None,
+        typer.Option("--from", metavar="FORMAT", help=f"Format of IN; detected if not given: {FORMAT_NAMES}."),
     ] = None,
     to_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; by its name if not given.")
     ] = None,
     scheme: Annotated[SchemeName, typer.Option(help="Tag scheme of OUT, where it has tags.")] = SchemeName.IOB2,
+    column: Column = None,
+    words_column: WordsColumn = None,
+    labels: LabelKindOption = None,
     map_name: Map = None,
     typeless: Typeless = False,
     comments: Comments = False,
@@ -47,17 +55,21 @@ def convert_command(
     quiet: Quiet = False,
 ) -> None:
     """Convert a corpus. Formats go by the file's name (.conll, .jsonl, .csv, …, also .gz and .xz) or by option."""
-    from acclimate.cli.corpora import open_corpus
-    from acclimate.cli.progress import stderr_console
+    from acclimate.cli.corpora import column_of, open_corpus
+    from acclimate.cli.progress import stderr_console, warn
     from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.table import count
 
     console = stderr_console(quiet)
     corpus = open_corpus(
         source,
         map_name=map_name,
         make_typeless=typeless,
-        tell=console.print,
+        tell=warn,
         format=from_format,
+        column=column_of(column),
+        words_column=column_of(words_column),
+        labels=labels and labels.value,
         comments=comments,
         tokenize="blanks" if pre_split else None,
         paragraphs=paragraphs,
@@ -65,6 +77,5 @@ def convert_command(
         borders=borders.value,
     )
     write_corpus(corpus, result, to_format, scheme=scheme.value)
-    console.print(
-        f"{source} ({corpus.notes.format}) → {result}: {len(corpus):,} sentences, {corpus.word_count:,} words"
-    )
+    size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
+    console.print(f"{source} ({corpus.notes.format}) → {result}: {size}")

@@ -62,14 +62,15 @@ def _read(name: str, options: dict[str, Any]) -> Corpus:
     return read_corpus(name, name=None if name == "-" else name, **options)
 
 
-def tell_notes(corpus: Corpus, tell: Tell, most: int = 5) -> None:
+def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) -> None:
     """Say what the reader repaired, skipped or moved: nothing is lost silently."""
     notes = corpus.notes
-    if notes.repaired:
+    if notes.repaired and of_tags:
         verb = "was" if notes.repaired == 1 else "were"
         tell(f"{corpus.name}: {count(notes.repaired, 'tag')} broke the scheme and {verb} read as the start of a span.")
     _tell_list(corpus.name, "bad line", "skipped", notes.skipped, tell, most)
-    _tell_list(corpus.name, "span", "missed word borders", notes.border_misses, tell, most)
+    if of_tags:
+        _tell_list(corpus.name, "span", "missed word borders", notes.border_misses, tell, most)
     for remark in notes.remarks:
         tell(f"{corpus.name}: {remark}")
 

@@ -11,15 +11,18 @@ import typer
 from acclimate.cli.options import (
     Borders,
     BordersOption,
+    Column,
     Comments,
     Device,
     InputFormat,
     Json,
+    LabelKindOption,
     Map,
     Quiet,
     SkipBad,
     TaggerFolder,
     Typeless,
+    WordsColumn,
 )
 
 
@@ -33,6 +36,9 @@ def evaluate_command(
         Path | None, typer.Option(metavar="FILE", help="Keep what the tagger said, in any format we write.")
     ] = None,
     input_format: InputFormat = None,
+    column: Column = None,
+    words_column: WordsColumn = None,
+    labels: LabelKindOption = None,
     map_name: Map = None,
     typeless: Typeless = False,
     comments: Comments = False,
@@ -43,9 +49,10 @@ def evaluate_command(
     as_json: Json = False,
 ) -> None:
     """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
-    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.devices import choose_device
-    from acclimate.cli.progress import sentence_bar, stderr_console
+    from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.run_folder import require_finished
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.scores import score
@@ -58,12 +65,16 @@ def evaluate_command(
     corpus = open_corpus(
         gold,
         map_name=map_name,
-        tell=console.print,
+        tell=warn,
         format=input_format,
+        column=column_of(column),
+        words_column=column_of(words_column),
+        labels=labels and labels.value,
         comments=comments,
         skip_bad=skip_bad,
         borders=borders.value,
     )
+    require_finished(tagger_folder)
     tagger = Tagger.load(tagger_folder, choose_device(device))
     if not typeless:
         require_comparable(tagger, corpus)

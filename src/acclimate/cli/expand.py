@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from acclimate.cli.corpora import PARTS, is_bundled
+from acclimate.data.problems import InputError
+
 _ORDER = ("train", "dev", "valid", "test", "unlabelled")
 _SUFFIXES = (".conll", ".txt", ".conllu", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".spacy", ".iob", ".bio")
 
 
 def expand(places: Sequence[str]) -> dict[str, str]:
-    """Short names for files; a folder stands for the corpus files in it, the training part first."""
-    found: list[str] = []
-    for place in places:
-        folder = Path(place)
-        is_brat = folder.is_dir() and any(folder.glob("*.ann"))
-        found += _inside(folder) if folder.is_dir() and not is_brat else [place]
+    """Short names for files; a folder or a bundled domain stands for the corpora in it, the training part first."""
+    found = [inner for place in places for inner in _parts(place)]
     names = {place: Path(place).name for place in found}
     if len(set(names.values())) < len(names):  # two files of one name: their folders tell them apart
         names = {place: "/".join(Path(place).parts[-2:]) for place in found}
@@ -24,8 +23,15 @@ def expand(places: Sequence[str]) -> dict[str, str]:
     return {name: place for place, name in names.items()}
 
 
-def _inside(folder: Path) -> list[str]:
+def _parts(place: str) -> list[str]:
+    folder = Path(place)
+    if "/" not in place and is_bundled(place):
+        return [f"{place}/{part}" for part in PARTS]
+    if not folder.is_dir() or any(folder.glob("*.ann")):  # a brat folder is one corpus
+        return [place]
     files = [path for path in folder.iterdir() if _plain_name(path).endswith(_SUFFIXES) and "LICENSE" not in path.name]
+    if not files:
+        raise InputError("no corpus file in this folder. Name the files, or a folder that holds them.", file=place)
     return [str(path) for path in sorted(files, key=_rank)]
 
 

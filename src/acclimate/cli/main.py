@@ -19,6 +19,7 @@ from acclimate.cli.convert import convert_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.listings import corpora_command, recipes_command, settings_command
 from acclimate.cli.predict import predict_command
+from acclimate.cli.subsets import split_command, subset_command
 from acclimate.cli.wording import in_options
 
 
@@ -49,16 +50,13 @@ class Commands(TyperGroup):
 
 def exit_code(failure: Exception) -> int | None:
     """2 for wrong usage, 1 for what could not be done, None for a fault of our own, which shows its traceback."""
-    from acclimate.data.problems import InputError
-    from acclimate.settings import SettingsError, UsageError
-
-    if isinstance(failure, SettingsError | UsageError):
+    # named, not imported: their homes need pydantic or torch, for which `--help` must not wait
+    kinds = {f"{kind.__module__.partition('.')[0]}.{kind.__name__}" for kind in type(failure).__mro__}
+    if kinds & {"acclimate.SettingsError", "acclimate.UsageError"}:
         return 2
-    if isinstance(failure, InputError | OSError):
-        return 1
-    # named, not imported: their homes need torch, and if they were raised it is there anyway
-    expected = {"StorageError", "EncoderNotFound", "Diverged", "OutOfMemoryError"}
-    return 1 if {kind.__name__ for kind in type(failure).__mro__} & expected else None
+    expected = {"InputError", "StorageError", "EncoderNotFound", "Diverged"}
+    known = kinds & {f"acclimate.{name}" for name in expected} or "torch.OutOfMemoryError" in kinds
+    return 1 if known or isinstance(failure, OSError) else None
 
 
 def _sentence(failure: Exception) -> str:
@@ -82,6 +80,8 @@ app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("check")(check_command)
 app.command("convert")(convert_command)
+app.command("subset")(subset_command)
+app.command("split")(split_command)
 app.command("recipes")(recipes_command)
 app.command("corpora")(corpora_command)
 app.command("settings")(settings_command)

@@ -22,7 +22,8 @@ SkipBad = Annotated[
     bool, typer.Option("--skip-bad", help="Pass over sentences with a bad line, count and list them, and go on.")
 ]
 BordersOption = Annotated[
-    Borders, typer.Option(help="A character span that misses word borders: stop, widen it, narrow it, or drop it.")
+    Borders,
+    typer.Option(metavar="POLICY", help="A character span that misses word borders: error, expand, contract or drop."),
 ]
 Comments = Annotated[bool, typer.Option("--comments", help="Column files: lines that begin with # are comments.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
@@ -37,8 +38,31 @@ PreSplit = Annotated[
 Paragraphs = Annotated[
     bool, typer.Option("--paragraphs", help="Plain text is running text: split it into sentences too.")
 ]
+FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, csv, tsv, parquet, text"
 InputFormat = Annotated[
-    str | None, typer.Option("--input-format", metavar="NAME", help="Format of the input; detected if not given.")
+    str | None, typer.Option("--input-format", metavar="FORMAT", help=f"Detected if not given: {FORMAT_NAMES}.")
+]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        "--column", metavar="COLUMN", help="The tags' column, by name or number from 0; the last if not given."
+    ),
+]
+WordsColumn = Annotated[
+    str | None, typer.Option("--words-column", metavar="COLUMN", help="The words' column; the first if not given.")
+]
+
+
+class LabelKind(StrEnum):
+    """What the tags of a corpus are."""
+
+    spans = "spans"
+    plain = "plain"
+
+
+LabelKindOption = Annotated[
+    LabelKind | None,
+    typer.Option("--labels", help="spans (B-PER, I-PER, O) or plain (a label per word); detected if not given."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 TaggerFolder = Annotated[Path, typer.Argument(metavar="TAGGER", help="Folder that `acclimate adapt --out` wrote.")]

@@ -28,8 +28,11 @@ def predict_command(
     tagger_folder: TaggerFolder,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="A file of text or of words; - for standard input.")],
     output_format: Annotated[
-        OutputFormat, typer.Option("--format", help="conll: WORD<TAB>TAG; jsonl: an object per sentence.")
-    ] = OutputFormat.conll,
+        OutputFormat | None,
+        typer.Option(
+            "--format", help="conll: WORD<TAB>TAG; jsonl: an object per sentence. By --out's name, else conll."
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write; else standard output.")] = None,
     input_format: InputFormat = None,
     pre_split: PreSplit = False,
@@ -42,25 +45,32 @@ def predict_command(
 
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
-    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.corpora import open_corpus, tell_notes
     from acclimate.cli.devices import choose_device
-    from acclimate.cli.progress import sentence_bar, stderr_console
+    from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.run_folder import require_finished
     from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.table import count
     from acclimate.inference.predict import predict
     from acclimate.model.tagger import Tagger
 
     console = stderr_console(quiet)
+    require_finished(tagger_folder)
     tagger = Tagger.load(tagger_folder, choose_device(device))
     corpus = open_corpus(
         text,
-        tell=console.print,
         format=input_format,
         tokenize="blanks" if pre_split else None,
         paragraphs=paragraphs,
         skip_bad=skip_bad,
         borders="drop",  # tags in the input are not looked at
     )
+    tell_notes(corpus, warn, of_tags=False)
+    size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
+    console.print(f"{text}, read as {corpus.notes.format}: {size}")  # a wrong guess of the format would lose words
     with sentence_bar(console, "tagging") as bar:
         task = bar.add_task("", total=len(corpus))
         predicted = predict(tagger, corpus, progress=lambda count: bar.advance(task, count))
-    write_corpus(predicted, "-" if out is None else out, output_format.value)
+    is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
+    format = output_format or (OutputFormat.conll if out is None or is_text else None)
+    write_corpus(predicted, "-" if out is None else out, format and format.value)

@@ -9,6 +9,9 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from acclimate.cli.wording import in_options
+from acclimate.evaluation.table import count
+
 
 def stderr_console(quiet: bool) -> Console:
     # no markup, no emoji codes: what is printed quotes the user's text, where [/b] and :cat: are words
@@ -17,7 +20,7 @@ def stderr_console(quiet: bool) -> Console:
 
 def warn(message: str) -> None:
     """What a user must hear even with --quiet: something was repaired, skipped or moved."""
-    stderr_console(quiet=False).print(message)
+    stderr_console(quiet=False).print(in_options(message, None))
 
 
 class TrainingBar:
@@ -50,7 +53,7 @@ class TrainingBar:
         if update:
             self.console.print(f"stage {stage}: going on from update {update:,} of {updates:,}")
         if not self.console.is_terminal:
-            self.console.print(f"stage {stage}: {updates:,} updates")
+            self.console.print(f"stage {stage}: {count(updates, 'update')}")
             return
         self._bar = Progress(
             TextColumn("{task.description}"),

@@ -9,6 +9,7 @@ from typing import Any
 from acclimate.cli.settings import AdaptSettings
 from acclimate.evaluation.scores import Scores
 from acclimate.recipes.adapt import Change, Outcome
+from acclimate.recipes.catalogue import BASELINE
 from acclimate.settings import dump_yaml
 
 
@@ -49,11 +50,12 @@ def headline(scores: Scores) -> float:
 def verdict(outcome: Outcome) -> str:
     """Whether it helped, said plainly."""
     change = outcome.target
+    if outcome.recipe == BASELINE.name:
+        return "Nothing was adapted: this tagger is trained on the source alone, and before and after are the same."
     if change is None:
         return "Whether this helps on the target cannot be said: give --target-test to find out."
-    if change.comparison is None:
-        return "Nothing was adapted: before and after are the same tagger, trained on the source alone."
     found = change.comparison
+    assert found is not None  # two taggers were compared
     sure = (
         f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3f}, "
         "paired bootstrap over target sentences, one seed"

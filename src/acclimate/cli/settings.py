@@ -17,6 +17,10 @@ class ReadingSettings(Settings):
 
     source_format: str | None = None  # detected when not given
     target_format: str | None = None
+    source_column: int | str | None = None  # of the tags: a number from 0, or from -1 backwards, or a name; the last
+    target_column: int | str | None = None
+    words_column: int | str | None = None  # the first
+    labels: Literal["spans", "plain"] | None = None  # plain: one label per word, such as parts of speech
     scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
     skip_bad: bool = False
     borders: Literal["error", "expand", "contract", "drop"] = "error"

@@ -10,9 +10,12 @@ from typing import Any
 from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.corpus import Corpus
-from acclimate.data.mapping import require_labels
+from acclimate.data.mapping import require_labels, shared_labels
 from acclimate.data.problems import InputError
+from acclimate.evaluation.table import count
 from acclimate.model.tagger import OWN_ENCODER, Tagger
+from acclimate.recipes.catalogue import find_recipe
+from acclimate.settings import UsageError, complete
 
 
 @dataclass(frozen=True)
@@ -35,12 +38,21 @@ class Task:
         return digest.hexdigest()
 
     def describe(self) -> str:
-        source = f"{len(self.source):,} labelled source sentences ({self.source.name})"
+        source = f"{count(len(self.source), 'labelled source sentence')} ({self.source.name})"
         if self.target is None:
             return source
         labelled = len(self.target.labelled())
         few = f", {labelled:,} of them labelled" if labelled else ""
-        return f"{source}, {len(self.target):,} target sentences ({self.target.name}{few})"
+        return f"{source}, {count(len(self.target), 'target sentence')} ({self.target.name}{few})"
+
+
+def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
+    """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
+    recipe = find_recipe(settings.recipe)
+    if recipe.needs_target and settings.target is None and settings.target_labelled is None:
+        raise UsageError(f"Recipe {recipe.name} needs target text: give --target.")
+    options = complete(recipe.options, settings.options, where=f"options of recipe {recipe.name}")
+    return settings.model_copy(update={"options": options.model_dump(mode="json")})
 
 
 def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
@@ -48,6 +60,8 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     reading = settings.reading
     shared = {
         "scheme": reading.scheme,
+        "labels": reading.labels,
+        "words_column": reading.words_column,
         "skip_bad": reading.skip_bad,
         "borders": reading.borders,
         "comments": reading.comments,
@@ -64,6 +78,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             make_typeless=reading.typeless,
             tell=tell,
             format=reading.source_format if is_source else reading.target_format,
+            column=reading.source_column if is_source else reading.target_column,
             **shared,
         )
 
@@ -78,8 +93,13 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             more = read(f"{settings.target}/unlabelled", False)
             assert more is not None
             target = (target + more).renamed(settings.target)
-        few = read(settings.target_labelled, False)
-        target = target if few is None else (few.labelled() + target).renamed(target.name)
+    few = read(settings.target_labelled, False)
+    if few is not None:
+        if not few.is_labelled:
+            raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
+        if not find_recipe(settings.recipe).needs_target:
+            tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
+        target = few.labelled() if target is None else (few.labelled() + target).renamed(target.name)
     task = Task(
         source,
         read(_named(settings.source_dev, settings.source, "dev"), True),
@@ -88,10 +108,30 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         read(_named(settings.target_dev, settings.target, "dev"), False),
         read(_named(settings.target_test, settings.target, "test"), False),
     )
-    for corpus in (task.source_dev, task.source_test, task.target, task.target_dev, task.target_test):
+    _require_one_task(task)
+    return task
+
+
+def _require_one_task(task: Task) -> None:
+    """Better said now than after an hour of training: every part is tagged in the same way, under the same names."""
+    source = task.source
+    for part in fields(task):
+        corpus: Corpus | None = getattr(task, part.name)
+        if corpus is not None and corpus.is_labelled and corpus.kind != source.kind:
+            raise InputError(
+                f"{corpus.name} has {corpus.kind} tags, but the source {source.name} has {source.kind} tags: these are "
+                "two tasks. Choose another tag column with --set reading.target_column=…, or another file."
+            )
+    for corpus in (task.source_dev, task.source_test):
+        unknown = () if corpus is None else shared_labels(source, corpus).only_target
+        if corpus is not None and unknown:
+            raise InputError(
+                f"{corpus.name} has labels that the source {source.name} has not: {', '.join(unknown)}. "
+                "Rename them with --set reading.map_source=MAP, or leave types out with --typeless."
+            )
+    for corpus in (task.target, task.target_dev, task.target_test):
         if corpus is not None and corpus.is_labelled:
             require_labels(corpus, source.labels)
-    return task
 
 
 def _named(given: str | None, whole: str | None, part: str) -> str | None:

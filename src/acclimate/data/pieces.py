@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The words `start` to `end` of a sentence, read together; `keep_from` to `keep_to` take their features from here."""
+    """The words `start` to `end` of a sentence, read together; `keep_from` to `keep_to` have their features from it."""
 
     start: int
     end: int
@@ -47,7 +48,7 @@ def windows(counts: Sequence[int], room: int) -> list[Window]:
             moved += counts[step]
             step += 1
         start = max(step, start + 1)
-    borders = [0, *((left[1] + right[0] + 1) // 2 for left, right in zip(found, found[1:], strict=False)), len(counts)]
+    borders = [0, *((left[1] + right[0] + 1) // 2 for left, right in pairwise(found)), len(counts)]
     return [Window(*edges, borders[i], borders[i + 1]) for i, edges in enumerate(found)]
 
 

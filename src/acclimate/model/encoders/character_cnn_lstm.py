@@ -37,7 +37,7 @@ class CharacterCnnLstmSettings(Settings):
     dropout: float = 0.5  # variational, on the input and output of each LSTM layer
     lower_case_words: bool = True  # in the word table only; the characters keep their case
     forget_rare: float = 0.5  # how often a word seen once in training is read as unknown, so that "unknown" is learnt
-    vectors: str | None = None  # text file of pre-trained vectors
+    vectors: str | None = None  # a text file of pre-trained vectors, or glove-6b-50d (extra "vectors")
     train_vectors: bool = True
     contextual: ContextualSettings | None = None
 
@@ -145,7 +145,7 @@ class CharacterCnnLstm(Encoder):
             # among words of about its own length
             order = mask.sum(-1).argsort()
             found = []
-            for rows in order.split(256):
+            for rows in torch.split(order, 256):
                 longest = max(1, int(mask[rows[-1]].sum()))
                 found.append(self._filtered(*(each[:, :longest].index_select(0, rows) for each in (characters, mask))))
             letters = torch.cat(found)[order.argsort()]

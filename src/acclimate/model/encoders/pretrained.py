@@ -48,7 +48,7 @@ def longest_row(tokenizer: Any, model: nn.Module) -> int:
     """How many pieces the encoder takes at once, special ones included."""
     limits = [limit for limit in (getattr(tokenizer, "model_max_length", None),) if limit and limit < 100_000]
     positions = getattr(model.config, "max_position_embeddings", None)
-    if positions:
+    if positions and positions > 0:  # XLNet says -1 for "no limit"
         limits.append(positions - _first_position(model))
     return min(limits, default=512)
 

