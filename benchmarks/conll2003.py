@@ -104,8 +104,7 @@ def main() -> None:
     print("seed   dev F1   test F1   updates   seconds")
     for row in results:
         print(
-            f"{row['seed']:4d}  {row['dev_f1']:7.2f}  {row['test_f1']:8.2f}"
-            f"  {row['updates']:8,}  {row['seconds']:8.1f}"
+            f"{row['seed']:4d}  {row['dev_f1']:7.2f}  {row['test_f1']:8.2f}  {row['updates']:8,}  {row['seconds']:8.1f}"
         )
     tests = [row["test_f1"] for row in results]
     spread = statistics.stdev(tests) if len(tests) > 1 else 0.0

@@ -197,17 +197,17 @@ class Rival:
 
 
 def table(rivals: list[Rival], remarks: list[str], headline: str) -> str:
-    ours = rivals[0].median
-    lines = [headline, f"{'':15}{'words/s':>9}{'best':>9}{'ours is':>9}{'spans':>7}"]
+    ours = rivals[0]
+    lines = [headline, f"{'':15}{'words/s':>9}{'best':>9}{'ours is':>9}{'at best':>9}{'spans':>7}"]
     for rival in rivals:
-        times = "" if rival is rivals[0] else f"{ours / rival.median:.1f} x"
-        numbers = f"{rival.median:9,.0f}{max(rival.speeds):9,.0f}{times:>9}{rival.spans:7,}"
+        ratios = (ours.median / rival.median, max(ours.speeds) / max(rival.speeds))
+        times = "".join(f"{'' if rival is ours else f'{ratio:.1f} x':>9}" for ratio in ratios)
+        numbers = f"{rival.median:9,.0f}{max(rival.speeds):9,.0f}{times}{rival.spans:7,}"
         lines.append(f"{rival.name:15}{numbers}  {rival.description}")
     for name, published in PUBLISHED.items():
         if name not in [rival.name for rival in rivals]:
-            lines.append(
-                f"{name:15}{published:9,}{'':9}{f'{ours / published:.1f} x':>9}{'':7}  published, not measured here"
-            )
+            times = f"{ours.median / published:.1f} x"
+            lines.append(f"{name:15}{published:9,}{'':9}{times:>9}{'':16}  published, not measured here")
     return "\n".join([*lines, *remarks])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,6 +58,25 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
 def dump_yaml(settings: Settings) -> str:
     """The completed settings as YAML that `load_yaml` takes back."""
     return yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def flattened(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested settings under their dotted names, as `--set` takes them."""
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from flattened(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """What changed between two trees of settings, a line each."""
+    old, new = dict(flattened(before)), dict(flattened(after))
+    return [
+        f"  {name}: {old.get(name)} then, {new.get(name)} now"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    ]
 
 
 def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:

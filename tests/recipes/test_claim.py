@@ -18,8 +18,8 @@ def test_the_same_run_may_go_on(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"seed": 2}, "seed: then 1, now 2"),
-        ({"training": {"clip": None, "epochs": 3}}, "training.clip: then 5.0, now null"),
+        ({"seed": 2}, "seed: 1 then, 2 now"),
+        ({"training": {"clip": None, "epochs": 3}}, "training.clip: 5.0 then, None now"),
         ({"data": {"source": "other"}}, "data.source"),
     ],
 )

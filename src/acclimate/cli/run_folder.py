@@ -7,17 +7,15 @@ unfinished, even where an older tagger stands in the folder (--overwrite keeps t
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
 from acclimate.model.storage import MANIFEST
-from acclimate.settings import UsageError, dump_yaml
+from acclimate.settings import UsageError, differences, dump_yaml
 
 _CLAIM = "run.yaml"  # what this folder's training was begun with
 _DATA = "# data "
@@ -73,8 +71,11 @@ def take(folder: Path, claim: str, overwrite: bool) -> None:
 
 
 def finish(folder: Path) -> None:
-    """The tagger is saved: from here on the folder holds a finished run."""
-    (folder / "training" / _CLAIM).unlink(missing_ok=True)
+    """The tagger is saved: the folder holds a finished run, and the weights along the way are not needed any more."""
+    training = folder / "training"
+    for stage in training.glob("*/[0-9][0-9]-*"):
+        shutil.rmtree(stage, ignore_errors=True)
+    (training / _CLAIM).unlink(missing_ok=True)
 
 
 def _begun(folder: Path) -> str | None:
@@ -86,19 +87,5 @@ def _begun(folder: Path) -> str | None:
 
 
 def _differences(before: str, after: str) -> str:
-    old, new = dict(_flat(yaml.safe_load(before))), dict(_flat(yaml.safe_load(after)))
-    rows = [
-        f"  {name}: {old.get(name)} then, {new.get(name)} now"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
-    return "\n".join(rows or ["  the data files have changed since"])
-
-
-def _flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Nested settings under their dotted names."""
-    for name, value in values.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value
+    changed = differences(yaml.safe_load(before), yaml.safe_load(after))
+    return "\n".join(changed or ["  the data files have changed since"])

@@ -13,6 +13,8 @@ from acclimate.data.labels import Kind, LabelSet
 from acclimate.data.problems import Place, Skipped
 from acclimate.data.schemes import Span, spans_from_tags, tags_from_spans
 
+_NOWHERE = Place()
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -26,7 +28,7 @@ class Sentence:
     tags: tuple[str, ...] | None = None
     text: str | None = None
     offsets: tuple[tuple[int, int], ...] | None = None
-    place: Place = Place()
+    place: Place = _NOWHERE
     document: str | None = None  # an identifier; sentences of one document carry the same
 
     def __post_init__(self) -> None:

@@ -111,9 +111,10 @@ def adapt(
         complete(chosen.options, options, where=f"options of recipe {recipe}"),
         seed,
     )
-    if source_test is None and source_dev is not None and select == "source-dev":
-        remarks += ("No source test given: the source score is on the dev sentences that also chose the model.",)
-    tests = {"source": source_test or source_dev, "target": target_test}
+    held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
+    if source_test is None and select == "source-dev" and held_out is not None:
+        remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
+    tests = {"source": source_test or held_out, "target": target_test}
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     teachers = [corpus for corpus in (plan.source, plan.target.labelled()) if len(corpus)]
     for corpus in (*teachers, *judges, *tests.values()):
@@ -140,7 +141,9 @@ def adapt(
         if chosen.starts_from_baseline:
             tagger.load_state_dict(baseline.state_dict())
         del baseline
-        summaries += run(chosen, tagger)
+        extra = run(chosen, tagger)
+        remarks += _longer(recipe, chosen, summaries, extra)
+        summaries += extra
         after = _predict_all(tagger, tests)
     tagger.eval()
     changes = {
@@ -149,6 +152,15 @@ def adapt(
     }
     seconds = time.monotonic() - started
     return Outcome(recipe, selector.name, changes["source"], changes["target"], summaries, seconds, remarks)
+
+
+def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Say so when the recipe trains longer than the baseline: a part of any gain may be that."""
+    plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
+    total = plain + more if chosen.starts_from_baseline else more
+    if total <= plain:
+        return ()
+    return (f"{recipe} made {total:,} updates, the baseline {plain:,}: longer training alone may explain a part.",)
 
 
 def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> dict[str, Any]:

@@ -62,19 +62,23 @@ class Memory:
 
     best_score: float | None = None
     best_update: int = 0
+    improved_update: int = 0
     looks: list[tuple[int, float]] = field(default_factory=list)
     seconds: float = 0.0
 
     def judge(self, update: int, score: float) -> bool:
+        """Whether this state is the one to keep. Of equal ones the later: it has learnt longer."""
         self.looks.append((update, score))
-        if self.best_score is not None and score <= self.best_score:
+        if self.best_score is None or score > self.best_score:
+            self.improved_update = update
+        if self.best_score is not None and score < self.best_score:
             return False
         self.best_score, self.best_update = score, update
         return True
 
     def is_tired(self, patience: int | None) -> bool:
         """Whether the last `patience` looks all failed to beat the best one."""
-        return patience is not None and sum(update > self.best_update for update, _ in self.looks) >= patience
+        return patience is not None and sum(update > self.improved_update for update, _ in self.looks) >= patience
 
 
 def run_stages(
@@ -126,7 +130,7 @@ def _run_stage(
     resumed = None if folder is None else load_checkpoint(folder, training)
     if resumed is not None:
         notes, best = resumed
-        memory = Memory(notes["best_score"], notes["best_update"], list(map(tuple, notes["looks"])), notes["seconds"])
+        memory = Memory(**{**notes, "looks": [(update, score) for update, score in notes["looks"]]})
     record.rewind(stage.name, training.update)
     watcher.begin(stage.name, training.update, stage.updates)
     started = time.monotonic() - memory.seconds

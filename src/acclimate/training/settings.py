@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -10,6 +10,7 @@ from acclimate.settings import Settings
 from acclimate.training import schedules
 from acclimate.training.schedules import Schedule
 
+Share = Annotated[float, Field(ge=0, lt=1)]
 Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
 
 
@@ -25,7 +26,7 @@ class TrainingSettings(Settings):
     learning_rate: float | None = Field(None, gt=0)  # 0.003 for the LSTM tagger, 0.00005 for a pre-trained encoder
     weight_decay: float = Field(0.01, ge=0)  # on matrices; tables, biases and norms are left alone
     momentum: float = Field(0.9, ge=0, lt=1)  # sgd only
-    betas: tuple[float, float] = (0.9, 0.999)
+    betas: tuple[Share, Share] = (0.9, 0.999)
     warm_up: float = Field(0.05, ge=0)  # share of all updates if below 1, else a number of updates
     decay: Decay = "linear"
     decay_rate: float = 0.05  # for inverse and exponential decay

@@ -105,7 +105,8 @@ class Report:
         """The report as text for people: figures, then the findings by kind, the worst first."""
         counts = Counter(finding.severity for finding in self.findings)
         lines = [
-            "Data check: " + ", ".join(f"{counts[name]} {name}s" for name in SEVERITIES),
+            "Data check: "
+            + ", ".join(f"{counts[name]} {name}{'' if counts[name] == 1 else 's'}" for name in SEVERITIES),
             "",
             *_table(self.corpora),
         ]

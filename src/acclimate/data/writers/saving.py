@@ -26,7 +26,9 @@ def save(data: bytes, path: str | Path) -> None:
     """Write a file so that it is there whole or not at all; `-` is standard output."""
     if str(path) == "-":
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        left = memoryview(data)
+        while left:  # an unbuffered standard output may take only a part at a time
+            left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
         return
     path = Path(path)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
@@ -27,16 +28,18 @@ _DIGIT = re.compile(r"\d")
 class CharacterCnnLstmSettings(Settings):
     """Sizes of the tagger that needs no pre-trained model."""
 
-    word_width: int = 100
-    character_width: int = 30
-    character_filters: int = 50
-    character_spans: tuple[int, ...] = (3,)  # how many characters a filter sees; several sizes may stand side by side
-    highways: int = 0  # highway layers on the character features (DATNet's code has two)
-    lstm_width: int = 200  # per direction
-    lstm_layers: int = 1
-    dropout: float = 0.5  # variational, on the input and output of each LSTM layer
+    word_width: int = Field(100, ge=1)
+    character_width: int = Field(30, ge=1)
+    character_filters: int = Field(50, ge=1)
+    # how many characters a filter sees; several sizes may stand side by side
+    character_spans: tuple[PositiveInt, ...] = Field((3,), min_length=1)
+    highways: int = Field(0, ge=0)  # highway layers on the character features (DATNet's code has two)
+    lstm_width: int = Field(200, ge=1)  # per direction
+    lstm_layers: int = Field(1, ge=1)
+    dropout: float = Field(0.5, ge=0, lt=1)  # variational, on the input and output of each LSTM layer
     lower_case_words: bool = True  # in the word table only; the characters keep their case
-    forget_rare: float = 0.5  # how often a word seen once in training is read as unknown, so that "unknown" is learnt
+    # how often a word seen once in training is read as unknown, so that "unknown" is learnt
+    forget_rare: float = Field(0.5, ge=0, le=1)
     vectors: str | None = None  # a text file of pre-trained vectors, or glove-6b-50d (extra "vectors")
     train_vectors: bool = True
     contextual: ContextualSettings | None = None

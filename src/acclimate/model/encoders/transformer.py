@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
@@ -20,8 +21,8 @@ from acclimate.settings import Settings
 class TransformerSettings(Settings):
     """How a pre-trained encoder is used."""
 
-    dropout: float = 0.1  # on the features, before the tag scores
-    longest_row: int | None = None  # pieces read together; the encoder's own limit when not given
+    dropout: float = Field(0.1, ge=0, lt=1)  # on the features, before the tag scores
+    longest_row: int | None = Field(None, ge=8)  # pieces read together; the encoder's own limit when not given
 
 
 class Transformer(Encoder):
