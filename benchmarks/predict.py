@@ -214,7 +214,7 @@ def table(rivals: list[Rival], remarks: list[str], headline: str) -> str:
 def job_line(options: argparse.Namespace, words: int) -> str:
     return (
         f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {THREADS} threads; {words:,} words of "
-        f"{options.data or 'the bundled corpora'}; median and best of {options.rounds} rounds, in turns"
+        f"{options.data or 'the bundled corpora'}; each briefly trained; median and best of {options.rounds} rounds"
     )
 
 

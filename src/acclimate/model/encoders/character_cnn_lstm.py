@@ -133,7 +133,9 @@ class CharacterCnnLstm(Encoder):
 
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         letters = self.letters(embeddings["characters"], inputs["characters"] != PADDING)
-        parts = [embeddings["words"], letters[inputs["spelling"]]]
+        # looked up as in a table: the gradient of plain indexing is summed by several threads in no fixed order, and a
+        # resumed run would differ from an unbroken one in the last bits
+        parts = [embeddings["words"], nn.functional.embedding(inputs["spelling"], letters)]
         if self.context is not None:
             parts.append(self.context(inputs))
         features: Tensor = self.lstm(torch.cat(parts, dim=-1), inputs["lengths"])
