@@ -1,6 +1,6 @@
 """The default job on what ships, over several seeds: news to social posts, not adapted and adapted.
 
-python benchmarks/bundled.py [--seeds 1,2,3] [--recipe self-training] [--json FILE]
+python benchmarks/bundled.py [--seeds 1,2,3] [--recipe self-training] [--epochs 20] [--json FILE]
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 from acclimate import Tagger, adapt, load_bundled
 
 
-def run(recipe: str, seed: int) -> dict[str, Any]:
+def run(recipe: str, seed: int, epochs: float) -> dict[str, Any]:
     news, posts = load_bundled("news"), load_bundled("social")
     torch.manual_seed(seed)
     tagger = Tagger.build(labels=news.train.labels, text=news.train, more_text=posts.text)
@@ -28,6 +28,7 @@ def run(recipe: str, seed: int) -> dict[str, Any]:
         source_dev=news.dev,
         source_test=news.test,
         target_test=posts.test,
+        training={"epochs": epochs},
         seed=seed,
     )
     assert outcome.source is not None
@@ -47,9 +48,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--recipe", default="self-training")
+    parser.add_argument("--epochs", type=float, default=20)
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
-    rows = [run(arguments.recipe, int(seed)) for seed in arguments.seeds.split(",")]
+    rows = [run(arguments.recipe, int(seed), arguments.epochs) for seed in arguments.seeds.split(",")]
     print(f"{arguments.recipe}, news → social, test span F1, mean ± std of {len(rows)} seeds")
     for name in rows[0]:
         if name != "seed":
