@@ -104,15 +104,16 @@ def test_choosing_by_target_labels_needs_some(adapt_words, tmp_path: Path) -> No
 
 def test_a_few_labelled_target_sentences_are_learned_from(adapt_words, files: Files, tmp_path: Path) -> None:
     answer = acclimate(*adapt_words, "--target-labelled", files.gold, "--out", tmp_path / "a", "--json")
-    assert "20 target sentences" in answer.err
-    assert "10 of them labelled" in answer.err
+    assert "10 target sentences" in answer.err
+    assert "10 labelled target sentences" in answer.err
+    assert any("given to learn from" in remark for remark in answer.json["remarks"])
 
 
 def test_labelled_target_sentences_alone_are_a_target(files: Files, tmp_path: Path) -> None:
     words = ["--source", files.news, "--target-labelled", files.gold, *QUICK, "--out", tmp_path / "a", "--json"]
     answer = acclimate("adapt", *words)
     assert answer.json["recipe"] == "self-training"
-    assert "10 target sentences" in answer.err
+    assert "10 labelled target sentences" in answer.err
 
 
 def test_what_a_recipe_does_not_use_is_said(files: Files, tmp_path: Path) -> None:

@@ -118,3 +118,11 @@ def test_weights_that_do_not_fit_are_refused_in_words(make, tmp_path: Path) -> N
     seal(tmp_path / "tagger")
     with pytest.raises(StorageError, match=r"weights do not fit the tagger.*head\.transitions"):
         Tagger.load(tmp_path / "tagger")
+
+
+def test_the_options_of_the_crf_come_back_too(build, tmp_path: Path) -> None:
+    tagger = build(boundary_scores=True, constrain_training=True)
+    tagger.save(tmp_path / "tagger")
+    again = Tagger.load(tmp_path / "tagger")
+    assert again.crf == {"boundary_scores": True, "constrain_training": True}
+    assert torch.equal(again.head.start, tagger.head.start)

@@ -120,7 +120,7 @@ def test_a_tagger_without_labels_is_refused(build: Build) -> None:
 
 
 def test_an_unknown_head_is_refused(build: Build) -> None:
-    with pytest.raises(ValueError, match="Unknown head 'cfr': expected one of crf, softmax"):
+    with pytest.raises(ValueError, match="Unknown head 'cfr': expected crf or softmax"):
         build(head="cfr")
 
 

@@ -65,11 +65,12 @@ def test_the_labels_of_the_test_sentences_have_no_part_in_training(build: Build,
 
 def test_target_tags_are_seen_only_when_they_are_given(build: Build, news, tweets, same_weights) -> None:
     taggers = []
-    for target in (tweets, tweets.unlabelled(), shuffled(tweets).unlabelled()):
+    for target, labelled in ((tweets, None), (shuffled(tweets), None), (tweets.unlabelled(), None), (tweets, tweets)):
         taggers.append(build())
-        adapt(taggers[-1], news, target, "self-training", training=QUICK)
-    assert same_weights(taggers[1], taggers[2])
-    assert not same_weights(taggers[0], taggers[1])
+        adapt(taggers[-1], news, target, "self-training", target_labelled=labelled, training=QUICK)
+    assert same_weights(taggers[0], taggers[1])
+    assert same_weights(taggers[0], taggers[2])
+    assert not same_weights(taggers[0], taggers[3])
 
 
 def test_the_seed_alone_decides_the_result(build: Build, news, tweets, same_weights) -> None:
@@ -144,7 +145,9 @@ def test_of_a_source_that_says_one_thing_only_nothing_is_held_out(build: Build) 
 CLINICAL = Corpus.of([Sentence(("flu",), ("B-DISEASE",))] * 30, "clinical")
 
 
-@pytest.mark.parametrize("where", ["source", "target", "source_dev", "source_test", "target_dev", "target_test"])
+@pytest.mark.parametrize(
+    "where", ["source", "target_labelled", "source_dev", "source_test", "target_dev", "target_test"]
+)
 def test_labels_that_the_tagger_does_not_know_are_refused_before_any_training(
     build: Build, news, tweets, where: str
 ) -> None:

@@ -128,6 +128,7 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
                 settings.recipe,
                 source_dev=task.source_dev,
                 source_test=task.source_test,
+                target_labelled=task.target_labelled,
                 target_dev=task.target_dev,
                 target_test=task.target_test,
                 select=settings.select,

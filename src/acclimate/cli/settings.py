@@ -37,6 +37,8 @@ class TaggerSettings(Settings):
 
     encoder: str = "character-cnn-lstm"  # or a Hugging Face model by name or folder
     head: Literal["crf", "softmax"] = "crf"
+    boundary_scores: bool = False  # CRF: scores for the first and the last tag of a sentence
+    constrain_training: bool = False  # CRF: illegal tags get no probability in training either, not only when decoding
     scheme: Literal["IOB2", "BIOES"] | None = None  # inside the tagger: BIOES for the LSTM, IOB2 otherwise
     lstm: CharacterCnnLstmSettings = CharacterCnnLstmSettings()
     transformer: TransformerSettings = TransformerSettings()

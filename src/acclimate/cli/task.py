@@ -26,6 +26,7 @@ class Task:
     source_dev: Corpus | None
     source_test: Corpus | None
     target: Corpus | None
+    target_labelled: Corpus | None
     target_dev: Corpus | None
     target_test: Corpus | None
 
@@ -39,11 +40,12 @@ class Task:
 
     def describe(self) -> str:
         source = f"{count(len(self.source), 'labelled source sentence')} ({self.source.name})"
-        if self.target is None:
-            return source
-        labelled = len(self.target.labelled())
-        few = f", {labelled:,} of them labelled" if labelled else ""
-        return f"{source}, {count(len(self.target), 'target sentence')} ({self.target.name}{few})"
+        parts = [source]
+        if self.target is not None:
+            parts.append(f"{count(len(self.target), 'target sentence')} ({self.target.name})")
+        if self.target_labelled is not None:
+            parts.append(f"{count(len(self.target_labelled), 'labelled target sentence')}")
+        return ", ".join(parts)
 
 
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
@@ -99,12 +101,12 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
         if not find_recipe(settings.recipe).needs_target:
             tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
-        target = few.labelled() if target is None else (few.labelled() + target).renamed(target.name)
     task = Task(
         source,
         read(_named(settings.source_dev, settings.source, "dev"), True),
         read(_named(settings.source_test, settings.source, "test"), True),
         target,
+        None if few is None else few.labelled(),
         read(_named(settings.target_dev, settings.target, "dev"), False),
         read(_named(settings.target_test, settings.target, "test"), False),
     )
@@ -129,7 +131,7 @@ def _require_one_task(task: Task) -> None:
                 f"{corpus.name} has labels that the source {source.name} has not: {', '.join(unknown)}. "
                 "Rename them with --set reading.map_source=MAP, or leave types out with --typeless."
             )
-    for corpus in (task.target, task.target_dev, task.target_test):
+    for corpus in (task.target_labelled, task.target_dev, task.target_test):
         if corpus is not None and corpus.is_labelled:
             require_labels(corpus, source.labels)
 
@@ -149,7 +151,9 @@ def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
         labels=task.source.labels,
         head=choice.head,
         scheme=choice.scheme,
-        text=task.source if task.target is None else task.source + task.target.labelled(),
+        boundary_scores=choice.boundary_scores,
+        constrain_training=choice.constrain_training,
+        text=task.source if task.target_labelled is None else task.source + task.target_labelled,
         more_text=task.target,
         **options.model_dump(),
     )

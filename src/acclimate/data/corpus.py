@@ -177,6 +177,10 @@ class Corpus(Sequence[Sentence]):
     def filter(self, keep: Callable[[Sentence], bool]) -> Corpus:
         return self._with(tuple(sentence for sentence in self.sentences if keep(sentence)))
 
+    def select(self, numbers: Iterable[int]) -> Corpus:
+        """The sentences of these numbers, in that order."""
+        return self._with(tuple(self.sentences[number] for number in numbers))
+
     def with_tags(self, tags: Iterable[Sequence[str]]) -> Corpus:
         """The same words under other tags, one list per sentence."""
         return self._with(tuple(sentence.with_tags(row) for sentence, row in zip(self.sentences, tags, strict=True)))

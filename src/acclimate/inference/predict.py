@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
+from torch import Tensor
 
 from acclimate.data.batches import plan
 from acclimate.data.corpus import Corpus
@@ -23,19 +24,25 @@ def predict(
 
     Gold tags are dropped first: what a tagger is given to predict from never holds the answer.
     """
-    unlabelled = corpus.unlabelled()
     tags: list[list[str]] = [[] for _ in corpus]
+    for numbers, view, decoded in decode(tagger, corpus, words_per_batch):
+        lengths = [len(sentence) for sentence in view.sentences.originals]
+        for number, row in zip(numbers, tags_of(tagger, decoded, lengths), strict=True):
+            tags[number] = row
+        if progress is not None:
+            progress(len(numbers))
+    predicted = corpus.unlabelled().with_tags(tags)
+    return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
+
+
+def decode(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> Iterator[tuple[list[int], View, Tensor]]:
+    """Batch by batch: which sentences, how the tagger sees them, and the tags it decides on (sentence, word)."""
+    unlabelled = corpus.unlabelled()
     with listening(tagger), torch.inference_mode():
         for numbers in plan([len(sentence) for sentence in unlabelled], words_per_batch):
             sentences = [unlabelled[number] for number in numbers]
             view = View(tagger, tagger.number(sentences).to(tagger.device))
-            decoded = tagger.head.decode(view.scores, view.sentences.mask)
-            for number, row in zip(numbers, tags_of(tagger, decoded, [len(s) for s in sentences]), strict=True):
-                tags[number] = row
-            if progress is not None:
-                progress(len(numbers))
-    predicted = unlabelled.with_tags(tags)
-    return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
+            yield numbers, view, tagger.head.decode(view.scores, view.sentences.mask)
 
 
 @contextmanager

@@ -46,7 +46,16 @@ _DESCRIPTION, _WEIGHTS, _SEEN = "tagger.json", "weights.safetensors", "seen.json
 class Tagger(nn.Module):
     """Tags words. Build one with `Tagger.build`, train it with `adapt`, keep it with `save` and `Tagger.load`."""
 
-    def __init__(self, encoder: Encoder, labels: LabelSet, head: HeadName = "crf", scheme: Scheme = "IOB2") -> None:
+    def __init__(
+        self,
+        encoder: Encoder,
+        labels: LabelSet,
+        head: HeadName = "crf",
+        scheme: Scheme = "IOB2",
+        *,
+        boundary_scores: bool = False,
+        constrain_training: bool = False,
+    ) -> None:
         super().__init__()
         if not len(labels):
             raise InputError("a tagger needs at least one label; the training text has none.")
@@ -55,12 +64,15 @@ class Tagger(nn.Module):
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
         self.scores = nn.Linear(encoder.width, len(self.tags))
-        heads = {"crf": ConditionalRandomField, "softmax": IndependentTags}
-        if head not in heads:
-            raise ValueError(f"Unknown head {head!r}: expected one of {', '.join(heads)}.")
-        self.head: ConditionalRandomField | IndependentTags = heads[head](
-            len(self.tags), legal=_legality(self.tags, labels, scheme)
-        )
+        self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
+        legal = _legality(self.tags, labels, scheme)
+        self.head: ConditionalRandomField | IndependentTags
+        if head == "crf":
+            self.head = ConditionalRandomField(len(self.tags), legal=legal, **self.crf)
+        elif head == "softmax":
+            self.head = IndependentTags(len(self.tags), legal=legal)
+        else:
+            raise ValueError(f"Unknown head {head!r}: expected crf or softmax.")
 
     @classmethod
     def build(
@@ -72,21 +84,28 @@ class Tagger(nn.Module):
         scheme: Scheme | None = None,
         text: Corpus | None = None,
         more_text: Corpus | None = None,
+        seed: int | None = None,
+        boundary_scores: bool = False,
+        constrain_training: bool = False,
         **options: Any,
     ) -> Tagger:
         """A new tagger.
 
         `encoder` is `character-cnn-lstm`, or a Hugging Face model by name or folder. The first needs `text` to learn
-        its vocabulary from (the labelled source, as a rule). `options` are the encoder's own settings.
+        its vocabulary from (the labelled source, as a rule). `seed` fixes the first weights. `boundary_scores` and
+        `constrain_training` are the CRF's. `options` are the encoder's own settings.
         """
+        if seed is not None:
+            torch.manual_seed(seed)
+        crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         labels = LabelSet.of(labels)
         if encoder == OWN_ENCODER:
             if text is None:
                 raise ValueError(f"{OWN_ENCODER} needs text=..., the corpus to take its vocabulary from.")
             settings = complete(CharacterCnnLstmSettings, options, where="encoder options")
-            return cls(CharacterCnnLstm.build(settings, text, more_text), labels, head, scheme or "BIOES")
+            return cls(CharacterCnnLstm.build(settings, text, more_text), labels, head, scheme or "BIOES", **crf)
         transformer = Transformer.build(encoder, complete(TransformerSettings, options, where="encoder options"))
-        return cls(transformer, labels, head, scheme or "IOB2")
+        return cls(transformer, labels, head, scheme or "IOB2", **crf)
 
     @property
     def device(self) -> torch.device:
@@ -127,7 +146,9 @@ class Tagger(nn.Module):
         verify(folder)
         try:
             return cls._read(folder).to(device).eval()
-        except (KeyError, FileNotFoundError, RuntimeError) as failure:
+        except StorageError:
+            raise
+        except (KeyError, TypeError, ValueError, OSError, RuntimeError) as failure:
             raise StorageError(f"{folder}: not a tagger this version can read ({failure}).") from failure
 
     def _write(self, folder: Path) -> None:
@@ -138,6 +159,7 @@ class Tagger(nn.Module):
                 "encoder": "transformer" if isinstance(self.encoder, Transformer) else OWN_ENCODER,
                 "encoder_description": self.encoder.description(),
                 "head": self.head_name,
+                "crf": self.crf,
                 "labels": list(self.labels.names),
                 "kind": self.labels.kind,
                 "scheme": self.scheme,
@@ -162,12 +184,14 @@ class Tagger(nn.Module):
         with torch.random.fork_rng(devices=[]):  # the weights about to be overwritten are drawn at random
             encoder = kind.from_description(description["encoder_description"], folder)
             labels = LabelSet(tuple(description["labels"]), description["kind"])
-            tagger = cls(encoder, labels, description["head"], description["scheme"])
+            tagger = cls(encoder, labels, description["head"], description["scheme"], **description["crf"])
         weights = read_tensors(folder / _WEIGHTS) if (folder / _WEIGHTS).exists() else {}
         if isinstance(encoder, Transformer) and "scores.weight" not in weights:
             tagger.scores.load_state_dict(load_classifier(folder))
         missing, unexpected = tagger.load_state_dict(weights, strict=False)
-        kept_elsewhere = ("encoder.model.", "scores.") if isinstance(encoder, Transformer) else ("encoder.context.",)
+        kept_elsewhere = (
+            ("encoder.model.", "scores.") if isinstance(encoder, Transformer) else ("encoder.context.model.",)
+        )
         missing = [name for name in missing if not name.startswith(kept_elsewhere)]
         if missing or unexpected:
             raise StorageError(f"{folder}: weights do not fit the tagger; missing {missing}, unknown {unexpected}.")

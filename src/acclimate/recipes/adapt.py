@@ -80,6 +80,7 @@ def adapt(
     target: Corpus | None = None,
     recipe: str = "source-only",
     *,
+    target_labelled: Corpus | None = None,
     source_dev: Corpus | None = None,
     source_test: Corpus | None = None,
     target_dev: Corpus | None = None,
@@ -95,18 +96,19 @@ def adapt(
 
     The same tagger trained on the source alone is trained beside it; its scores are the "before". Test sentences are
     scored once, when all training is over: no recipe and no selector ever sees them. `source_dev` decides which state
-    is kept; when it is not given, a tenth of the source is held out. `options` are the recipe's own settings.
+    is kept; when it is not given, a tenth of the source is held out. Tags in `target` are dropped; labelled target
+    sentences to learn from are `target_labelled`. `options` are the recipe's own settings.
     """
     started = time.monotonic()
     chosen = find_recipe(recipe)
-    if chosen.needs_target and target is None:
+    if chosen.needs_target and target is None and target_labelled is None:
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     source, selector, remarks = _choose_selector(source, source_dev, target_dev, select, seed)
     plan = Plan(
         source.labelled(),
-        target if target is not None else Corpus(()),
+        _target(target, target_labelled),
         training,
         complete(chosen.options, options, where=f"options of recipe {recipe}"),
         seed,
@@ -114,10 +116,11 @@ def adapt(
     held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
     if source_test is None and select == "source-dev" and held_out is not None:
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
-    tests = {"source": source_test or held_out, "target": target_test}
+    if target_labelled is not None:
+        remarks += (f"{len(target_labelled):,} labelled target sentences were given to learn from.",)
+    tests = {"source": held_out if source_test is None else source_test, "target": target_test}
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
-    teachers = [corpus for corpus in (plan.source, plan.target.labelled()) if len(corpus)]
-    for corpus in (*teachers, *judges, *tests.values()):
+    for corpus in (plan.source, target_labelled, *judges, *tests.values()):
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     folder = None if out is None else Path(out) / "training"
@@ -154,6 +157,12 @@ def adapt(
     return Outcome(recipe, selector.name, changes["source"], changes["target"], summaries, seconds, remarks)
 
 
+def _target(target: Corpus | None, labelled: Corpus | None) -> Corpus:
+    """The target as a recipe sees it: text whose tags are gone, and behind it the few sentences meant to teach."""
+    text = Corpus(()) if target is None else target.unlabelled()
+    return text if labelled is None else (text + labelled.labelled()).renamed(text.name)
+
+
 def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:
     """Say so when the recipe trains longer than the baseline: a part of any gain may be that."""
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
@@ -171,7 +180,8 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> 
         "seed": plan.seed,
         "selector": selector.name,
         "tagger": fingerprint(tagger),
-        "training": plan.training.model_dump(mode="json"),
+        # how often a state is saved and where it is logged changes no weight
+        "training": plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
         "options": plan.options.model_dump(mode="json"),
         "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
     }

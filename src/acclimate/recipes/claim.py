@@ -24,7 +24,8 @@ def claim(folder: Path, begun_with: Mapping[str, Any]) -> None:
             shown = "\n".join(changed[:12])
             raise UsageError(
                 f"{folder.parent} holds a run that was begun otherwise:\n{shown}\n"
-                "Give the same settings and data to go on with it, choose another folder, or start anew (--overwrite)."
+                "To go on with it give the same data, settings and tagger (Tagger.build with the same seed); "
+                "otherwise choose another folder."
             )
         return
     folder.mkdir(parents=True, exist_ok=True)
@@ -34,6 +35,10 @@ def claim(folder: Path, begun_with: Mapping[str, Any]) -> None:
 
 
 def fingerprint(tagger: Tagger) -> str:
-    """Changes with the tagger's make and labels (not with its weights, which a seed decides)."""
+    """Changes with the tagger's make, labels and first weights: a run may only go on from the same beginning."""
     make = {"encoder": tagger.encoder.description(), "head": tagger.head_name, "tags": tagger.tags}
-    return hashlib.sha256(json.dumps(make, sort_keys=True, default=str).encode("utf-8", "replace")).hexdigest()[:16]
+    digest = hashlib.sha256(json.dumps(make, sort_keys=True, default=str).encode("utf-8", "replace"))
+    for name, tensor in sorted(tagger.state_dict().items()):
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()[:16]

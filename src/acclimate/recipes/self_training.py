@@ -54,13 +54,9 @@ def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
 
 def surest(tagger: Tagger, target: Corpus, share: float) -> Corpus:
     """The target sentences whose tags the tagger is surest of, under those tags. True labels, where given, are kept."""
-    guessed = predict(tagger, target)
-    confidences = sentence_confidences(tagger, target)
-    ranked = sorted(range(len(target)), key=lambda number: -confidences[number])
-    kept = set(ranked[: max(1, round(share * len(target)))])
-    sentences = [
-        true if true.tags is not None else guess
-        for number, (true, guess) in enumerate(zip(target, guessed, strict=True))
-        if true.tags is not None or number in kept
-    ]
-    return Corpus.of(sentences, f"{target.name}, self-labelled", guessed.kind)
+    text = target.filter(lambda sentence: sentence.tags is None)
+    confidences = sentence_confidences(tagger, text)
+    ranked = sorted(range(len(text)), key=lambda number: -confidences[number])
+    kept = sorted(ranked[: max(1, round(share * len(text)))])
+    believed = predict(tagger, text.select(kept))
+    return Corpus.of((*target.labelled(), *believed), f"{target.name}, self-labelled", tagger.labels.kind)

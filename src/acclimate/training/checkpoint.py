@@ -129,6 +129,6 @@ def _random_states() -> dict[str, Tensor]:
 
 def _restore_random(states: Mapping[str, Tensor]) -> None:
     torch.set_rng_state(states["cpu"])
-    for name, state in states.items():
-        if name != "cpu" and torch.cuda.is_available():
-            torch.cuda.set_rng_state(state, int(name.partition(":")[2]))
+    for number in range(torch.cuda.device_count()):  # the machine may have fewer GPUs than the one that saved
+        if f"cuda:{number}" in states:
+            torch.cuda.set_rng_state(states[f"cuda:{number}"], number)

@@ -1,4 +1,4 @@
-"""The engine: Accelerate, set up for one run. This file and the loop are the only ones that touch it."""
+"""The engine: Accelerate, set up for one run. No method and no recipe knows of it."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from acclimate.model.storage import (
@@ -93,6 +94,7 @@ def run_stages(
 ) -> list[dict[str, Any]]:
     """Train the tagger through all stages, in place. Returns one summary per stage."""
     watcher, record = watcher or Nobody(), record or Record()
+    tagger.to(engine.device)  # also when every stage is on disk already
     summaries: list[dict[str, Any]] = []
     for stage in _seeded(stages, seed):
         place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
@@ -125,6 +127,8 @@ def _run_stage(
     record: Record,
 ) -> dict[str, Any]:
     training = Training(tagger, stage, engine)
+    if engine.num_processes > 1:  # or every process would drop the same features; the weights are the first one's
+        torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
     memory = Memory()
     best: dict[str, Tensor] = {}
     resumed = None if folder is None else load_checkpoint(folder, training)
@@ -142,7 +146,7 @@ def _run_stage(
         if losses is not None:
             record.add("update", stage.name, progress.update, learning_rate=progress.learning_rate, **losses)
         if looking:
-            score = selector(tagger)
+            score = _agreed(selector(tagger), engine)
             is_best = memory.judge(progress.update, score) or selector.is_blind
             if is_best and not selector.is_blind:
                 best = _snapshot(tagger)
@@ -169,6 +173,14 @@ def _run_stage(
         _save_finished(tagger, folder, summary)
     engine.wait_for_everyone()
     return summary
+
+
+def _agreed(score: float, engine: Accelerator) -> float:
+    """The first process decides for all: a difference in the last digit would let one stop and the others wait."""
+    if engine.num_processes == 1:
+        return score
+    shared: list[float] = broadcast_object_list([score])
+    return shared[0]
 
 
 def _snapshot(tagger: Tagger) -> dict[str, Tensor]:

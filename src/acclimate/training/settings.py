@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -38,14 +39,19 @@ class TrainingSettings(Settings):
     checkpoint_every: int = Field(200, ge=1)  # updates between two saved states
     tensorboard: bool = False
 
+    def updates_per_epoch(self, epoch_length: int) -> float:
+        """Batches of an epoch → updates: every process takes `accumulate` batches for each."""
+        processes = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun and `accelerate launch`
+        return epoch_length / (self.accumulate * processes)
+
     def updates_for(self, epoch_length: int) -> int:
-        """Batches of an epoch → how many updates to make."""
-        return self.updates or max(1, round(self.epochs * epoch_length / self.accumulate))
+        """Batches of an epoch → how many updates to make in all."""
+        return self.updates or max(1, round(self.epochs * self.updates_per_epoch(epoch_length)))
 
     def schedule(self, updates: int, epoch_length: int) -> Schedule:
         """The learning rate's factor as a function of the update number."""
         first = round(self.warm_up * updates) if self.warm_up < 1 else round(self.warm_up)
-        period = max(1, round(epoch_length / self.accumulate))
+        period = max(1, round(self.updates_per_epoch(epoch_length)))
         decays: dict[Decay, Schedule] = {
             "none": schedules.constant(),
             "linear": schedules.linear_decay(updates - first),

@@ -38,7 +38,7 @@ class Stage:
 
     @property
     def evaluate_every(self) -> int:
-        per_epoch = max(1, round(self.batches.epoch_length / self.settings.accumulate))
+        per_epoch = max(1, round(self.settings.updates_per_epoch(self.batches.epoch_length)))
         return self.settings.evaluate_every or per_epoch
 
     def schedule(self) -> Schedule:

@@ -17,6 +17,8 @@ class EncoderNotFound(ValueError):
 def load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
+    require_possible(name)
+
     # byte-level tokenizers need a blank before each word when words come one by one; others ignore the option
     options = {"add_prefix_space": True}
     try:
@@ -31,10 +33,17 @@ def load_tokenizer(name: str) -> Any:
     return tokenizer
 
 
+def require_possible(name: str) -> None:
+    """A mistyped folder is told at once; looking for it on the hub would take its time."""
+    if (name.startswith((".", "/", "~")) or name.count("/") > 1) and not Path(name).is_dir():
+        raise EncoderNotFound(f"No encoder under {name!r}: there is no such folder, and no model name looks like that.")
+
+
 def load_backbone(name: str) -> nn.Module:
     """The encoder under a token classifier: its layers, without a pooler or a head."""
     from transformers import AutoModelForTokenClassification
 
+    require_possible(name)
     try:
         # the number format is named because the default follows the checkpoint, which may be half precision
         model = quietly(AutoModelForTokenClassification.from_pretrained, name, dtype=torch.float32)
