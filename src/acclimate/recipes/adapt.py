@@ -120,7 +120,8 @@ def adapt(
         remarks += (f"{len(target_labelled):,} labelled target sentences were given to learn from.",)
     tests = {"source": held_out if source_test is None else source_test, "target": target_test}
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
-    for corpus in (plan.source, target_labelled, *judges, *tests.values()):
+    teacher = plan.source if len(plan.source) else None  # without any, the batches will say so
+    for corpus in (teacher, target_labelled, *judges, *tests.values()):
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     folder = None if out is None else Path(out) / "training"
