@@ -27,7 +27,7 @@ NOTES = {"best_score": 0.5, "best_update": 2, "looks": [[1, 0.25], [2, 0.5]], "s
 @pytest.fixture
 def begin(build: Callable[..., Tagger], news: Corpus) -> Callable[..., Training]:
     def begun(**settings: Any) -> Training:
-        training = TrainingSettings(**({"updates": 9} | settings))
+        training = TrainingSettings(**({"updates": 9, "device": "cpu"} | settings))
         tagger = build()
         return Training(
             tagger,
