@@ -36,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--repeats", type=int, default=30)
+    parser.add_argument("--spread", type=float, default=0.2, help="largest minus smallest transition score")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
     options = parser.parse_args()
     torch.set_num_threads(2)
@@ -44,17 +45,20 @@ def main() -> None:
     rows = []
     for shape in SHAPES:
         for lengths in ("random", "full"):
-            rows += compare(shape, lengths, options.device, options.repeats)
+            rows += compare(shape, lengths, options.device, options.repeats, options.spread)
     print(table(rows, options.device))
     if options.json:
         options.json.write_text(json.dumps({"torch": torch.__version__, "device": options.device, "rows": rows}))
 
 
-def compare(shape: tuple[int, int, int], lengths: str, device: str, repeats: int) -> list[dict[str, Any]]:
+def compare(
+    shape: tuple[int, int, int], lengths: str, device: str, repeats: int, spread: float
+) -> list[dict[str, Any]]:
     sentences, words, tag_count = shape
     ours = ConditionalRandomField(tag_count, boundary_scores=True).to(device)
     theirs = CRF(tag_count, batch_first=True).to(device)
     with torch.no_grad():
+        ours.transitions.uniform_(-spread / 2, spread / 2)
         theirs.transitions.copy_(ours.transitions)
         theirs.start_transitions.copy_(ours.start)
         theirs.end_transitions.copy_(ours.end)

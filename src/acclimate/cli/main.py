@@ -104,7 +104,7 @@ def _options(
 
 def main() -> None:
     """The entry point."""
-    # Read when torch is imported: how long its threads spin while they wait for each other. On 2 cores 150 updates took
-    # 4 s alone and 11 to 15 s beside one busy program; with this 5 s and 7 s; never spinning took 7 s and 6 s.
+    # Read when torch is imported: how long its threads spin while they wait for each other. Spinning long makes
+    # training several times slower beside a busy program, never spinning nearly halves its speed alone (on 2 cores).
     os.environ.setdefault("GOMP_SPINCOUNT", "300")
     app()
