@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Protocol
 
 import torch
 
@@ -17,23 +18,39 @@ Batch = Mapping[str, Sequence[Sentence]]
 SOURCE, TARGET = "source", "target"
 
 
+class Stream(Protocol):
+    """Batches without end. Which one has number n depends on nothing that went before."""
+
+    @property
+    def epoch_length(self) -> int: ...
+
+    def starting_at(self, number: int, step: int = 1) -> Iterator[Mapping[str, Any]]: ...
+
+    def size(self, batch: Mapping[str, Any]) -> int:
+        """How much text is in a batch: words, or pieces."""
+        ...
+
+
 def plan(
     lengths: Sequence[int],
     words_per_batch: int,
     generator: torch.Generator | None = None,
     sentences_per_batch: int | None = None,
+    costs: Sequence[int] | None = None,
 ) -> list[list[int]]:
     """Group sentence numbers into batches of at most `words_per_batch` words, padding counted.
 
     A sentence longer than that has a batch to itself: nothing is left out. With a generator, sentences of about the
-    same length are mixed and the batches come in random order; without one, the plan goes from short to long.
+    same length are mixed and the batches come in random order; without one, the plan goes from short to long. `costs`
+    (pieces, for an encoder that reads those) decide which sentences are alike when words are not what is padded.
     """
+    sizes = lengths if costs is None else costs
     if generator is None:
-        order = sorted(range(len(lengths)), key=lambda number: lengths[number])
+        order = sorted(range(len(lengths)), key=lambda number: sizes[number])
     else:
         # a little noise on the length: neighbours change from epoch to epoch while padding stays small
         noise = torch.rand(len(lengths), generator=generator).tolist()
-        order = sorted(range(len(lengths)), key=lambda number: lengths[number] * (0.8 + 0.4 * noise[number]))
+        order = sorted(range(len(lengths)), key=lambda number: sizes[number] * (0.8 + 0.4 * noise[number]))
     batches: list[list[int]] = []
     batch: list[int] = []
     longest = 0
@@ -65,9 +82,12 @@ class Batches:
     words_per_batch: int = 1024
     sentences_per_batch: int | None = None
     seed: int = 0
+    # what reading each sentence costs, where that is not its number of words (`Encoder.count_pieces`)
+    costs: Callable[[Corpus], Sequence[int] | None] = field(default=lambda corpus: None, compare=False, repr=False)
     # per corpus: the number of the first batch of each epoch seen so far, and the plan of the latest one
     _starts: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
     _plans: dict[str, tuple[int, list[list[int]]]] = field(default_factory=dict, compare=False, repr=False)
+    _sizes: dict[str, tuple[list[int], Sequence[int] | None]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, corpus in self.corpora.items():
@@ -90,6 +110,10 @@ class Batches:
             yield self.batch(number)
             number += step
 
+    def size(self, batch: Batch) -> int:
+        """Words in a batch."""
+        return sum(len(sentence) for sentences in batch.values() for sentence in sentences)
+
     def _part(self, name: str, number: int) -> list[Sentence]:
         starts = self._starts[name]
         while number >= starts[-1]:
@@ -102,6 +126,10 @@ class Batches:
         if name not in self._plans or self._plans[name][0] != epoch:
             place = list(self.corpora).index(name)
             generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch * 101 + place)
-            lengths = [len(sentence) for sentence in self.corpora[name]]
-            self._plans[name] = epoch, plan(lengths, self.words_per_batch, generator, self.sentences_per_batch)
+            if name not in self._sizes:
+                corpus = self.corpora[name]
+                self._sizes[name] = [len(sentence) for sentence in corpus], self.costs(corpus)
+            lengths, costs = self._sizes[name]
+            found = plan(lengths, self.words_per_batch, generator, self.sentences_per_batch, costs)
+            self._plans[name] = epoch, found
         return self._plans[name][1]

