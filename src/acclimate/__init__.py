@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from acclimate.evaluation.scores import score as score
     from acclimate.inference.evaluate import evaluate as evaluate
     from acclimate.inference.predict import predict as predict
+    from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.tagger import Tagger as Tagger
     from acclimate.recipes.adapt import adapt as adapt
 
@@ -40,6 +41,7 @@ _HOMES = {
     "predict": "acclimate.inference.predict",
     "read_corpus": "acclimate.data.reading",
     "score": "acclimate.evaluation.scores",
+    "shipped_encoder_path": "acclimate.model.encoders.shipped",
     "typeless": "acclimate.data.mapping",
     "write_corpus": "acclimate.data.writing",
 }

@@ -16,6 +16,7 @@ from acclimate.cli.main import app
 from acclimate.cli.progress import TrainingBar
 
 TINY = [
+    *("--encoder", "character-cnn-lstm"),
     *("--set", "tagger.lstm.word_width=6", "--set", "tagger.lstm.character_width=4"),
     *("--set", "tagger.lstm.character_filters=5", "--set", "tagger.lstm.lstm_width=7"),
     *("--set", "training.words_per_batch=40", "--set", "training.learning_rate=0.02"),

@@ -161,7 +161,8 @@ def test_a_news_tagger_loses_on_the_other_domains(domains: dict[str, Domain]) ->
     from acclimate.recipes.adapt import adapt
 
     news = domains["news"]
-    tagger = Tagger.build(labels=news.train.labels, text=news.train, word_width=50, character_filters=30, lstm_width=50)
+    sizes = {"word_width": 50, "character_filters": 30, "lstm_width": 50}
+    tagger = Tagger.build("character-cnn-lstm", labels=news.train.labels, text=news.train, **sizes)
     adapt(tagger, news.train, source_dev=news.dev, training={"updates": 300, "learning_rate": 0.01})
 
     def borders(gold: Corpus) -> float:

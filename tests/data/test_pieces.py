@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from torch import Tensor
 
 from acclimate.data.pieces import Pieces, windows
 
@@ -71,6 +72,17 @@ def test_every_word_of_any_text_has_its_own_first_piece(tokenizer: Any, sentence
     assert_words_in_is_firsts_out(Pieces(tokenizer, 16), sentences)
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.lists(any_word, min_size=1, max_size=30), min_size=1, max_size=5), st.integers(5, 40))
+def test_rows_are_those_of_a_slow_loop(tokenizer: Any, sentences: list[list[str]], longest_row: int) -> None:
+    pieces = Pieces(tokenizer, longest_row)
+    found, expected = pieces.number(sentences), numbered_slowly(pieces, sentences)
+    assert found.keys() == expected.keys()
+    for name, tensor in expected.items():
+        assert found[name].dtype == tensor.dtype
+        assert torch.equal(found[name], tensor)
+
+
 @pytest.mark.parametrize("word", ODD_WORDS, ids=ascii)
 def test_an_odd_word_is_not_lost_between_its_neighbours(tokenizer: Any, word: str) -> None:
     assert_words_in_is_firsts_out(Pieces(tokenizer, 32), [["Anna", word, "flew"], [word], ["Anna"]])
@@ -119,6 +131,27 @@ def test_a_slow_tokenizer_is_refused() -> None:
 def test_rows_without_room_for_a_word_are_refused(word_piece: Any) -> None:
     with pytest.raises(ValueError, match="Rows of 2 pieces leave no room"):
         Pieces(word_piece, 2)
+
+
+def numbered_slowly(pieces: Pieces, sentences: list[list[str]]) -> dict[str, Tensor]:
+    """Row by row and word by word."""
+    rows: list[list[int]] = []
+    places: list[list[tuple[int, int]]] = []
+    for words in sentences:
+        spelled = pieces.of_words(words)
+        places.append([])
+        for window in windows([len(row) for row in spelled], pieces.room):
+            row = list(pieces.before)
+            for position in range(window.start, window.end):
+                if window.keep_from <= position < window.keep_to:
+                    places[-1].append((len(rows), len(row)))
+                row.extend(spelled[position])
+            rows.append(row + pieces.after)
+    width, longest = max(map(len, rows)), max(map(len, sentences))
+    table = [row + [pieces.padding] * (width - len(row)) for row in rows]
+    attention = [[True] * len(row) + [False] * (width - len(row)) for row in rows]
+    first = [[row * width + column for row, column in found] + [0] * (longest - len(found)) for found in places]
+    return {"pieces": torch.tensor(table), "attention": torch.tensor(attention), "first": torch.tensor(first)}
 
 
 def assert_words_in_is_firsts_out(pieces: Pieces, sentences: list[list[str]]) -> None:

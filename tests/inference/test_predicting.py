@@ -9,7 +9,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import Place
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import decode, predict
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
@@ -34,6 +34,14 @@ def test_the_size_of_the_batches_does_not_matter(tagger: Tagger, news: Corpus, w
     predicted = predict(tagger, news, words_per_batch)
     assert [sentence.tags for sentence in predicted] == slowly(tagger, news)
     assert [sentence.words for sentence in predicted] == [sentence.words for sentence in news]
+
+
+def test_an_encoder_reads_sentences_of_like_many_pieces_together(build: Callable[..., Tagger]) -> None:
+    tagger = build("bert")
+    short, long = Sentence((".",) * 4), Sentence(("rainedrained",) * 4)  # as many words
+    corpus = Corpus.of([short, long] * 3)
+    size = 3 * tagger.encoder.count_pieces([long])[0]
+    assert [numbers for numbers, _, _ in decode(tagger, corpus, size)] == [[0, 2, 4], [1, 3, 5]]
 
 
 def test_the_answer_is_never_looked_at(tagger: Tagger, news: Corpus) -> None:

@@ -16,6 +16,7 @@ from acclimate.data.schemes import SCHEMES, faults
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
+from acclimate.settings import SettingsError
 
 ENCODERS = ["character-cnn-lstm", "bert", "roberta"]
 Build = Callable[..., Tagger]
@@ -126,7 +127,21 @@ def test_an_unknown_head_is_refused(build: Build) -> None:
 
 def test_the_own_encoder_asks_for_text_to_learn_its_vocabulary_from() -> None:
     with pytest.raises(ValueError, match="needs text="):
-        Tagger.build(labels=["PER"])
+        Tagger.build("character-cnn-lstm", labels=["PER"])
+
+
+def test_an_option_of_the_own_encoder_alone_is_told_from_a_mistyped_one(build: Build) -> None:
+    with pytest.raises(SettingsError, match=r"has no lstm_width; character-cnn-lstm has\. Name it"):
+        build("bert", lstm_width=7)
+
+
+def test_tags_are_numbered_alike_when_they_come_again(
+    build: Build, news: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acclimate.model.tagger._REMEMBERED", 3)
+    tagger = build()
+    for sentence in news.sentences * 2:
+        assert tuple(tagger.spell(tagger.number([sentence]).tags[0].tolist())) == sentence.tags
 
 
 def test_the_labels_order_does_not_matter(build: Build) -> None:

@@ -45,10 +45,10 @@ def walk(training: Training, updates: int) -> None:
 
 
 def kept(training: Training) -> dict[str, torch.Tensor]:
-    return {name: value.clone() for name, value in training.bare_step.tagger.state_dict().items()}
+    return {name: value.clone() for name, value in training.bare_step.learner.state_dict().items()}
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "muon"])
 def test_a_restored_training_goes_on_as_if_nothing_had_happened(begin, tmp_path: Path, optimizer: str) -> None:
     first = begin(optimizer=optimizer)
     walk(first, 3)

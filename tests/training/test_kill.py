@@ -26,7 +26,8 @@ tweets = Corpus.of(Sentence((name.lower(), "is", "here")) for name in names)
 
 def learn(out):
     torch.manual_seed(1)
-    tagger = Tagger.build(labels=["PER"], text=news, word_width=6, character_width=4, character_filters=5, lstm_width=7)
+    sizes = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7}
+    tagger = Tagger.build("character-cnn-lstm", labels=["PER"], text=news, **sizes)
     training = {"updates": 60, "words_per_batch": 16, "checkpoint_every": 3, "evaluate_every": 7, "learning_rate": 0.02}
     adapt(tagger, news, tweets, "self-training", training=training, out=out)
     tagger.save(out)

@@ -131,11 +131,11 @@ def test_weight_decay_reaches_matrices_only(build: Callable[..., Tagger]) -> Non
     assert (shrunk["weight_decay"], kept["weight_decay"]) == (0.3, 0)
     assert named[0] | named[1] == {name for name, weight in step.named_parameters() if weight.requires_grad}
     assert all(name.endswith(("weight", "weight_ih_l0", "weight_hh_l0", "transitions")) for name in named[0])
-    assert {"tagger.encoder.character_table.weight", "tagger.scores.bias", "objectives.pull.own"} <= named[1]
+    assert {"learner.encoder.character_table.weight", "learner.scores.bias", "objectives.pull.own"} <= named[1]
     assert not named[0] & named[1]
 
 
-@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd"])
+@pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "muon"])
 def test_what_is_frozen_does_not_move_and_the_rest_does(
     build: Callable[..., Tagger], news: Corpus, optimizer: str
 ) -> None:
@@ -179,7 +179,13 @@ def test_losses_told_do_not_hold_on_to_the_graph(still: Callable[[], Tagger], ne
 
 
 def test_a_pre_trained_encoder_is_moved_with_more_care(build: Callable[..., Tagger]) -> None:
-    assert default_learning_rate(build("bert")) == 5e-5 < default_learning_rate(build()) == 3e-3
+    assert default_learning_rate(build("bert")) == 3e-4 < default_learning_rate(build()) == 3e-3
+
+
+def test_a_large_pre_trained_encoder_is_moved_with_the_most_care(build: Callable[..., Tagger]) -> None:
+    large = build("bert")
+    large.encoder.width = 768
+    assert default_learning_rate(large) == 5e-5
 
 
 def test_whoever_iterates_may_simply_stop(still: Callable[[], Tagger], news: Corpus) -> None:

@@ -15,7 +15,7 @@ from acclimate import Corpus, Sentence, Tagger, adapt
 
 torch.set_num_threads(1)
 news = Corpus.of([Sentence((f"Anna{n}", "met", f"Bob{n}"), ("B-PER", "O", "B-PER")) for n in range(24)], "news")
-tagger = Tagger.build(labels=news.labels, text=news, lstm_width=6, word_width=5, seed=1)
+tagger = Tagger.build("character-cnn-lstm", labels=news.labels, text=news, lstm_width=6, word_width=5, seed=1)
 training = {"epochs": 2, "words_per_batch": 12, "device": "cpu"}
 outcome = adapt(tagger, news, source_dev=news, training=training)
 digest = hashlib.sha256(b"".join(value.numpy().tobytes() for value in tagger.state_dict().values())).hexdigest()

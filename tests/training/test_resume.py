@@ -140,7 +140,7 @@ def test_a_damaged_newest_checkpoint_is_passed_over_for_the_one_before(
 
 def test_a_damaged_finished_stage_is_trained_again(learn, unbroken: Tagger, same_weights, tmp_path: Path) -> None:
     stopped(learn, tmp_path, 16)
-    damage(tmp_path / "training" / "self-training" / "00-round-1" / "finished" / "tagger.safetensors")
+    damage(tmp_path / "training" / "self-training" / "00-round-1" / "finished" / "learner.safetensors")
     assert same_weights(learn(tmp_path), unbroken)
 
 

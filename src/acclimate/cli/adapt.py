@@ -46,6 +46,13 @@ def adapt_command(
         str | None, typer.Option(help="character-cnn-lstm, or a Hugging Face model by name or folder.")
     ] = None,
     head: Annotated[str | None, typer.Option(help="crf or softmax.")] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|glove",
+            help="Word vectors for character-cnn-lstm: a text file (GloVe, word2vec, fastText), or glove, packaged.",
+        ),
+    ] = None,
     select: Annotated[
         str | None, typer.Option(help="What chooses the model: source-dev, target-dev (needs labels) or last.")
     ] = None,
@@ -68,6 +75,7 @@ def adapt_command(
     A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.settings import AdaptSettings
+    from acclimate.cli.task import with_encoder_for_vectors
     from acclimate.settings import complete, load_yaml, with_assignments
 
     given: dict[str, Any] = {
@@ -83,6 +91,7 @@ def adapt_command(
         "seed": seed,
         "tagger.encoder": encoder,
         "tagger.head": head,
+        "tagger.lstm.vectors": vectors,
         "reading.map": map_name,
         "reading.typeless": typeless or None,
         "reading.skip_bad": skip_bad or None,
@@ -94,7 +103,7 @@ def adapt_command(
             values.setdefault("recipe", "source-only")
     spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
     values = with_assignments(values, [*spelled, *(assignments or [])])
-    settings = complete(AdaptSettings, values, where=str(config or "adapt"))
+    settings = complete(AdaptSettings, with_encoder_for_vectors(values), where=str(config or "adapt"))
     _run(settings, out, overwrite, quiet, as_json)
 
 
@@ -104,21 +113,24 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
     from acclimate.cli.progress import TrainingBar, stderr_console, warn
     from acclimate.cli.report import markdown, summary
     from acclimate.cli.run_folder import claim_of, default_folder, finish, take
-    from acclimate.cli.task import build_tagger, read_task, with_recipe_options
+    from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
     from acclimate.recipes.adapt import adapt
     from acclimate.settings import dump_yaml
     from acclimate.training.engine import is_main_process
+    from acclimate.training.loop import completed
 
     settings = with_recipe_options(settings)
     console = stderr_console(quiet or not is_main_process())
     task = read_task(settings, warn if is_main_process() else console.print)
     torch.manual_seed(settings.seed)
     tagger = build_tagger(settings, task)
+    settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
     claim = claim_of(settings, task.fingerprint())
     folder = default_folder(settings, claim, overwrite) if out is None else out
     if is_main_process():
         take(folder, claim, overwrite)
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
+    tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
     try:
         with TrainingBar(console) as bar:
             outcome = adapt(

@@ -59,6 +59,7 @@ def evaluate_command(
     from acclimate.evaluation.table import render
     from acclimate.inference.evaluate import require_comparable
     from acclimate.inference.predict import predict
+    from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
     console = stderr_console(quiet)
@@ -74,8 +75,9 @@ def evaluate_command(
         skip_bad=skip_bad,
         borders=borders.value,
     )
-    require_finished(tagger_folder)
-    tagger = Tagger.load(tagger_folder, choose_device(device))
+    folder = resolved_tagger(tagger_folder)
+    require_finished(folder)
+    tagger = Tagger.load(folder, choose_device(device))
     if not typeless:
         require_comparable(tagger, corpus)
     with sentence_bar(console, "tagging") as bar:

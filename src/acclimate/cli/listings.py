@@ -46,12 +46,18 @@ def corpora_command(as_json: Json = False) -> None:
 
 def settings_command(
     recipe: Annotated[str | None, typer.Option(help="Also show the settings of this recipe.")] = None,
+    pretrain: Annotated[bool, typer.Option("--pretrain", help="The settings of `pretrain` instead.")] = False,
 ) -> None:
     """Print every setting of `adapt` with its default, as YAML for --config."""
     from acclimate.cli.settings import AdaptSettings
     from acclimate.recipes.catalogue import find_recipe
     from acclimate.settings import dump_yaml
 
+    if pretrain:
+        from acclimate.recipes.pretrain import PretrainSettings
+
+        typer.echo(dump_yaml(PretrainSettings()), nl=False)
+        return
     settings = AdaptSettings()
     chosen = find_recipe(recipe or settings.recipe)
     options = chosen.options().model_dump(mode="json")

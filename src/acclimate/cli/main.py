@@ -19,7 +19,9 @@ from acclimate.cli.convert import convert_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.listings import corpora_command, recipes_command, settings_command
 from acclimate.cli.predict import predict_command
+from acclimate.cli.pretrain import pretrain_command
 from acclimate.cli.subsets import split_command, subset_command
+from acclimate.cli.vectors import vectors_command
 from acclimate.cli.wording import in_options
 
 
@@ -82,6 +84,8 @@ app.command("check")(check_command)
 app.command("convert")(convert_command)
 app.command("subset")(subset_command)
 app.command("split")(split_command)
+app.command("pretrain")(pretrain_command)
+app.command("vectors")(vectors_command)
 app.command("recipes")(recipes_command)
 app.command("corpora")(corpora_command)
 app.command("settings")(settings_command)

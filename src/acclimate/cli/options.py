@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -65,4 +64,9 @@ LabelKindOption = Annotated[
     typer.Option("--labels", help="spans (B-PER, I-PER, O) or plain (a label per word); detected if not given."),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
-TaggerFolder = Annotated[Path, typer.Argument(metavar="TAGGER", help="Folder that `acclimate adapt --out` wrote.")]
+TaggerFolder = Annotated[
+    str,
+    typer.Argument(
+        metavar="TAGGER", help="Folder that `acclimate adapt --out` wrote, or part-of-speech, which is built in."
+    ),
+]

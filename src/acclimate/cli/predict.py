@@ -52,11 +52,13 @@ def predict_command(
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.table import count
     from acclimate.inference.predict import predict
+    from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
     console = stderr_console(quiet)
-    require_finished(tagger_folder)
-    tagger = Tagger.load(tagger_folder, choose_device(device))
+    folder = resolved_tagger(tagger_folder)
+    require_finished(folder)
+    tagger = Tagger.load(folder, choose_device(device))
     corpus = open_corpus(
         text,
         format=input_format,

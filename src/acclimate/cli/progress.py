@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from typing import Any, Self
@@ -31,10 +32,13 @@ class TrainingBar:
     the terminal right again, also after an error or Ctrl-C: a bar that is not stopped keeps the cursor hidden.
     """
 
+    unit = "words"
+    pause = "between stages: tagging and scoring"
+
     def __init__(self, console: Console) -> None:
         self.console = console
         self._bar: Progress | None = None
-        self._waiting = console.status("between stages: tagging and scoring")
+        self._waiting = console.status(self.pause)
         self._task: Any = None
         self._best = 0.0
         self._words, self._since = 0, time.monotonic()
@@ -76,8 +80,7 @@ class TrainingBar:
             if losses is not None:
                 speed = self._words / max(1e-9, time.monotonic() - self._since)
                 shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
-                best = f" best {100 * self._best:.2f}" if self._best else ""
-                self._bar.update(self._task, state=f"{shown} {speed:,.0f} words/s{best}")
+                self._bar.update(self._task, state=f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}")
 
     def judged(self, update: int, score: float, is_best: bool) -> None:
         if is_best:
@@ -92,10 +95,50 @@ class TrainingBar:
         self.console.print(f"stage {stage}: done in {elapsed:,.0f} s{best}")
         self._waiting.start()
 
+    def _standing(self) -> str:
+        return f" best {100 * self._best:.2f}" if self._best else ""
+
     def _stop_bar(self) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+class PretrainingBar(TrainingBar):
+    """The same for pre-training: pieces, and the loss on held-out text instead of a score."""
+
+    unit = "pieces"
+    pause = "preparing text"
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._held_out: float | None = None
+
+    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
+        super().advance(progress, losses)
+        if losses is not None and self._bar is None and progress.update % self._log_every(progress.updates) == 0:
+            elapsed = max(1e-9, time.monotonic() - self._since)
+            speed = self._words / elapsed
+            left = (progress.updates - progress.update) * progress.words / max(speed, 1e-9)
+            shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+            self.console.print(f"  update {progress.update:,}: {shown}, {speed:,.0f} pieces/s, {left:,.0f} s left")
+
+    def judged(self, update: int, score: float, is_best: bool) -> None:
+        if score:
+            self._held_out = -score
+            self.console.print(f"  update {update:,}: held-out loss {-score:.3f}, perplexity {math.exp(-score):.2f}")
+
+    def end(self, stage: str) -> None:
+        self._stop_bar()
+        self.console.print(f"stage {stage}: done in {time.monotonic() - self._since:,.0f} s")
+
+    @staticmethod
+    def _log_every(updates: int) -> int:
+        """About fifty lines in a log file, at updates where the loss is read anyway."""
+        return max(10, updates // 50 // 10 * 10)
+
+    def _standing(self) -> str:
+        return "" if self._held_out is None else f" held-out {self._held_out:.3f}"
 
 
 def sentence_bar(console: Console, what: str) -> Progress:

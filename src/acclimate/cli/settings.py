@@ -8,6 +8,7 @@ from pydantic import Field
 
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
 from acclimate.model.encoders.transformer import TransformerSettings
+from acclimate.model.tagger import DEFAULT_ENCODER
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 
@@ -35,7 +36,7 @@ class ReadingSettings(Settings):
 class TaggerSettings(Settings):
     """Which tagger."""
 
-    encoder: str = "character-cnn-lstm"  # or a Hugging Face model by name or folder
+    encoder: str = DEFAULT_ENCODER  # acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder
     head: Literal["crf", "softmax"] = "crf"
     boundary_scores: bool = False  # CRF: scores for the first and the last tag of a sentence
     constrain_training: bool = False  # CRF: illegal tags get no probability in training either, not only when decoding

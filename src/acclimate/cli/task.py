@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -13,6 +13,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import OWN_ENCODER, Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import UsageError, complete
@@ -46,6 +47,22 @@ class Task:
         if self.target_labelled is not None:
             parts.append(f"{count(len(self.target_labelled), 'labelled target sentence')}")
         return ", ".join(parts)
+
+
+def with_encoder_for_vectors(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they were given, in which word vectors choose the encoder that reads them, unless one was chosen."""
+    tagger = values.get("tagger")
+    options = tagger.get("lstm") if isinstance(tagger, Mapping) else None
+    vectors = options.get("vectors") if isinstance(options, Mapping) else None
+    if not isinstance(tagger, Mapping) or vectors is None:
+        return dict(values)
+    encoder = tagger.get("encoder", OWN_ENCODER)
+    if encoder != OWN_ENCODER:
+        raise UsageError(
+            f"The encoder {encoder} reads no word vectors. Use --encoder {OWN_ENCODER} with --vectors {vectors}, or "
+            "leave --vectors out (from settings: --set tagger.lstm.vectors=null)."
+        )
+    return {**values, "tagger": {**tagger, "encoder": encoder}}
 
 
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
@@ -157,3 +174,15 @@ def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
         more_text=task.target,
         **options.model_dump(),
     )
+
+
+def tell_coverage(
+    tagger: Tagger, settings: AdaptSettings, tell: Callable[[str], Any], warn: Callable[[str], Any]
+) -> None:
+    """Say how many words of the text have a vector; vectors that know none of them are not to be passed over."""
+    coverage = tagger.encoder.coverage if isinstance(tagger.encoder, CharacterCnnLstm) else None
+    if coverage is None:
+        return
+    tell(f"word vectors ({settings.tagger.lstm.vectors}): {coverage}")
+    if not coverage.words_found:
+        warn("No word of the text has a vector, so they are of no use. Are they for another language?")

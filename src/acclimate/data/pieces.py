@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,46 +72,88 @@ class Pieces:
 
     def of_words(self, words: Sequence[str]) -> list[list[int]]:
         """The pieces of each word on its own. Never empty; a word longer than a row is read by its beginning."""
+        try:
+            return list(map(self._known.__getitem__, words))
+        except KeyError:
+            self._learn(words)
+            return list(map(self._known.__getitem__, words))
+
+    def _learn(self, words: Sequence[str]) -> None:
         fresh = list(dict.fromkeys(word for word in words if word not in self._known))
-        if fresh:
-            if len(self._known) > 500_000:  # a stream of text must not fill the memory
-                self._known.clear()
-                fresh = list(dict.fromkeys(words))
-            texts = [[_valid(word)] for word in fresh]
-            rows = self.tokenizer(texts, is_split_into_words=True, add_special_tokens=False)
-            for word, row in zip(fresh, rows["input_ids"], strict=True):
-                self._known[word] = row[: self.room] or [self._unknown()]
-        return [self._known[word] for word in words]
+        if len(self._known) > 500_000:  # a stream of text must not fill the memory
+            self._known.clear()
+            fresh = list(dict.fromkeys(words))
+        texts = [[_valid(word)] for word in fresh]
+        # not verbose: it would warn of a word longer than a row, which is cut below
+        rows = self.tokenizer(texts, is_split_into_words=True, add_special_tokens=False, verbose=False)
+        for word, row in zip(fresh, rows["input_ids"], strict=True):
+            self._known[word] = row[: self.room] or [self._unknown()]
+
+    def count(self, sentences: Sequence[Sequence[str]]) -> list[int]:
+        """How many pieces each sentence is read as, special ones included: what its place in a batch costs."""
+        special = len(self.before) + len(self.after)
+        counts = []
+        for first in range(0, len(sentences), 1024):
+            some = sentences[first : first + 1024]
+            self.of_words(list(chain.from_iterable(some)))  # sentence by sentence, tokenizers take five times as long
+            counts += [special + sum(map(len, self.of_words(words))) for words in some]
+        return counts
 
     def number(self, sentences: Sequence[Sequence[str]]) -> dict[str, Tensor]:
         """`pieces` and `attention` (row, piece), and `first` (sentence, word): each word's place in the flat rows."""
-        rows: list[list[int]] = []
-        firsts: list[list[tuple[int, int]]] = []
-        for words in sentences:
-            pieces = self.of_words(words)
-            places: list[tuple[int, int]] = []
-            for window in windows([len(piece) for piece in pieces], self.room):
-                row = list(self.before)
-                for position in range(window.start, window.end):
-                    if window.keep_from <= position < window.keep_to:
-                        places.append((len(rows), len(row)))
-                    row.extend(pieces[position])
-                rows.append(row + self.after)
-            firsts.append(places)
-        width = max(map(len, rows))
-        pieces_tensor = torch.full((len(rows), width), self.padding)
-        attention = torch.zeros((len(rows), width), dtype=torch.bool)
-        for number, row in enumerate(rows):
-            pieces_tensor[number, : len(row)] = torch.tensor(row)
-            attention[number, : len(row)] = True
-        first = torch.zeros((len(firsts), max(map(len, firsts))), dtype=torch.long)
-        for number, places in enumerate(firsts):
-            first[number, : len(places)] = torch.tensor([row * width + column for row, column in places])
-        return {"pieces": pieces_tensor, "attention": attention, "first": first}
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
+        pieces = self.of_words(list(chain.from_iterable(sentences)))
+        counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        flat = np.fromiter(chain.from_iterable(pieces), np.int64, int(counts.sum()))
+        starts = np.concatenate(([0], counts.cumsum()))  # of each word in `flat`, and the end of the last
+
+        from_word, to_word, kept = self._rows(lengths, counts, starts)
+        begins = starts[from_word]
+        sizes = starts[to_word] - begins  # of each row, special pieces apart
+        before, after = len(self.before), len(self.after)
+        width = int(sizes.max()) + before + after
+        column = np.arange(width)
+        ends = (before + sizes)[:, None]
+        attention = column < ends + after
+        table = np.full((len(sizes), width), self.padding)
+        table[:, :before] = self.before
+        table[(column >= before) & (column < ends)] = flat[_ranges(begins, sizes)]
+        table[(column >= ends) & attention] = np.tile(self.after, len(sizes))
+
+        row = np.repeat(np.arange(len(sizes)), kept)  # of each word: the one row that keeps it
+        first = np.zeros((len(lengths), int(lengths.max())), np.int64)
+        first[np.arange(first.shape[1]) < lengths[:, None]] = row * width + before + starts[:-1] - begins[row]
+        arrays = {"pieces": table, "attention": attention, "first": first}
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+    def _rows(self, lengths: Numbers, counts: Numbers, starts: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """The first word of each row, the one behind its last, and how many of them have their features from it. Words
+        are counted through the whole batch, and kept in that order."""
+        ends = lengths.cumsum()
+        begins = ends - lengths
+        too_long = starts[ends] - starts[begins] > self.room
+        if not too_long.any():
+            return begins, ends, lengths
+        rows: list[tuple[int, int, int]] = []
+        for begin, end, is_long in zip(begins.tolist(), ends.tolist(), too_long.tolist(), strict=True):
+            if is_long:
+                found = windows(counts[begin:end].tolist(), self.room)
+                rows += [(begin + row.start, begin + row.end, row.keep_to - row.keep_from) for row in found]
+            else:
+                rows.append((begin, end, end - begin))
+        from_word, to_word, kept = np.array(rows).T
+        return from_word, to_word, kept
 
     def _unknown(self) -> int:
         unknown = self.tokenizer.unk_token_id
         return self.padding if unknown is None else int(unknown)
+
+
+def _ranges(begins: Numbers, sizes: Numbers) -> Numbers:
+    """`begin, begin + 1, …`, as many as its size, for one after the other."""
+    skipped = begins - (sizes.cumsum() - sizes)
+    numbers: Numbers = np.arange(int(sizes.sum())) + np.repeat(skipped, sizes)
+    return numbers
 
 
 def _valid(word: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from acclimate.model.tagger import Tagger
+from acclimate.model.learner import Learner
 from acclimate.model.view import View
 
 
@@ -18,5 +18,5 @@ class Objective(nn.Module):
         """A single number to make small."""
         raise NotImplementedError
 
-    def after_update(self, tagger: Tagger) -> None:
-        """Called once the optimizer has moved; a moving-average teacher follows the tagger here."""
+    def after_update(self, learner: Learner) -> None:
+        """Called once the optimizer has moved; a moving-average teacher follows the learner here."""

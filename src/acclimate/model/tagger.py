@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import acclimate
@@ -20,12 +22,13 @@ from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.transformer import (
     Transformer,
     TransformerSettings,
-    load_classifier,
+    load_token_classifier,
     save_as_token_classifier,
 )
 from acclimate.model.heads.crf import ConditionalRandomField
 from acclimate.model.heads.legality import Legality
 from acclimate.model.heads.softmax import IndependentTags
+from acclimate.model.learner import Learner
 from acclimate.model.sentences import Sentences
 from acclimate.model.storage import (
     StorageError,
@@ -36,14 +39,17 @@ from acclimate.model.storage import (
     write_tensors,
     written_aside,
 )
-from acclimate.settings import complete
+from acclimate.model.view import View
+from acclimate.settings import S, SettingsError, complete
 
 OWN_ENCODER = "character-cnn-lstm"
+DEFAULT_ENCODER = OWN_ENCODER  # of `Tagger.build` and of the command line
 HeadName = Literal["crf", "softmax"]
 _DESCRIPTION, _WEIGHTS, _SEEN = "tagger.json", "weights.safetensors", "seen.json"
+_REMEMBERED = 1 << 16  # different rows of tags; a stream of text must not fill the memory
 
 
-class Tagger(nn.Module):
+class Tagger(Learner):
     """Tags words. Build one with `Tagger.build`, train it with `adapt`, keep it with `save` and `Tagger.load`."""
 
     def __init__(
@@ -63,6 +69,7 @@ class Tagger(nn.Module):
         self.seen: SeenWords | None = None  # what it was trained on, for the seen/unseen split of its scores
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
+        self._numbered: dict[tuple[str, ...], NDArray[np.int64]] = {}  # tags of whole sentences: each epoch asks again
         self.scores = nn.Linear(encoder.width, len(self.tags))
         self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         legal = _legality(self.tags, labels, scheme)
@@ -77,7 +84,7 @@ class Tagger(nn.Module):
     @classmethod
     def build(
         cls,
-        encoder: str = OWN_ENCODER,
+        encoder: str | Path = DEFAULT_ENCODER,
         *,
         labels: LabelSet | Iterable[str],
         head: HeadName = "crf",
@@ -91,9 +98,10 @@ class Tagger(nn.Module):
     ) -> Tagger:
         """A new tagger.
 
-        `encoder` is `character-cnn-lstm`, or a Hugging Face model by name or folder. The first needs `text` to learn
-        its vocabulary from (the labelled source, as a rule). `seed` fixes the first weights. `boundary_scores` and
-        `constrain_training` are the CRF's. `options` are the encoder's own settings.
+        `encoder` is `acclimate-mini`, which comes with the package, `character-cnn-lstm`, or a Hugging Face model by
+        name or folder. Only `character-cnn-lstm` needs `text`, to learn its vocabulary from (the labelled source, as a
+        rule). `seed` fixes the first weights. `boundary_scores` and `constrain_training` are the CRF's. `options` are
+        the encoder's own settings.
         """
         if seed is not None:
             torch.manual_seed(seed)
@@ -102,9 +110,9 @@ class Tagger(nn.Module):
         if encoder == OWN_ENCODER:
             if text is None:
                 raise ValueError(f"{OWN_ENCODER} needs text=..., the corpus to take its vocabulary from.")
-            settings = complete(CharacterCnnLstmSettings, options, where="encoder options")
+            settings = _encoder_settings(CharacterCnnLstmSettings, options, encoder)
             return cls(CharacterCnnLstm.build(settings, text, more_text), labels, head, scheme or "BIOES", **crf)
-        transformer = Transformer.build(encoder, complete(TransformerSettings, options, where="encoder options"))
+        transformer = Transformer.build(encoder, _encoder_settings(TransformerSettings, options, encoder))
         return cls(transformer, labels, head, scheme or "IOB2", **crf)
 
     @property
@@ -117,7 +125,7 @@ class Tagger(nn.Module):
         mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)  # (sentence, word)
         tags = torch.zeros(mask.shape, dtype=torch.long)
         if any(sentence.tags is not None for sentence in sentences):
-            tags[mask] = torch.tensor([number for sentence in sentences for number in self._number_tags(sentence)])
+            tags[mask] = torch.from_numpy(np.concatenate([self._number_tags(sentence) for sentence in sentences]))
         return Sentences(
             originals=tuple(sentences),
             inputs=self.encoder.number(sentences),
@@ -125,6 +133,9 @@ class Tagger(nn.Module):
             tags=tags,
             labelled=torch.tensor([sentence.tags is not None for sentence in sentences]),
         )
+
+    def view(self, part: Sequence[Sentence]) -> View:
+        return View(self, self.number(part).to(self.device))
 
     def spell(self, numbers: Sequence[int]) -> list[str]:
         """Tag numbers as the tags a corpus holds (IOB2, or plain)."""
@@ -180,14 +191,18 @@ class Tagger(nn.Module):
     @classmethod
     def _read(cls, folder: Path) -> Tagger:
         description = read_json(folder / _DESCRIPTION)
-        kind = Transformer if description["encoder"] == "transformer" else CharacterCnnLstm
+        labels = LabelSet(tuple(description["labels"]), description["kind"])
+        scores: dict[str, Tensor] = {}
+        encoder: Encoder
         with torch.random.fork_rng(devices=[]):  # the weights about to be overwritten are drawn at random
-            encoder = kind.from_description(description["encoder_description"], folder)
-            labels = LabelSet(tuple(description["labels"]), description["kind"])
+            if description["encoder"] == "transformer":
+                encoder, scores = load_token_classifier(folder, description["encoder_description"])
+            else:
+                encoder = CharacterCnnLstm.from_description(description["encoder_description"], folder)
             tagger = cls(encoder, labels, description["head"], description["scheme"], **description["crf"])
         weights = read_tensors(folder / _WEIGHTS) if (folder / _WEIGHTS).exists() else {}
         if isinstance(encoder, Transformer) and "scores.weight" not in weights:
-            tagger.scores.load_state_dict(load_classifier(folder))
+            tagger.scores.load_state_dict(scores)
         missing, unexpected = tagger.load_state_dict(weights, strict=False)
         kept_elsewhere = (
             ("encoder.model.", "scores.") if isinstance(encoder, Transformer) else ("encoder.context.model.",)
@@ -199,11 +214,19 @@ class Tagger(nn.Module):
             tagger.seen = SeenWords.from_dict(read_json(folder / _SEEN))
         return tagger
 
-    def _number_tags(self, sentence: Sentence) -> list[int]:
+    def _number_tags(self, sentence: Sentence) -> NDArray[np.int64]:
         """The tags' numbers, or zeros where there are none."""
         if sentence.tags is None:
-            return [0] * len(sentence)
-        spelled = sentence.tags if self.labels.kind == "plain" else convert_tags(sentence.tags, self.scheme)
+            return np.zeros(len(sentence), np.int64)
+        numbers = self._numbered.get(sentence.tags)
+        if numbers is None:
+            if len(self._numbered) >= _REMEMBERED:
+                self._numbered.clear()
+            numbers = self._numbered[sentence.tags] = np.array(self._looked_up(sentence, sentence.tags))
+        return numbers
+
+    def _looked_up(self, sentence: Sentence, tags: tuple[str, ...]) -> list[int]:
+        spelled = tags if self.labels.kind == "plain" else convert_tags(tags, self.scheme)
         try:
             return [self._tag_numbers[tag] for tag in spelled]
         except KeyError as unknown:
@@ -213,6 +236,18 @@ class Tagger(nn.Module):
                 file=sentence.place.file,
                 line=sentence.place.line,
             ) from None
+
+
+def _encoder_settings(kind: type[S], options: Mapping[str, Any], encoder: str | Path) -> S:
+    """The encoder's own settings. An option that only the LSTM has is told apart from a mistyped one: who gives it has
+    forgotten to name the encoder."""
+    forgotten = [name for name in options if name in CharacterCnnLstmSettings.model_fields.keys() - kind.model_fields]
+    if forgotten:
+        raise SettingsError(
+            f"encoder options: {encoder} has no {', '.join(forgotten)}; {OWN_ENCODER} has. "
+            f"Name it (encoder={OWN_ENCODER!r}), or leave such options out."
+        )
+    return complete(kind, options, where="encoder options")
 
 
 def _legality(tags: Sequence[str], labels: LabelSet, scheme: Scheme) -> Legality:

@@ -1,4 +1,4 @@
-"""A batch of one domain as one tagger sees it."""
+"""A batch of one domain as one learner sees it."""
 
 from __future__ import annotations
 
@@ -8,30 +8,41 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from torch import Tensor
 
-from acclimate.model.encoders.encoder import Embeddings
+from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
 from acclimate.model.sentences import Sentences
 
 if TYPE_CHECKING:
     from acclimate.model.tagger import Tagger
+    from acclimate.model.word_guesser import WordGuesser
 
 
-class View:
-    """Embeddings, features and scores, each computed once and only when somebody asks."""
+class TextView:
+    """Text that an encoder reads: embeddings and features, each computed once and only when somebody asks."""
 
-    def __init__(self, tagger: Tagger, sentences: Sentences, embeddings: Embeddings | None = None) -> None:
-        self.tagger, self.sentences = tagger, sentences
+    guesser: WordGuesser | None = None  # the learner's language-model head, if it has one
+
+    def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:
+        self.encoder, self.inputs = encoder, inputs
         if embeddings is not None:
             self.embeddings = dict(embeddings)
 
     @cached_property
     def embeddings(self) -> dict[str, Tensor]:
         """The continuous inputs by name: `words` and `characters`, or `pieces`."""
-        return self.tagger.encoder.embed(self.sentences.inputs)
+        return self.encoder.embed(self.inputs)
 
     @cached_property
     def features(self) -> Tensor:
         """(sentence, word, feature)"""
-        return self.tagger.encoder.encode(self.embeddings, self.sentences.inputs)
+        return self.encoder.encode(self.embeddings, self.inputs)
+
+
+class View(TextView):
+    """Sentences that a tagger tags: scores, losses and marginals besides."""
+
+    def __init__(self, tagger: Tagger, sentences: Sentences, embeddings: Embeddings | None = None) -> None:
+        super().__init__(tagger.encoder, sentences.inputs, embeddings)
+        self.tagger, self.sentences = tagger, sentences
 
     @cached_property
     def scores(self) -> Tensor:

@@ -24,6 +24,7 @@ from acclimate.recipes.claim import claim, fingerprint
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete
 from acclimate.training.engine import build_engine, is_main_process
+from acclimate.training.loop import completed
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
@@ -105,6 +106,7 @@ def adapt(
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
+    training = completed(training, tagger)
     source, selector, remarks = _choose_selector(source, source_dev, target_dev, select, seed)
     plan = Plan(
         source.labelled(),

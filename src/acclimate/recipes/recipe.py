@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
 from acclimate.settings import Settings
@@ -22,6 +23,17 @@ class Plan:
     training: TrainingSettings
     options: Any  # the recipe's own settings, of the class that it names
     seed: int
+
+    def batches(self, tagger: Tagger, corpora: Mapping[str, Corpus], shift: int = 0) -> Batches:
+        """Batches as the training settings want them. `shift` moves the seed: each round sees another order."""
+        settings = self.training
+        return Batches(
+            corpora,
+            settings.words_per_batch,
+            settings.sentences_per_batch,
+            self.seed + shift,
+            tagger.encoder.count_pieces,
+        )
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from acclimate.data.batches import SOURCE, TARGET, Batches
+from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.inference.confidence import sentence_confidences
 from acclimate.inference.predict import predict
@@ -36,12 +36,7 @@ def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     training = plan.training
     for number in range(1, options.rounds + 1):
         believed = surest(tagger, plan.target, options.keep)
-        batches = Batches(
-            {SOURCE: plan.source.labelled(), TARGET: believed},
-            training.words_per_batch,
-            training.sentences_per_batch,
-            plan.seed + number,
-        )
+        batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: believed}, shift=number)
         updates = max(1, round(options.share * training.updates_for(batches.epoch_length)))
         yield Stage(
             f"round-{number}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acclimate.data.batches import SOURCE, Batches
+from acclimate.data.batches import SOURCE
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
@@ -12,8 +12,5 @@ from acclimate.training.stage import Stage
 
 
 def source_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
-    training = plan.training
-    batches = Batches(
-        {SOURCE: plan.source.labelled()}, training.words_per_batch, training.sentences_per_batch, plan.seed
-    )
-    yield Stage("source", {"tag": Tagging()}, batches, training)
+    batches = plan.batches(tagger, {SOURCE: plan.source.labelled()})
+    yield Stage("source", {"tag": Tagging()}, batches, plan.training)

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
-from accelerate.state import AcceleratorState
+from accelerate.state import AcceleratorState, PartialState
 
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.tagger import Tagger
+from acclimate.model.learner import Learner
 from acclimate.settings import UsageError
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import LoopSettings
 
 
-def build_engine(settings: TrainingSettings, tagger: Tagger) -> Accelerator:
-    """Device and number format for this tagger. Accelerate keeps one state per process: an old one is let go first."""
+def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
+    """Device and number format for this learner. Accelerate keeps one state per process: an old one is let go first."""
     if settings.device == "cuda" and not torch.cuda.is_available():
         raise UsageError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
     on_cpu = settings.device == "cpu" or not torch.cuda.is_available()
     precision = settings.precision
     if precision == "auto":
         # the LSTM tagger is too small to gain from half precision
-        precision = "bf16" if isinstance(tagger.encoder, Transformer) and not on_cpu else "no"
+        precision = "bf16" if isinstance(learner.encoder, Transformer) and not on_cpu else "no"
     if torch.distributed.is_available() and not torch.distributed.is_initialized():
         AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(
@@ -32,6 +34,13 @@ def build_engine(settings: TrainingSettings, tagger: Tagger) -> Accelerator:
         # an objective may sit out an update: the other processes must not wait for its gradients
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
+
+
+@contextmanager
+def main_process_first() -> Iterator[None]:
+    """What the first process prepares on disk, the others find there."""
+    with PartialState(cpu=not torch.cuda.is_available()).main_process_first():
+        yield
 
 
 def is_main_process() -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.tagger import Tagger
-from acclimate.training.settings import TrainingSettings
+from acclimate.model.learner import Learner
+from acclimate.training.muon import Muon
+from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
 
@@ -25,16 +27,16 @@ class Progress:
     updates: int
     losses: Mapping[str, Tensor]
     learning_rate: float
-    words: int  # seen in this update
+    words: int  # seen in this update; pieces where there are no words
 
 
 class Training:
     """One stage under way. Iterating makes one update at a time; whoever iterates decides to log, save or stop."""
 
-    def __init__(self, tagger: Tagger, stage: Stage, engine: Accelerator) -> None:
+    def __init__(self, learner: Learner, stage: Stage, engine: Accelerator) -> None:
         self.stage, self.engine, self.update = stage, engine, 0
-        step = TrainingStep(tagger, stage.objectives).to(engine.device).train()
-        self.rate = stage.settings.learning_rate or default_learning_rate(tagger)
+        step = TrainingStep(learner, stage.objectives).to(engine.device).train()
+        self.rate = stage.settings.learning_rate or default_learning_rate(learner)
         self.trainable = [parameter for parameter in step.parameters() if parameter.requires_grad]
         optimizer = build_optimizer(step, stage.settings, self.rate)
         self.step, self.optimizer = engine.prepare(step, optimizer)
@@ -60,7 +62,7 @@ class Training:
             words = 0
             for _ in range(accumulate):
                 batch = next(batches)
-                words += sum(len(sentence) for sentences in batch.values() for sentence in sentences)
+                words += stage.batches.size(batch)
                 with engine.accumulate(self.step):
                     found = self.step(batch)
                     engine.backward(stage.total(found, self.update))
@@ -75,25 +77,40 @@ class Training:
             yield Progress(stage.name, self.update, stage.updates, losses, rate, words * processes)
 
 
-def default_learning_rate(tagger: Tagger) -> float:
-    """What usually works: pre-trained weights are moved with more care than random ones."""
-    return 5e-5 if isinstance(tagger.encoder, Transformer) else 3e-3
+Kind = TypeVar("Kind", bound=LoopSettings)
 
 
-def build_optimizer(step: nn.Module, settings: TrainingSettings, rate: float) -> torch.optim.Optimizer:
+def completed(settings: Kind, learner: Learner) -> Kind:
+    """The settings with what depends on the learner filled in: pre-trained weights need fewer passes than random ones,
+    and are moved with more care, large ones with the most."""
+    pre_trained = isinstance(learner.encoder, Transformer)
+    usual = {"epochs": 5.0 if pre_trained else 20.0, "learning_rate": default_learning_rate(learner)}
+    return settings.model_copy(update={name: value for name, value in usual.items() if getattr(settings, name) is None})
+
+
+def default_learning_rate(learner: Learner) -> float:
+    if not isinstance(learner.encoder, Transformer):
+        return 3e-3
+    return 5e-5 if learner.encoder.width >= 512 else 3e-4
+
+
+def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> torch.optim.Optimizer:
     """Weight decay reaches matrices only: shrinking a bias, a norm or a rare word's vector helps nobody."""
     tables = {id(table.weight) for table in step.modules() if isinstance(table, nn.Embedding)}
-    shrunk: list[nn.Parameter] = []
-    kept: list[nn.Parameter] = []
+    matrices: list[nn.Parameter] = []
+    others: list[nn.Parameter] = []
     for parameter in step.parameters():
         if parameter.requires_grad:
-            (shrunk if parameter.ndim > 1 and id(parameter) not in tables else kept).append(parameter)
+            (matrices if parameter.ndim > 1 and id(parameter) not in tables else others).append(parameter)
     groups = [
-        {"params": shrunk, "weight_decay": settings.weight_decay},
-        {"params": kept, "weight_decay": 0.0},
+        {"params": matrices, "weight_decay": settings.weight_decay},
+        {"params": others, "weight_decay": 0.0},
     ]
+    if settings.optimizer == "muon":
+        compiled = bool(getattr(settings, "compile", False))
+        return Muon(matrices, others, rate, settings.betas, settings.weight_decay, compiled)
     groups = [group for group in groups if group["params"]]
     if settings.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=rate, momentum=settings.momentum)
     kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, lr=rate, betas=settings.betas)
+    return kind(groups, lr=rate, betas=settings.betas, fused=True)

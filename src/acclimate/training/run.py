@@ -6,6 +6,7 @@ import math
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -16,6 +17,7 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
+from acclimate.model.learner import Learner
 from acclimate.model.storage import (
     StorageError,
     read_json,
@@ -25,13 +27,13 @@ from acclimate.model.storage import (
     write_tensors,
     written_aside,
 )
-from acclimate.model.tagger import Tagger
 from acclimate.training.checkpoint import load_checkpoint, save_checkpoint
 from acclimate.training.loop import Progress, Training
 from acclimate.training.record import Record
 from acclimate.training.selectors import Selector
 from acclimate.training.stage import Stage
 
+_WEIGHTS = "learner.safetensors"
 _LOG_EVERY = 10  # updates: often enough to watch, seldom enough not to make a GPU wait
 
 
@@ -82,8 +84,25 @@ class Memory:
         return patience is not None and sum(update > self.improved_update for update, _ in self.looks) >= patience
 
 
+class Pace:
+    """When to save: every so many updates, or else about once a minute and for at most a twentieth of the time."""
+
+    def __init__(self, every: int | None) -> None:
+        self.every, self.wait, self.last = every, 60.0, time.monotonic()
+
+    def is_due(self, update: int) -> bool:
+        return update % self.every == 0 if self.every else time.monotonic() - self.last >= self.wait
+
+    @contextmanager
+    def saving(self) -> Iterator[None]:
+        begun = time.monotonic()
+        yield
+        self.last = time.monotonic()
+        self.wait = max(60.0, 20 * (self.last - begun))
+
+
 def run_stages(
-    tagger: Tagger,
+    learner: Learner,
     stages: Iterable[Stage],
     engine: Accelerator,
     selector: Selector,
@@ -92,15 +111,15 @@ def run_stages(
     watcher: Watcher | None = None,
     record: Record | None = None,
 ) -> list[dict[str, Any]]:
-    """Train the tagger through all stages, in place. Returns one summary per stage."""
+    """Train the learner through all stages, in place. Returns one summary per stage."""
     watcher, record = watcher or Nobody(), record or Record()
-    tagger.to(engine.device)  # also when every stage is on disk already
+    learner.to(engine.device)  # also when every stage is on disk already
     summaries: list[dict[str, Any]] = []
     for stage in _seeded(stages, seed):
         place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
-        summary = _load_finished(tagger, place)
+        summary = _load_finished(learner, place)
         if summary is None:
-            summary = _run_stage(tagger, stage, engine, selector, place, watcher, record)
+            summary = _run_stage(learner, stage, engine, selector, place, watcher, record)
         summaries.append(summary)
     return summaries
 
@@ -118,7 +137,7 @@ def _seeded(stages: Iterable[Stage], seed: int) -> Iterator[Stage]:
 
 
 def _run_stage(
-    tagger: Tagger,
+    learner: Learner,
     stage: Stage,
     engine: Accelerator,
     selector: Selector,
@@ -126,7 +145,7 @@ def _run_stage(
     watcher: Watcher,
     record: Record,
 ) -> dict[str, Any]:
-    training = Training(tagger, stage, engine)
+    training = Training(learner, stage, engine)
     if engine.num_processes > 1:  # or every process would drop the same features; the weights are the first one's
         torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
     memory = Memory()
@@ -138,6 +157,7 @@ def _run_stage(
     record.rewind(stage.name, training.update)
     watcher.begin(stage.name, training.update, stage.updates)
     started = time.monotonic() - memory.seconds
+    pace = Pace(stage.settings.checkpoint_every)
     for progress in training:
         last = progress.update == stage.updates
         looking = last or progress.update % stage.evaluate_every == 0
@@ -146,20 +166,20 @@ def _run_stage(
         if losses is not None:
             record.add("update", stage.name, progress.update, learning_rate=progress.learning_rate, **losses)
         if looking:
-            score = _agreed(selector(tagger), engine)
+            score = _agreed(selector(learner), engine)
             is_best = memory.judge(progress.update, score) or selector.is_blind
             if is_best and not selector.is_blind:
-                best = _snapshot(tagger)
+                best = _snapshot(learner)
             watcher.judged(progress.update, score, is_best)
             record.add("look", stage.name, progress.update, score=score, selector=selector.name)
             if not selector.is_blind and memory.is_tired(stage.settings.patience):
                 break
-        if folder is not None and progress.update % stage.settings.checkpoint_every == 0 and not last:
+        if folder is not None and engine.is_main_process and not last and pace.is_due(progress.update):
             memory.seconds = time.monotonic() - started
-            if engine.is_main_process:
+            with pace.saving():
                 save_checkpoint(folder, training, vars(memory), best)
     if best:
-        tagger.load_state_dict(best)
+        learner.load_state_dict(best)
     watcher.end(stage.name)
     summary = {
         "stage": stage.name,
@@ -170,7 +190,7 @@ def _run_stage(
     }
     engine.free_memory()  # it would keep this stage's optimizer otherwise
     if folder is not None and engine.is_main_process:
-        _save_finished(tagger, folder, summary)
+        _save_finished(learner, folder, summary)
     engine.wait_for_everyone()
     return summary
 
@@ -183,8 +203,8 @@ def _agreed(score: float, engine: Accelerator) -> float:
     return shared[0]
 
 
-def _snapshot(tagger: Tagger) -> dict[str, Tensor]:
-    return {name: tensor.detach().cpu().clone() for name, tensor in tagger.state_dict().items()}
+def _snapshot(learner: Learner) -> dict[str, Tensor]:
+    return {name: tensor.detach().cpu().clone() for name, tensor in learner.state_dict().items()}
 
 
 def _readable(progress: Progress) -> dict[str, float]:
@@ -198,21 +218,21 @@ def _readable(progress: Progress) -> dict[str, float]:
     return losses
 
 
-def _save_finished(tagger: Tagger, folder: Path, summary: Mapping[str, Any]) -> None:
+def _save_finished(learner: Learner, folder: Path, summary: Mapping[str, Any]) -> None:
     with written_aside(folder / "finished") as aside:
-        write_tensors(aside / "tagger.safetensors", tagger.state_dict())
+        write_tensors(aside / _WEIGHTS, learner.state_dict())
         write_json(aside / "summary.json", dict(summary))
     for checkpoint in folder.glob("checkpoint-*"):
         shutil.rmtree(checkpoint, ignore_errors=True)
 
 
-def _load_finished(tagger: Tagger, folder: Path | None) -> dict[str, Any] | None:
+def _load_finished(learner: Learner, folder: Path | None) -> dict[str, Any] | None:
     if folder is None or not (folder / "finished").is_dir():
         return None
     try:
         verify(folder / "finished")
     except StorageError:
         return None  # damaged: the stage is trained again
-    tagger.load_state_dict(read_tensors(folder / "finished" / "tagger.safetensors"))
+    learner.load_state_dict(read_tensors(folder / "finished" / _WEIGHTS))
     summary: dict[str, Any] = read_json(folder / "finished" / "summary.json")
     return summary

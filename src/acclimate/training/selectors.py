@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
@@ -12,7 +12,7 @@ from acclimate.model.tagger import Tagger
 
 
 class Selector(Protocol):
-    """Gives a tagger a number, the higher the better. Its name goes into every report."""
+    """Gives a learner a number, the higher the better. Its name goes into every report."""
 
     @property
     def name(self) -> str: ...
@@ -22,7 +22,7 @@ class Selector(Protocol):
         """True when it prefers nothing: the last state is kept."""
         ...
 
-    def __call__(self, tagger: Tagger) -> float: ...
+    def __call__(self, learner: Any, /) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -50,5 +50,5 @@ class LastUpdate:
     name: str = "last update"
     is_blind: bool = True
 
-    def __call__(self, tagger: Tagger) -> float:
+    def __call__(self, learner: object) -> float:
         return 0.0

@@ -15,16 +15,14 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
 
 
-class TrainingSettings(Settings):
-    """Optimizer, batches, and when to look, to stop and to save. Every recipe takes these."""
+class LoopSettings(Settings):
+    """Optimizer, and when to look, to stop and to save: what the loop needs, whatever it trains."""
 
-    epochs: float = Field(20, gt=0)  # passes over the source
+    epochs: float | None = Field(None, gt=0)  # passes over the source; 20 for the LSTM tagger, 5 for an encoder
     updates: int | None = Field(None, ge=1)  # instead of epochs
-    words_per_batch: int = Field(256, ge=1)
-    sentences_per_batch: int | None = Field(None, ge=1)
     accumulate: int = Field(1, ge=1)  # batches per update
-    optimizer: Literal["adamw", "adam", "sgd"] = "adamw"
-    learning_rate: float | None = Field(None, gt=0)  # 0.003 for the LSTM tagger, 0.00005 for a pre-trained encoder
+    optimizer: Literal["adamw", "adam", "sgd", "muon"] = "adamw"
+    learning_rate: float | None = Field(None, gt=0)  # 0.003 for the LSTM tagger, 0.0003 or less for an encoder
     weight_decay: float = Field(0.01, ge=0)  # on matrices; tables, biases and norms are left alone
     momentum: float = Field(0.9, ge=0, lt=1)  # sgd only
     betas: tuple[Share, Share] = (0.9, 0.999)
@@ -36,7 +34,7 @@ class TrainingSettings(Settings):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     evaluate_every: int | None = Field(None, ge=1)  # updates between two looks at the selector; once per epoch
     patience: int | None = Field(None, ge=1)  # looks without a better score before stopping
-    checkpoint_every: int = Field(200, ge=1)  # updates between two saved states
+    checkpoint_every: int | None = Field(None, ge=1)  # updates between two saved states; about once a minute
     tensorboard: bool = False
 
     def updates_per_epoch(self, epoch_length: int) -> float:
@@ -46,7 +44,8 @@ class TrainingSettings(Settings):
 
     def updates_for(self, epoch_length: int) -> int:
         """Batches of an epoch → how many updates to make in all."""
-        return self.updates or max(1, round(self.epochs * self.updates_per_epoch(epoch_length)))
+        epochs = 20 if self.epochs is None else self.epochs
+        return self.updates or max(1, round(epochs * self.updates_per_epoch(epoch_length)))
 
     def schedule(self, updates: int, epoch_length: int) -> Schedule:
         """The learning rate's factor as a function of the update number."""
@@ -60,3 +59,22 @@ class TrainingSettings(Settings):
             "exponential": schedules.exponential_decay(self.decay_rate, period),
         }
         return schedules.warm_up(first, decays[self.decay])
+
+
+class TrainingSettings(LoopSettings):
+    """How a tagger is trained. Every recipe takes these."""
+
+    words_per_batch: int = Field(256, ge=1)
+    sentences_per_batch: int | None = Field(None, ge=1)
+
+
+class PretrainingSettings(LoopSettings):
+    """How an encoder is trained from nothing: long, at a high rate, with large batches."""
+
+    epochs: float | None = Field(20, gt=0)  # passes over the text
+    rows_per_batch: int = Field(128, ge=1)
+    optimizer: Literal["adamw", "adam", "sgd", "muon"] = "muon"
+    learning_rate: float | None = Field(1.5e-3, gt=0)
+    betas: tuple[Share, Share] = (0.9, 0.98)
+    clip: float | None = Field(1.0, gt=0)
+    compile: bool | None = None  # the fast way on a GPU after a slow start; None: when there is a GPU

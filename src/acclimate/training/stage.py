@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from acclimate.data.batches import Batches
+from acclimate.data.batches import Stream
 from acclimate.methods.objective import Objective
 from acclimate.training.schedules import Schedule
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import LoopSettings, TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Stage:
 
     name: str
     objectives: Mapping[str, Objective]
-    batches: Batches
-    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    batches: Stream
+    settings: LoopSettings = field(default_factory=TrainingSettings)
     weights: Mapping[str, float | Schedule] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

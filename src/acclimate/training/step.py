@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET, Batch
 from acclimate.methods.objective import Objective
-from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
+from acclimate.model.learner import Learner
+from acclimate.model.view import NoView
 
 
 class TrainingStep(nn.Module):
-    """The tagger and every term of its loss as one module: one forward call is the whole step.
+    """The learner and every term of its loss as one module: one forward call is the whole step.
 
     So data parallelism, mixed precision and checkpoints see every parameter, and no objective has to know of them.
     """
 
-    def __init__(self, tagger: Tagger, objectives: Mapping[str, Objective]) -> None:
+    def __init__(self, learner: Learner, objectives: Mapping[str, Objective]) -> None:
         super().__init__()
-        self.tagger, self.objectives = tagger, nn.ModuleDict(dict(objectives))
+        self.learner, self.objectives = learner, nn.ModuleDict(dict(objectives))
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
         source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
@@ -29,9 +30,7 @@ class TrainingStep(nn.Module):
     def after_update(self) -> None:
         for objective in self.objectives.values():
             assert isinstance(objective, Objective)
-            objective.after_update(self.tagger)
+            objective.after_update(self.learner)
 
-    def _view(self, batch: Batch, domain: str) -> View:
-        if domain not in batch:
-            return NoView(domain)
-        return View(self.tagger, self.tagger.number(batch[domain]).to(self.tagger.device))
+    def _view(self, batch: Batch, domain: str) -> Any:
+        return self.learner.view(batch[domain]) if domain in batch else NoView(domain)

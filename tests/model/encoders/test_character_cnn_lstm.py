@@ -10,6 +10,7 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.vocabulary import PADDING, UNKNOWN
+from acclimate.inference.predict import predict
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
@@ -118,3 +119,11 @@ def test_an_endless_word_is_read_by_its_beginning_and_end(build) -> None:
 def test_the_vocabulary_does_not_depend_on_the_order_of_the_sentences(build, news: Corpus) -> None:
     turned = Corpus.of(news.sentences[::-1])
     assert encoder_of(build, text=turned).description() == encoder_of(build).description()
+
+
+def test_without_a_word_table_letters_alone_tell_words_apart(build, news: Corpus, tmp_path) -> None:
+    tagger = build(word_width=0)
+    assert (len(tagger.encoder.vocabulary.items), tagger.encoder.word_table.weight.numel()) == (0, 0)
+    View(tagger, tagger.number(news[:4].sentences)).losses.sum().backward()
+    tagger.save(tmp_path / "tagger")
+    assert predict(Tagger.load(tmp_path / "tagger"), news) == predict(tagger, news)

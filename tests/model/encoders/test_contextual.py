@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.inference.predict import decode, predict
+from acclimate.model.encoders import shipped
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
+from acclimate.model.encoders.shipped import EncoderNotFound
+from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
@@ -45,6 +51,29 @@ def test_the_wrong_number_of_shares_is_refused(bert: str) -> None:
         context_of(bert, weights=(0.5, 0.5))
 
 
+@pytest.mark.parametrize("layers", [0, 1, 2])
+def test_the_first_layers_alone_say_what_they_say_in_the_whole(bert: str, layers: int) -> None:
+    whole = context_of(bert)
+    context = context_of(bert, layers=layers, weights=(0.0,) * layers + (1.0,))
+    found = context(context.number(SENTENCES))
+    assert len(context.model.encoder.layer) == layers
+    for place, sentence in enumerate(SENTENCES):
+        expected = layers_of(whole, sentence)[layers]
+        torch.testing.assert_close(found[place, : len(sentence)], expected, atol=1e-5, rtol=1e-5)
+
+
+def test_more_layers_than_there_are_are_refused(bert: str) -> None:
+    with pytest.raises(EncoderNotFound, match="it has 2 layers, so the first 3 cannot be read"):
+        context_of(bert, layers=3)
+
+
+def test_sentences_of_like_many_pieces_are_read_together(build: Callable[..., Tagger], bert: str) -> None:
+    tagger = build(contextual={"encoder": bert})
+    short, long = Sentence((".",) * 4), Sentence(("rainedrained",) * 4)  # as many words
+    size = 3 * tagger.encoder.count_pieces([long])[0]
+    assert [numbers for numbers, _, _ in decode(tagger, Corpus.of([short, long] * 3), size)] == [[0, 2, 4], [1, 3, 5]]
+
+
 @pytest.mark.parametrize("mix", ["fixed", "learned"])
 def test_only_the_mix_learns_and_the_frozen_encoder_gets_no_gradient(
     build: Callable[..., Tagger], bert: str, news: Corpus, mix: str
@@ -72,3 +101,41 @@ def test_a_long_sentence_is_read_through_windows_and_does_not_disturb_a_short_on
     assert found.shape[1] == len(long)
     alone = context(context.number([SENTENCES[0]]))[0]
     torch.testing.assert_close(found[1, : len(alone)], alone, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layers", [1, None])
+def test_a_copy_of_what_is_read_travels_with_the_tagger(
+    build: Callable[..., Tagger], bert: str, news: Corpus, tmp_path: Path, layers: int | None
+) -> None:
+    tagger = build(contextual={"encoder": bert, "layers": layers})
+    tagger.save(tmp_path / "tagger")
+    again = Tagger.load(tmp_path / "tagger")
+    assert len(again.encoder.context.model.encoder.layer) == (layers or 2)
+    assert predict(again, news) == predict(tagger, news)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bert: str) -> Path:
+    """A tiny encoder in the place of the shipped one."""
+    shutil.copytree(bert, tmp_path / "package" / "acclimate-mini")
+    monkeypatch.setattr(shipped, "HOME", tmp_path / "package")
+    return tmp_path / "package" / "acclimate-mini"
+
+
+def test_an_encoder_of_the_package_is_not_copied(
+    package: Path, build: Callable[..., Tagger], news: Corpus, tmp_path: Path
+) -> None:
+    tagger = build(contextual={"encoder": "acclimate-mini", "layers": 1})
+    tagger.save(tmp_path / "tagger")
+    assert not (tmp_path / "tagger" / "contextual").exists()
+    assert predict(Tagger.load(tmp_path / "tagger"), news) == predict(tagger, news)
+
+
+def test_a_tagger_is_not_read_on_another_encoder_of_the_same_name(
+    package: Path, build: Callable[..., Tagger], tmp_path: Path
+) -> None:
+    build(contextual={"encoder": "acclimate-mini"}).save(tmp_path / "tagger")
+    weights = package / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(StorageError, match=r"tagger: trained on another acclimate-mini than .* or train it again"):
+        Tagger.load(tmp_path / "tagger")

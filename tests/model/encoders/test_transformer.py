@@ -53,6 +53,13 @@ def test_each_word_of_a_long_sentence_is_read_in_the_window_that_keeps_it(build,
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
+def test_pieces_are_counted_as_they_stand_in_a_row(build, encoder: str) -> None:
+    tagger = build(encoder)
+    sentences = [SHORT, Sentence(("ok",)), Sentence(SHORT.words[::-1])]
+    assert tagger.encoder.count_pieces(sentences) == tagger.number(sentences).inputs["attention"].sum(1).tolist()
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
 def test_rows_fill_every_position_that_the_encoder_has_and_no_more(build, encoder: str) -> None:
     tagger = build(encoder)
     assert tagger.number([LONG]).inputs["pieces"].size(1) == 64
@@ -120,10 +127,41 @@ def test_a_half_precision_checkpoint_is_read_in_full_precision(bert: str, tmp_pa
 
 
 def test_an_encoder_that_does_not_exist_is_explained(tmp_path: Path, news) -> None:
-    with pytest.raises(EncoderNotFound, match=r"No encoder under 'no/such-thing'\. It is no folder here"):
+    with pytest.raises(
+        EncoderNotFound, match=r"No encoder under 'no/such-thing'\. It is no folder here.*acclimate-mini"
+    ):
         Tagger.build("no/such-thing", labels=news.labels)
     with pytest.raises(EncoderNotFound, match="That folder was found but could not be loaded"):
         Tagger.build(str(tmp_path), labels=news.labels)
+
+
+def test_a_hub_out_of_reach_is_asked_once_and_not_waited_for(monkeypatch: pytest.MonkeyPatch, news) -> None:
+    import huggingface_hub
+
+    asked: list[str] = []
+
+    def unreachable(name: str, timeout: float) -> None:
+        asked.append(name)
+        raise ConnectionError("Name or service not known")
+
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "model_info", unreachable)
+    monkeypatch.setattr("time.sleep", lambda seconds: pytest.fail("it was tried again"))
+    with pytest.raises(EncoderNotFound, match="No encoder under 'no/such-thing'"):
+        Tagger.build("no/such-thing", labels=news.labels)
+    assert asked == ["no/such-thing"]
+
+
+def test_the_weights_of_a_saved_tagger_are_read_once(build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from transformers import PreTrainedModel
+
+    build("bert").save(tmp_path / "tagger")
+    read: list[str] = []
+    really = PreTrainedModel.from_pretrained.__func__  # type: ignore[attr-defined]
+    counted = classmethod(lambda cls, name, *rest, **more: read.append(name) or really(cls, name, *rest, **more))
+    monkeypatch.setattr(PreTrainedModel, "from_pretrained", counted)
+    Tagger.load(tmp_path / "tagger")
+    assert len(read) == 1
 
 
 def test_an_unknown_option_of_the_encoder_is_refused(build) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
 from acclimate.model.encoders.encoder import Inputs
 from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row, quietly
+from acclimate.model.encoders.shipped import SHIPPED, shipped_encoder_path
+from acclimate.model.storage import StorageError
 from acclimate.settings import Settings
 
 
@@ -20,6 +24,7 @@ class ContextualSettings(Settings):
     """Which frozen encoder to read, and how to mix its layers."""
 
     encoder: str
+    layers: int | None = Field(None, ge=0)  # read only the first so many, which costs as much less; all when not given
     mix: Literal["fixed", "learned"] = "fixed"
     weights: tuple[float, ...] | None = None  # one per layer, the embedding layer first; equal shares when not given
 
@@ -52,8 +57,25 @@ class FrozenContext(nn.Module):
     @classmethod
     def load(cls, settings: ContextualSettings, folder: Path | None = None) -> FrozenContext:
         """From the encoder's own name or folder, or from where a tagger saved its copy."""
-        place = settings.encoder if folder is None else str(folder)
-        return cls(settings, load_backbone(place), load_tokenizer(place))
+        place = folder or settings.encoder
+        return cls(settings, load_backbone(place, settings.layers), load_tokenizer(place))
+
+    @classmethod
+    def load_saved(cls, settings: ContextualSettings, folder: Path, shipped: str | None) -> FrozenContext:
+        """What `save` kept: a copy in the folder, or which encoder of the package it was."""
+        if shipped is None:
+            return cls.load(settings, folder)
+        if shipped != _digest(settings.encoder):
+            raise StorageError(
+                f"{folder.parent}: trained on another {settings.encoder} than the one of this installation. "
+                "Use it with the version of the package that it was trained with, or train it again."
+            )
+        return cls.load(settings)
+
+    @property
+    def shipped(self) -> str | None:
+        """The SHA-256 of the weights of an encoder that comes with the package; None for any other."""
+        return _digest(self.settings.encoder) if self.settings.encoder in SHIPPED else None
 
     def train(self, mode: bool = True) -> FrozenContext:
         """The frozen encoder never wakes: its dropout would make the same word look different each time."""
@@ -65,6 +87,9 @@ class FrozenContext(nn.Module):
         numbered = self.pieces.number([sentence.words for sentence in sentences])
         return {f"context_{name}": tensor for name, tensor in numbered.items()}
 
+    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
+        return self.pieces.count([sentence.words for sentence in sentences])
+
     def forward(self, inputs: Inputs) -> Tensor:
         with torch.no_grad():
             states: Any = self.model(
@@ -72,13 +97,21 @@ class FrozenContext(nn.Module):
                 attention_mask=inputs["context_attention"].long(),
                 output_hidden_states=True,
             )
-            layers = torch.stack(states.hidden_states)  # (layer, row, piece, size)
-            layers = layers.flatten(1, 2)[:, inputs["context_first"]]  # (layer, sentence, word, size)
+            first = inputs["context_first"]
+            words = [layer.flatten(0, 1)[first] for layer in states.hidden_states]  # (sentence, word, size) each
         shares = self.mixing.softmax(0) if self.settings.mix == "learned" else self.mixing
-        return self.scale * torch.einsum("l,lswd->swd", shares, layers.to(shares.dtype))
+        return self.scale * torch.einsum("l,lswd->swd", shares, torch.stack(words).to(shares.dtype))
 
     def save(self, folder: Path) -> None:
-        """The frozen encoder travels with the tagger: a tagger must not depend on a folder that may move."""
+        """The frozen encoder travels with the tagger: a tagger must not depend on a folder that may move. One that
+        comes with the package is there already."""
+        if self.settings.encoder in SHIPPED:
+            return
         model: Any = self.model
         quietly(model.save_pretrained, str(folder))
         self.pieces.tokenizer.save_pretrained(folder)
+
+
+def _digest(name: str) -> str:
+    with (shipped_encoder_path(name) / "model.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

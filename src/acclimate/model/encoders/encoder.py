@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,11 @@ class Encoder(nn.Module):
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """Sentences as tensors on the CPU. `lengths` (sentence) stays there; the rest may travel."""
         raise NotImplementedError
+
+    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None:
+        """How many pieces each sentence is read as: what its place in a batch costs. None where none are read, and
+        words tell the price."""
+        return None
 
     def embed(self, inputs: Inputs) -> dict[str, Tensor]:
         """The continuous inputs by name: `words`, `characters` or `pieces`."""

@@ -1,4 +1,4 @@
-"""Loading pre-trained encoders and tokenizers by hub name or folder. Nothing is fetched unless it is asked for here."""
+"""Loading pre-trained encoders and tokenizers by name or folder. Nothing is fetched unless it is asked for here."""
 
 from __future__ import annotations
 
@@ -9,28 +9,70 @@ import torch
 from tokenizers.pre_tokenizers import ByteLevel
 from torch import nn
 
+from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound, resolved
 
-class EncoderNotFound(ValueError):
-    """An encoder that is neither a folder nor to be had under that name."""
+_PATIENCE = 5.0  # seconds without an answer after which the model hub counts as out of reach
 
 
-def load_tokenizer(name: str) -> Any:
+def load_tokenizer(encoder: str | Path) -> Any:
+    """The tokenizer of an encoder: a shipped one or one of the model hub by name, or a folder."""
     from transformers import AutoTokenizer
 
-    require_possible(name)
-
+    place, options = _where(encoder)
     # byte-level tokenizers need a blank before each word when words come one by one; others ignore the option
-    options = {"add_prefix_space": True}
+    blank = {"add_prefix_space": True}
     try:
-        tokenizer = quietly(AutoTokenizer.from_pretrained, name, **options)
+        tokenizer = quietly(AutoTokenizer.from_pretrained, place, **blank, **options)
     except TypeError:
-        tokenizer = quietly(AutoTokenizer.from_pretrained, name)
+        tokenizer = quietly(AutoTokenizer.from_pretrained, place, **options)
     except (OSError, ValueError) as failure:
-        raise _not_found(name, "tokenizer", failure) from None
+        raise _not_found(place, "tokenizer", failure) from None
     splitter = getattr(getattr(tokenizer, "backend_tokenizer", None), "pre_tokenizer", None)
     if isinstance(splitter, ByteLevel):  # a tokenizer without a class of its own (ModernBERT's) drops the option
         splitter.add_prefix_space = True
     return tokenizer
+
+
+def load_shell(encoder: str | Path, layers: int | None = None) -> Any:
+    """An encoder inside a token classifier of `transformers`: its layers, without a pooler or a language-model head.
+
+    The classifier on top is random, unless a tagger was saved in that folder. `layers` leaves out all above the first
+    so many.
+    """
+    from transformers import AutoConfig, AutoModelForTokenClassification
+
+    place, options = _where(encoder)
+    try:
+        chosen: dict[str, Any] = {}
+        if layers is not None:
+            there = quietly(AutoConfig.from_pretrained, place, **options).num_hidden_layers
+            if layers > there:  # the library would draw the missing ones at random
+                raise ValueError(f"it has {there} layers, so the first {layers} cannot be read.")
+            chosen = {"num_hidden_layers": layers}
+        # the classifier is drawn at random, and how often depends on the library: a seed must not mean other weights
+        # for the tagger because of that
+        with torch.random.fork_rng(devices=[]):
+            # the number format is named because the default follows the checkpoint, which may be half precision
+            return quietly(
+                AutoModelForTokenClassification.from_pretrained, place, dtype=torch.float32, **options, **chosen
+            )
+    except (OSError, ValueError) as failure:
+        raise _not_found(place, "encoder", failure) from None
+
+
+def load_backbone(encoder: str | Path, layers: int | None = None) -> nn.Module:
+    """An encoder alone, or the first layers of one."""
+    backbone: nn.Module = load_shell(encoder, layers).base_model
+    return backbone
+
+
+def _where(encoder: str | Path) -> tuple[str, dict[str, bool]]:
+    """What to hand to `from_pretrained`, and whether it may look further than this machine."""
+    place = resolved(encoder)
+    if isinstance(place, str):
+        require_possible(place)
+    is_local = isinstance(place, Path) or Path(place).is_dir() or not _hub_answers(place)
+    return str(place), {"local_files_only": is_local}
 
 
 def require_possible(name: str) -> None:
@@ -39,18 +81,21 @@ def require_possible(name: str) -> None:
         raise EncoderNotFound(f"No encoder under {name!r}: there is no such folder, and no model name looks like that.")
 
 
-def load_backbone(name: str) -> nn.Module:
-    """The encoder under a token classifier: its layers, without a pooler or a head."""
-    from transformers import AutoModelForTokenClassification
+def _hub_answers(name: str) -> bool:
+    """Whether the model hub can be asked. The library itself would knock six times for each of a dozen files, which
+    takes minutes where there is no network, even for a model that was downloaded long ago."""
+    from huggingface_hub import constants, model_info
+    from huggingface_hub.errors import HfHubHTTPError
 
-    require_possible(name)
+    if constants.HF_HUB_OFFLINE:
+        return False
     try:
-        # the number format is named because the default follows the checkpoint, which may be half precision
-        model = quietly(AutoModelForTokenClassification.from_pretrained, name, dtype=torch.float32)
-    except (OSError, ValueError) as failure:
-        raise _not_found(name, "encoder", failure) from None
-    backbone: nn.Module = model.base_model
-    return backbone
+        model_info(name, timeout=_PATIENCE)
+    except (HfHubHTTPError, ValueError):  # an answer too, or no name that could be asked for: the library explains it
+        return True
+    except Exception:  # no connection; which error says so depends on the library's version
+        return False
+    return True
 
 
 def longest_row(tokenizer: Any, model: nn.Module) -> int:
@@ -85,11 +130,14 @@ def quietly(act: Any, name: str, **options: Any) -> Any:
             logging.enable_progress_bar()
 
 
-def _not_found(name: str, what: str, failure: Exception) -> EncoderNotFound:
-    reason = str(failure).strip().splitlines()[0] if str(failure).strip() else type(failure).__name__
-    where = "That folder was found but could not be loaded" if Path(name).is_dir() else "It is no folder here, and"
-    hint = f"{where} the model hub gave: {reason}" if not Path(name).is_dir() else f"{where}: {reason}"
+def _not_found(place: str, what: str, failure: Exception) -> EncoderNotFound:
+    said = str(failure).strip().splitlines()
+    reason = said[0] if said else type(failure).__name__
+    if Path(place).is_dir():
+        hint = f"That folder was found but could not be loaded: {reason}"
+    else:
+        hint = f"It is no folder here, and the model hub gave: {reason}"
     return EncoderNotFound(
-        f"No {what} under {name!r}. {hint} "
-        "Use 'character-cnn-lstm', a folder with a saved encoder, or a model name while online."
+        f"No {what} under {place!r}. {hint} Use {', '.join(map(repr, SHIPPED))} or 'character-cnn-lstm', "
+        "which come with the package, a folder with a saved encoder, or a model name while online."
     )

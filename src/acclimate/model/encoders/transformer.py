@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
 from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
-from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row, quietly
+from acclimate.model.encoders.pretrained import load_backbone, load_shell, load_tokenizer, longest_row, quietly
 from acclimate.settings import Settings
 
 
@@ -38,11 +38,14 @@ class Transformer(Encoder):
         self.width = int(config.hidden_size)
 
     @classmethod
-    def build(cls, name: str, settings: TransformerSettings) -> Transformer:
-        return cls(settings, load_backbone(name), load_tokenizer(name))
+    def build(cls, encoder: str | Path, settings: TransformerSettings) -> Transformer:
+        return cls(settings, load_backbone(encoder), load_tokenizer(encoder))
 
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         return self.pieces.number([sentence.words for sentence in sentences])
+
+    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
+        return self.pieces.count([sentence.words for sentence in sentences])
 
     def embed(self, inputs: Inputs) -> dict[str, Tensor]:
         """The piece table's rows; positions and the layer norm come after, inside the encoder."""
@@ -55,12 +58,19 @@ class Transformer(Encoder):
         features: Tensor = self.dropout(states.flatten(0, 1)[inputs["first"]])  # (sentence, word, feature)
         return features
 
+    def states(self, pieces: Tensor, attention: Tensor | None = None) -> Tensor:
+        """The last layer at every piece (row, piece, feature). No attention means that the rows are full."""
+        model: Any = self.model
+        if attention is None and hasattr(model, "embeddings") and hasattr(model, "encoder"):
+            # asked as a whole, some versions make up a mask of ones, which shuts out the fast attention kernels
+            output = model.encoder(model.embeddings(input_ids=pieces))
+        else:
+            output = model(input_ids=pieces, attention_mask=None if attention is None else attention.long())
+        states: Tensor = output.last_hidden_state
+        return states
+
     def description(self) -> dict[str, Any]:
         return {"settings": self.settings.model_dump(mode="json")}
-
-    @classmethod
-    def from_description(cls, description: dict[str, Any], folder: Path) -> Transformer:
-        return cls.build(str(folder), TransformerSettings.model_validate(description["settings"]))
 
     def save_extras(self, folder: Path) -> None:
         self.pieces.tokenizer.save_pretrained(folder)
@@ -93,13 +103,14 @@ def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Line
     return True
 
 
-def load_classifier(folder: Path) -> dict[str, Tensor]:
-    """The score layer of a folder that `save_as_token_classifier` wrote."""
-    from transformers import AutoModelForTokenClassification
-
-    shell: Any = quietly(AutoModelForTokenClassification.from_pretrained, str(folder), dtype=torch.float32)
+def load_token_classifier(folder: Path, description: dict[str, Any]) -> tuple[Transformer, dict[str, Tensor]]:
+    """Encoder and score layer of a folder that `save_as_token_classifier` wrote, from one reading of its weights. The
+    score layer is empty when only the encoder was written."""
+    shell = load_shell(folder)
+    settings = TransformerSettings.model_validate(description["settings"])
     classifier = classifier_of(shell)
-    return {} if classifier is None else dict(classifier.state_dict())
+    scores = {} if classifier is None else dict(classifier.state_dict())
+    return Transformer(settings, shell.base_model, load_tokenizer(folder)), scores
 
 
 def classifier_of(shell: Any) -> nn.Linear | None:

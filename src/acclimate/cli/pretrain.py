@@ -1,0 +1,115 @@
+"""`acclimate pretrain`: an encoder of one's own, from raw text."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from acclimate.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from acclimate.recipes.pretrain import PretrainSettings
+
+
+def pretrain_command(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the encoder goes.")],
+    text: Annotated[
+        list[str] | None, typer.Option(metavar="FILE...", help="Raw text, a paragraph a line; plain, .gz or .xz.")
+    ] = None,
+    more_text: Annotated[list[str] | None, typer.Argument(metavar="[FILE...]", help="More text.")] = None,
+    tokenizer: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Use this tokenizer instead of learning one from the text.")
+    ] = None,
+    vocabulary: Annotated[int | None, typer.Option(help="Word pieces to learn.", show_default="16384")] = None,
+    layers: Annotated[int | None, typer.Option(help="Layers of the encoder.", show_default="6")] = None,
+    width: Annotated[int | None, typer.Option(help="Width of a layer.", show_default="384")] = None,
+    heads: Annotated[int | None, typer.Option(help="Attention heads.", show_default="width / 64")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the text.", show_default="20")] = None,
+    updates: Annotated[int | None, typer.Option(help="Moves of the optimizer, instead of --epochs.")] = None,
+    half: Annotated[bool, typer.Option("--half", help="Save 16-bit weights: half the size.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate settings --pretrain`."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Train a tokenizer and a masked language model from nothing on your own text.
+
+    The result is a folder that `acclimate adapt --encoder DIR` and plain `transformers` open.
+
+    A run that was interrupted goes on when the same command is given again.
+
+    With several GPUs: torchrun --nproc-per-node 4 -m acclimate pretrain …
+    """
+    from acclimate.recipes.pretrain import PretrainSettings
+    from acclimate.settings import complete, load_yaml, with_assignments
+
+    texts = [*(text or []), *(more_text or [])]
+    given: dict[str, Any] = {
+        "text": texts or None,
+        "tokenizer": tokenizer,
+        "vocabulary": vocabulary,
+        "encoder.layers": layers,
+        "encoder.width": width,
+        "encoder.heads": heads if heads is not None or width is None else max(1, width // 64),
+        "training.epochs": epochs,
+        "training.updates": updates,
+        "half": half or None,
+        "seed": seed,
+    }
+    values = load_yaml(config) if config is not None else {}
+    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
+    settings = complete(
+        PretrainSettings, with_assignments(values, [*spelled, *(assignments or [])]), where=str(config or "pretrain")
+    )
+    _run(settings, out, overwrite, quiet, as_json)
+
+
+def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
+    import shutil
+
+    from acclimate.cli.progress import PretrainingBar, stderr_console
+    from acclimate.model.storage import MANIFEST
+    from acclimate.recipes.pretrain import pretrain
+    from acclimate.settings import UsageError
+    from acclimate.training.engine import is_main_process
+
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file; an encoder needs a folder. Choose another --out.")
+    if is_main_process():
+        if overwrite:
+            shutil.rmtree(out / "training", ignore_errors=True)
+        elif (out / MANIFEST).is_file():
+            raise UsageError(f"{out} already holds a finished encoder. Choose another --out, or pass --overwrite.")
+    console = stderr_console(quiet or not is_main_process())
+    try:
+        with PretrainingBar(console) as bar:
+            done = pretrain(settings, out, bar, console.print)
+    except KeyboardInterrupt as stop:
+        again = "the same command without --overwrite" if overwrite else "the same command"
+        stop.add_note(f"What {out} holds is kept: {again} goes on from its last checkpoint.")
+        raise
+    if not is_main_process():
+        return
+    if as_json:
+        typer.echo(json.dumps({"encoder": str(out), **done.as_dict()}))
+        return
+    lines = [
+        f"encoder: {out} ({done.parameters / 1e6:.1f} million parameters, {done.vocabulary:,} word pieces)",
+        f"read {done.pieces_seen:,} pieces in {done.updates:,} updates, {done.seconds:,.0f} s "
+        f"({done.pieces_seen / max(done.seconds, 1e-9):,.0f} pieces/s)",
+    ]
+    if done.held_out_loss is not None:
+        lines.append(
+            f"held-out text ({done.held_out_pieces:,} pieces): loss {done.held_out_loss:.3f}, "
+            f"perplexity {done.held_out_perplexity:.2f}"
+        )
+    lines.append(f"use it: acclimate adapt --encoder {out}")
+    typer.echo("\n".join(lines))

@@ -1,0 +1,1 @@
+"""Which words to hide, and what to show in their place."""

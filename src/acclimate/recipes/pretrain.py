@@ -1,0 +1,346 @@
+"""Train a masked language model of one's own from raw text: its pieces, then its weights."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pydantic import Field
+
+from acclimate.data.pieces import Pieces
+from acclimate.data.problems import InputError
+from acclimate.data.running_text import (
+    Rows,
+    TextChoice,
+    held_out_text,
+    read_pieces,
+    training_text,
+    write_pieces,
+)
+from acclimate.data.word_pieces import train_word_pieces
+from acclimate.methods.masked_words import MaskedWords
+from acclimate.methods.masking.corruption import Corruption
+from acclimate.methods.masking.uniform import Uniform
+from acclimate.model.encoders.pretrained import load_tokenizer, quietly
+from acclimate.model.reader import Reader
+from acclimate.model.storage import write_json, written_aside
+from acclimate.recipes.claim import claim
+from acclimate.settings import Settings, UsageError, dump_yaml
+from acclimate.training.engine import build_engine, is_main_process, main_process_first
+from acclimate.training.record import Record
+from acclimate.training.run import Watcher, run_stages
+from acclimate.training.settings import PretrainingSettings
+from acclimate.training.stage import Stage
+
+_STAGE = "masked-words"
+
+
+class SizeSettings(Settings):
+    """The encoder's sizes: a BERT's."""
+
+    layers: int = Field(6, ge=1)
+    width: int = Field(384, ge=8)
+    heads: int = Field(6, ge=1)
+    inner: int | None = Field(None, ge=8)  # of the feed-forward layers; four times the width
+    row: int = Field(128, ge=16)  # pieces read together, [CLS] and [SEP] counted
+
+
+class MaskSettings(Settings):
+    """What is hidden, and what stands in its place."""
+
+    share: float = Field(0.25, gt=0, lt=1)
+    swapped: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
+    kept: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: shown as they are
+
+
+class PretrainSettings(Settings):
+    """One run of `acclimate pretrain`."""
+
+    text: tuple[str, ...] = ()
+    tokenizer: str | None = None  # a folder with one to use as it is; trained on the text when not given
+    vocabulary: int = Field(16_384, ge=64)
+    case_noise: float = Field(0.0, ge=0, le=1)  # share of paragraphs read in capitals or lower case, in equal parts
+    held_out: float = Field(0.005, ge=0, lt=1)  # share of paragraphs kept apart to measure on
+    half: bool = False  # save 16-bit weights: half the size
+    seed: int = Field(1, ge=0)
+    encoder: SizeSettings = SizeSettings()
+    masks: MaskSettings = MaskSettings()
+    training: PretrainingSettings = PretrainingSettings()
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """What a pre-training made. The losses are nats per hidden piece; None without held-out text."""
+
+    parameters: int
+    vocabulary: int
+    pieces: int  # of the training text
+    pieces_seen: int
+    updates: int
+    seconds: float
+    held_out_pieces: int
+    held_out_loss: float | None
+    held_out_perplexity: float | None
+    looks: list[tuple[int, float]]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def pretrain(
+    settings: PretrainSettings,
+    out: str | Path,
+    watcher: Watcher | None = None,
+    tell: Callable[[str], None] = lambda message: None,
+) -> Pretrained:
+    """Train tokenizer and encoder, and write them to `out` as `transformers` does. Goes on where it was cut off."""
+    out = Path(out)
+    training = out / "training"
+    width, heads = settings.encoder.width, settings.encoder.heads
+    if width % heads:
+        raise UsageError(f"encoder.width {width} cannot be divided among {heads} heads.")
+    if not settings.text:
+        raise UsageError("Pre-training needs text: --text FILE...")
+    with main_process_first():
+        if is_main_process():
+            claim(training, _begun_with(settings))
+        tokenizer, text, held_out = _prepare(settings, training, tell)
+    torch.manual_seed(settings.seed)
+    model = build_model(settings, tokenizer)
+    reader = Reader(model, tokenizer)
+    engine = build_engine(settings.training, reader)
+    pieces = Pieces(tokenizer, settings.encoder.row)
+    common: dict[str, Any] = {"before": pieces.before, "after": pieces.after, "length": settings.encoder.row}
+    rows = Rows(text, **common, rows_per_batch=settings.training.rows_per_batch, seed=settings.seed)
+    objective = build_objective(settings, tokenizer)
+    training_settings = settings.training
+    if training_settings.compile is None:
+        training_settings = training_settings.model_copy(update={"compile": engine.device.type == "cuda"})
+    if training_settings.compile:
+        objective.speed_up()
+    measure = None
+    if len(held_out) >= pieces.room:
+        measure = HeldOutLoss(Rows(held_out, **common, rows_per_batch=256), build_objective(settings, tokenizer))
+    parameters = sum(parameter.numel() for parameter in reader.parameters())
+    tell(
+        f"{parameters / 1e6:.1f} million parameters; {len(text):,} pieces of text, {len(held_out):,} held out; "
+        f"{rows.epoch_length:,} batches a pass"
+    )
+    record = Record(training if engine.is_main_process else None, settings.training.tensorboard)
+    stage = Stage(_STAGE, {"masked_words": objective}, rows, training_settings)
+    started = time.monotonic()
+    summary = run_stages(reader, [stage], engine, measure or NoText(), settings.seed, training, watcher, record)[0]
+    record.close()
+    looks = [(row["update"], -row["score"]) for row in record.rows if row["kind"] == "look"] if measure else []
+    loss = looks[-1][1] if looks else None
+    done = Pretrained(
+        parameters=parameters,
+        vocabulary=len(tokenizer),
+        pieces=len(text),
+        pieces_seen=summary["updates"] * _per_update(settings, rows, engine.num_processes),
+        updates=summary["updates"],
+        seconds=summary.get("seconds", time.monotonic() - started),
+        held_out_pieces=len(held_out),
+        held_out_loss=loss,
+        held_out_perplexity=None if loss is None else math.exp(loss),
+        looks=looks,
+    )
+    if engine.is_main_process:
+        _save(model, tokenizer, out, settings, done)
+    engine.wait_for_everyone()
+    return done
+
+
+def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
+    """What anybody should know who finds this folder."""
+    sizes, training = settings.encoder, settings.training
+    files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
+    curve = "\n".join(f"| {update:,} | {loss:.3f} | {math.exp(loss):.2f} |" for update, loss in thinned(done.looks))
+    held_out = f"{done.held_out_pieces:,} pieces were held out; the loss is in nats per hidden piece."
+    looks = (
+        f"{held_out}\n\n| update | held-out loss | perplexity |\n|---:|---:|---:|\n{curve}\n"
+        if curve
+        else "No text was held out."
+    )
+    return f"""# {name}
+
+A masked language model trained from nothing by `acclimate pretrain`: a cased BERT of {sizes.layers} layers of width
+{sizes.width} with {sizes.heads} heads, {done.parameters / 1e6:.1f} million parameters, {done.vocabulary:,} word
+pieces, rows of {sizes.row} pieces.
+
+## Text
+
+{done.pieces:,} pieces from:
+
+{files}
+
+Share of paragraphs read in capitals or lower case: {settings.case_noise:g}.
+
+## Training
+
+{done.updates:,} updates ({done.pieces_seen:,} pieces seen) of {training.rows_per_batch} rows in {done.seconds:,.0f}
+seconds; {training.optimizer}, rate {training.learning_rate}, betas {training.betas[0]}, {training.betas[1]}, weight
+decay {training.weight_decay}, clipping at {training.clip}; {settings.masks.share:.0%} of the pieces hidden
+({settings.masks.swapped:.0%} of them swapped, {settings.masks.kept:.0%} kept); seed {settings.seed}. `settings.yaml`
+holds every setting.
+
+{looks}"""
+
+
+def thinned(looks: list[tuple[int, float]], most: int = 12) -> list[tuple[int, float]]:
+    """A dozen points of a long curve, first and last among them."""
+    if len(looks) <= most:
+        return looks
+    return [looks[round(place * (len(looks) - 1) / (most - 1))] for place in range(most)]
+
+
+def build_model(settings: PretrainSettings, tokenizer: Any) -> Any:
+    """A BERT with random weights. No dropout while it learns from running text: it never sees enough of it to learn
+    it by heart."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    sizes = settings.encoder
+    make: Any = BertConfig
+    config = make(
+        vocab_size=len(tokenizer),
+        hidden_size=sizes.width,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        intermediate_size=sizes.inner or 4 * sizes.width,
+        max_position_embeddings=sizes.row,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    build: Any = BertForMaskedLM
+    return build(config)
+
+
+def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:
+    special = tuple(tokenizer.all_special_ids)
+    ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
+    masks = settings.masks
+    corruption = Corruption(tokenizer.mask_token_id, ordinary, masks.swapped, masks.kept)
+    return MaskedWords(Uniform(masks.share), corruption, special)
+
+
+@dataclass(frozen=True)
+class HeldOutLoss:
+    """Minus the loss on held-out text, always with the same pieces hidden. Chooses nothing: the last state is kept."""
+
+    rows: Rows
+    objective: MaskedWords
+    is_blind: bool = True
+
+    @property
+    def name(self) -> str:
+        return f"loss on held-out text ({self.rows.rows * self.rows.room:,} pieces)"
+
+    @torch.no_grad()
+    def __call__(self, reader: Reader) -> float:
+        objective = self.objective.to(reader.device).eval()
+        devices = [reader.device] if reader.device.type == "cuda" else []
+        training = reader.training
+        reader.eval()
+        total = torch.zeros((), device=reader.device)
+        with torch.random.fork_rng(devices):  # the training's own stream of random numbers goes on undisturbed
+            torch.manual_seed(0)
+            for batch in self.rows.in_order():
+                view = reader.view(batch)
+                total += len(batch) * objective(view, view)
+        reader.train(training)
+        return -float(total) / self.rows.rows
+
+
+@dataclass(frozen=True)
+class NoText:
+    """Stands where no text is held out."""
+
+    name: str = "nothing held out"
+    is_blind: bool = True
+
+    def __call__(self, reader: Reader) -> float:
+        return 0.0
+
+
+def _prepare(
+    settings: PretrainSettings, training: Path, tell: Callable[[str], None]
+) -> tuple[Any, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Tokenizer and pieces, on disk already or made now."""
+    choice = TextChoice(settings.held_out, settings.case_noise, settings.seed)
+    folder = training / "tokenizer"
+    if not folder.is_dir():
+        with written_aside(folder) as aside:
+            _tokenizer(settings, choice, tell).save_pretrained(aside)
+    tokenizer = load_tokenizer(str(folder))
+    if tokenizer.mask_token_id is None or tokenizer.sep_token_id is None:
+        raise UsageError(
+            f"The tokenizer {settings.tokenizer} has no [MASK] or no [SEP]: a masked language model needs both."
+        )
+    found = []
+    for name, text in (("text", training_text), ("held-out", held_out_text)):
+        place = training / f"{name}.pieces"
+        if not place.is_file():
+            tell(f"cutting the {name} into pieces" if name == "text" else f"cutting the {name} text into pieces")
+            aside = place.with_suffix(".part")
+            write_pieces(text(settings.text, choice), tokenizer, aside)
+            aside.replace(place)
+        found.append(read_pieces(place, len(tokenizer)))
+    if not len(found[0]):
+        raise InputError(f"no text in {', '.join(settings.text)}.")
+    return tokenizer, found[0], found[1]
+
+
+def _tokenizer(settings: PretrainSettings, choice: TextChoice, tell: Callable[[str], None]) -> Any:
+    if settings.tokenizer is not None:
+        return load_tokenizer(settings.tokenizer)
+    tell(f"learning a vocabulary of {settings.vocabulary:,} pieces")
+    return train_word_pieces(training_text(settings.text, choice), settings.vocabulary, settings.encoder.row)
+
+
+def _begun_with(settings: PretrainSettings) -> dict[str, Any]:
+    """Everything that the weights depend on."""
+    kept = settings.model_dump(
+        mode="json", exclude={"text": True, "half": True, "training": {"checkpoint_every", "tensorboard", "compile"}}
+    )
+    return {**kept, "text": {Path(name).name: _digest(Path(name)) for name in settings.text}}
+
+
+def _digest(path: Path) -> str:
+    """Size, beginning and end: a change in the middle of a huge file is not worth reading all of it each time."""
+    if not path.is_file():
+        raise InputError("there is no such text file.", file=path)
+    with path.open("rb") as file:
+        digest = hashlib.sha256(file.read(2**20))
+        size = path.stat().st_size
+        file.seek(max(0, size - 2**20))
+        digest.update(file.read())
+    return f"{size} bytes, {digest.hexdigest()[:16]}"
+
+
+def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
+    in_batch = min(rows.rows_per_batch, rows.rows)
+    return in_batch * rows.length * settings.training.accumulate * processes
+
+
+def _save(model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained) -> None:
+    model = model.cpu()
+    # whoever fine-tunes it wants some: the usual amount
+    model.config.hidden_dropout_prob = model.config.attention_probs_dropout_prob = 0.1
+    with written_aside(out) as aside:
+        quietly((model.half() if settings.half else model).save_pretrained, str(aside))
+        tokenizer.save_pretrained(aside)
+        write_json(aside / "report.json", done.as_dict())
+        (aside / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")
+        (aside / "README.md").write_text(model_card(out.name, settings, done), encoding="utf-8")
+    for name in ("text.pieces", "held-out.pieces"):
+        (out / "training" / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again
+    shutil.rmtree(out / "training" / f"00-{_STAGE}", ignore_errors=True)

@@ -1,0 +1,150 @@
+"""Masked words: the cross-entropy of what was hidden, and of nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from acclimate.methods.masked_words import MaskedWords
+from acclimate.methods.masking.corruption import Corruption
+from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.uniform import Uniform
+from acclimate.model.encoders.transformer import Transformer, TransformerSettings
+from acclimate.model.reader import Reader
+from acclimate.model.view import NoView, TextView
+from acclimate.model.word_guesser import WordGuesser
+
+
+class Chosen(nn.Module):
+    """Hides what it is told to hide."""
+
+    def __init__(self, places: list[list[int]], counts: list[list[bool]]) -> None:
+        super().__init__()
+        self.hidden = Hidden(torch.tensor(places), torch.tensor(counts))
+
+    def forward(self, allowed: Tensor) -> Hidden:
+        self.allowed = allowed
+        return self.hidden
+
+
+@pytest.fixture(scope="module")
+def model(bert: str) -> Any:
+    return AutoModelForMaskedLM.from_pretrained(bert).double().eval()
+
+
+@pytest.fixture(scope="module")
+def tokenizer(bert: str) -> Any:
+    return AutoTokenizer.from_pretrained(bert)
+
+
+def objective(tokenizer: Any, masker: Any, swapped: float = 0.0) -> MaskedWords:
+    corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)), swapped, 0.0)
+    return MaskedWords(masker, corruption, tuple(tokenizer.all_special_ids))
+
+
+ROWS = torch.tensor([[2, 20, 21, 22, 23, 3], [2, 30, 31, 3, 0, 0]])
+ATTENTION = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
+CHOSEN = Chosen([[1, 4], [2, 1]], [[True, True], [True, False]])
+
+
+def by_hand(model: Any, mask: int) -> float:
+    """`transformers` itself, with labels at the three hidden places."""
+    shown, labels = ROWS.clone(), torch.full_like(ROWS, -100)
+    for row, place in ((0, 1), (0, 4), (1, 2)):
+        labels[row, place], shown[row, place] = ROWS[row, place], mask
+    return float(model(input_ids=shown, attention_mask=ATTENTION.long(), labels=labels).loss)
+
+
+def test_it_is_the_loss_that_transformers_computes(model: Any, tokenizer: Any) -> None:
+    reader = Reader(model, tokenizer)
+    view = TextView(reader.encoder, {"pieces": ROWS, "attention": ATTENTION})
+    view.guesser = reader.guesser
+    found = objective(tokenizer, CHOSEN)(NoView("source"), view)
+    assert float(found) == pytest.approx(by_hand(model, tokenizer.mask_token_id), rel=1e-5)
+
+
+def test_special_pieces_and_padding_are_never_hidden(model: Any, tokenizer: Any) -> None:
+    reader = Reader(model, tokenizer)
+    objective(tokenizer, CHOSEN).loss(reader.encoder, reader.guesser, ROWS, ATTENTION)
+    assert CHOSEN.allowed.tolist() == [[False, True, True, True, True, False], [False, True, True] + [False] * 3]
+
+
+def test_full_rows_need_no_mask(model: Any, tokenizer: Any) -> None:
+    reader = Reader(model, tokenizer)
+    rows, whole = ROWS[:1], torch.ones(1, 6, dtype=torch.bool)
+    torch.testing.assert_close(reader.encoder.states(rows), reader.encoder.states(rows, whole))
+    torch.testing.assert_close(reader.encoder.states(rows), model.base_model(input_ids=rows).last_hidden_state)
+
+
+def test_the_gradient_is_the_true_one(model: Any, tokenizer: Any) -> None:
+    reader = Reader(model, tokenizer)
+    mlm = objective(tokenizer, CHOSEN)
+    weight = model.base_model.encoder.layer[0].output.dense.weight
+
+    def loss() -> Tensor:
+        return mlm.loss(reader.encoder, reader.guesser, ROWS, ATTENTION)
+
+    (slope,) = torch.autograd.grad(loss(), weight)
+    with torch.no_grad():
+        weight[3, 5] += 1e-3
+        above = loss()
+        weight[3, 5] -= 2e-3
+        below = loss()
+        weight[3, 5] += 1e-3
+    # the losses themselves are summed in float32
+    assert float(slope[3, 5]) == pytest.approx(float(above - below) / 2e-3, rel=0.02, abs=1e-4)
+
+
+def test_every_weight_that_matters_gets_a_gradient(bert: str, tokenizer: Any) -> None:
+    model = AutoModelForMaskedLM.from_pretrained(bert)
+    reader = Reader(model, tokenizer)
+    view = reader.view(ROWS[:1])
+    objective(tokenizer, Uniform(0.5), swapped=0.2)(view, view).backward()
+    # the mean of a row of scores is all one to the softmax
+    silent = [name for name, weight in reader.named_parameters() if weight.grad is None]
+    assert silent == []
+
+
+def test_the_domain_decides_which_text_is_read(model: Any, tokenizer: Any) -> None:
+    reader = Reader(model, tokenizer)
+    view = reader.view(ROWS[:1])
+    mlm = MaskedWords(Uniform(0.5), Corruption(4, torch.arange(5, 9)), (0, 1, 2, 3, 4), reader.guesser, domain="source")
+    assert torch.isfinite(mlm(view, NoView("target")))
+
+
+def test_without_a_head_it_says_what_is_missing(bert: str, tokenizer: Any) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    with pytest.raises(ValueError, match="language-model head"):
+        objective(tokenizer, Uniform(0.5))(NoView("source"), TextView(encoder, {"pieces": ROWS}))
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_the_head_apart_scores_as_the_whole_model_does(kind: str, request: pytest.FixtureRequest) -> None:
+    whole = AutoModelForMaskedLM.from_pretrained(request.getfixturevalue(kind)).eval()
+    states = whole.base_model(input_ids=ROWS).last_hidden_state
+    torch.testing.assert_close(WordGuesser.of(whole)(states), whole(input_ids=ROWS).logits)
+
+
+@pytest.mark.parametrize("kind", ["ModernBert", "DistilBert", "Electra", "Albert"])
+def test_heads_of_other_kinds_are_found(kind: str) -> None:
+    import transformers
+
+    sizes: dict[str, Any] = {
+        "ModernBert": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8},
+        "DistilBert": {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 8},
+        "Electra": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "embedding_size": 8},
+        "Albert": {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "embedding_size": 8},
+    }
+    config = getattr(transformers, f"{kind}Config")(vocab_size=60, pad_token_id=0, **sizes[kind])
+    whole = getattr(transformers, f"{kind}ForMaskedLM")(config).eval()
+    states = whole.base_model(input_ids=ROWS).last_hidden_state
+    torch.testing.assert_close(WordGuesser.of(whole)(states), whole(input_ids=ROWS).logits)
+
+
+def test_a_model_without_such_a_head_is_refused() -> None:
+    with pytest.raises(ValueError, match="Linear keeps its language-model head"):
+        WordGuesser.of(nn.Linear(2, 2))
