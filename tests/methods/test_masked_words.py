@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from acclimate.methods.masked_words import MaskedWords
+from acclimate.methods.masked_words import MaskedWords, first_pieces
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.hidden import Hidden
 from acclimate.methods.masking.uniform import Uniform
@@ -26,7 +26,7 @@ class Chosen(nn.Module):
         super().__init__()
         self.hidden = Hidden(torch.tensor(places), torch.tensor(counts))
 
-    def forward(self, allowed: Tensor) -> Hidden:
+    def forward(self, allowed: Tensor, first: Tensor | None = None) -> Hidden:
         self.allowed = allowed
         return self.hidden
 
@@ -56,7 +56,7 @@ def by_hand(model: Any, mask: int) -> float:
     shown, labels = ROWS.clone(), torch.full_like(ROWS, -100)
     for row, place in ((0, 1), (0, 4), (1, 2)):
         labels[row, place], shown[row, place] = ROWS[row, place], mask
-    return float(model(input_ids=shown, attention_mask=ATTENTION.long(), labels=labels).loss)
+    return float(model(input_ids=shown, attention_mask=ATTENTION.long(), labels=labels).loss.detach())
 
 
 def test_it_is_the_loss_that_transformers_computes(model: Any, tokenizer: Any) -> None:
@@ -64,7 +64,7 @@ def test_it_is_the_loss_that_transformers_computes(model: Any, tokenizer: Any) -
     view = TextView(reader.encoder, {"pieces": ROWS, "attention": ATTENTION})
     view.guesser = reader.guesser
     found = objective(tokenizer, CHOSEN)(NoView("source"), view)
-    assert float(found) == pytest.approx(by_hand(model, tokenizer.mask_token_id), rel=1e-5)
+    assert float(found.detach()) == pytest.approx(by_hand(model, tokenizer.mask_token_id), rel=1e-5)
 
 
 def test_special_pieces_and_padding_are_never_hidden(model: Any, tokenizer: Any) -> None:
@@ -148,3 +148,9 @@ def test_heads_of_other_kinds_are_found(kind: str) -> None:
 def test_a_model_without_such_a_head_is_refused() -> None:
     with pytest.raises(ValueError, match="Linear keeps its language-model head"):
         WordGuesser.of(nn.Linear(2, 2))
+
+
+def test_a_word_begins_where_no_piece_goes_on() -> None:
+    continues = torch.tensor([False, True, False])
+    rows = torch.tensor([[0, 2, 1, 1, 2, 0], [1, 1, 2, 2, 1, 0]])
+    assert first_pieces(rows, continues).tolist() == [[0, 1, 1, 1, 4, 5], [0, 0, 2, 3, 3, 5]]

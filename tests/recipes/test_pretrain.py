@@ -236,3 +236,18 @@ def test_a_long_curve_is_shown_by_a_dozen_points() -> None:
     looks = [(update, 1.0) for update in range(100)]
     assert [update for update, _ in thinned(looks)][::11] == [0, 99]
     assert len(thinned(looks)) == 12
+
+
+def test_whole_words_can_be_hidden_and_dropout_is_passed_on(little: Path, tmp_path: Path) -> None:
+    settings = small(little, updates=1).model_dump()
+    settings["masks"]["whole_words"], settings["encoder"]["dropout"] = True, 0.2
+    pretrain(PretrainSettings.model_validate(settings), tmp_path / "mine")
+    config = json.loads((tmp_path / "mine" / "config.json").read_text())
+    assert (config["hidden_dropout_prob"], config["attention_probs_dropout_prob"]) == (0.2, 0.2)
+
+
+def test_whole_words_need_a_tokenizer_that_marks_them(little: Path, tmp_path: Path, roberta: str) -> None:
+    settings = small(little, updates=1).model_dump() | {"tokenizer": roberta}
+    settings["masks"]["whole_words"] = True
+    with pytest.raises(UsageError, match="needs a WordPiece tokenizer"):
+        pretrain(PretrainSettings.model_validate(settings), tmp_path / "mine")

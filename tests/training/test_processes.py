@@ -37,3 +37,22 @@ def test_two_processes_end_with_the_same_weights_after_as_many_passes(tmp_path: 
     first, second = (json.loads((tmp_path / f"rank-{rank}.json").read_text()) for rank in (0, 1))
     assert first == second
     assert first["updates"] == 6  # 24 sentences, 4 a batch, 2 processes, 2 epochs
+
+
+def test_two_processes_pre_train_on_twice_as_many_rows(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(f"The {n} cats of Oslo sleep all day ." for n in range(300)), encoding="utf-8")
+    sizes = ["--vocabulary", "90", "--layers", "1", "--width", "16", "--heads", "2", "--updates", "5"]
+    rows = ["--set", "encoder.row=16", "--set", "training.rows_per_batch=4", "--set", "training.device=cpu"]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    command = ["-m", "acclimate", "pretrain", "--text", str(text), "--out", str(tmp_path / "mine"), "-q", "--json"]
+    done = subprocess.run(
+        [*launch, *command, *sizes, *rows],
+        check=True,
+        capture_output=True,
+        timeout=240,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    (report,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
+    assert report["pieces_seen"] == 2 * 5 * 4 * 16
+    assert (tmp_path / "mine" / "manifest.json").is_file()

@@ -43,7 +43,11 @@ def adapt_command(
         str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="character-cnn-lstm, or a Hugging Face model by name or folder.")
+        str | None,
+        typer.Option(
+            help="character-cnn-lstm, or a Hugging Face model by name or folder.",
+            show_default="character-cnn-lstm",
+        ),
     ] = None,
     head: Annotated[str | None, typer.Option(help="crf or softmax.")] = None,
     vectors: Annotated[
@@ -75,7 +79,7 @@ def adapt_command(
     A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.settings import AdaptSettings
-    from acclimate.cli.task import with_encoder_for_vectors
+    from acclimate.cli.task import with_fitting_encoder
     from acclimate.settings import complete, load_yaml, with_assignments
 
     given: dict[str, Any] = {
@@ -103,7 +107,7 @@ def adapt_command(
             values.setdefault("recipe", "source-only")
     spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
     values = with_assignments(values, [*spelled, *(assignments or [])])
-    settings = complete(AdaptSettings, with_encoder_for_vectors(values), where=str(config or "adapt"))
+    settings = complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
     _run(settings, out, overwrite, quiet, as_json)
 
 

@@ -102,7 +102,7 @@ def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as
         typer.echo(json.dumps({"encoder": str(out), **done.as_dict()}))
         return
     lines = [
-        f"encoder: {out} ({done.parameters / 1e6:.1f} million parameters, {done.vocabulary:,} word pieces)",
+        f"encoder: {out} ({done.parameters:,} parameters, {done.vocabulary:,} word pieces)",
         f"read {done.pieces_seen:,} pieces in {done.updates:,} updates, {done.seconds:,.0f} s "
         f"({done.pieces_seen / max(done.seconds, 1e-9):,.0f} pieces/s)",
     ]

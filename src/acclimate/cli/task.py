@@ -13,7 +13,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
-from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.tagger import OWN_ENCODER, Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import UsageError, complete
@@ -49,20 +49,25 @@ class Task:
         return ", ".join(parts)
 
 
-def with_encoder_for_vectors(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they were given, in which word vectors choose the encoder that reads them, unless one was chosen."""
+def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as they were given, in which options of the LSTM tagger (word vectors above all) choose that tagger,
+    unless another encoder was chosen: then they would be read by nobody, and that is told."""
     tagger = values.get("tagger")
     options = tagger.get("lstm") if isinstance(tagger, Mapping) else None
-    vectors = options.get("vectors") if isinstance(options, Mapping) else None
-    if not isinstance(tagger, Mapping) or vectors is None:
+    if not isinstance(tagger, Mapping) or not isinstance(options, Mapping):
         return dict(values)
+    usual = CharacterCnnLstmSettings().model_dump(mode="json")
+    chosen = {name: value for name, value in options.items() if name not in usual or value != usual[name]}
     encoder = tagger.get("encoder", OWN_ENCODER)
-    if encoder != OWN_ENCODER:
+    if not chosen or encoder == OWN_ENCODER:
+        return {**values, "tagger": {**tagger, "encoder": encoder}} if chosen else dict(values)
+    if "vectors" in chosen:
         raise UsageError(
-            f"The encoder {encoder} reads no word vectors. Use --encoder {OWN_ENCODER} with --vectors {vectors}, or "
-            "leave --vectors out (from settings: --set tagger.lstm.vectors=null)."
+            f"The encoder {encoder} reads no word vectors. Use --encoder {OWN_ENCODER} with --vectors "
+            f"{chosen['vectors']}, or leave --vectors out (from settings: --set tagger.lstm.vectors=null)."
         )
-    return {**values, "tagger": {**tagger, "encoder": encoder}}
+    names = ", ".join(f"tagger.lstm.{name}" for name in chosen)
+    raise UsageError(f"The encoder {encoder} has no {names}: use --encoder {OWN_ENCODER}, or leave them out.")
 
 
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:

@@ -32,12 +32,17 @@ class MaskedWords(Objective):
         special: tuple[int, ...],
         guesser: WordGuesser | None = None,
         domain: Literal["source", "target"] = "target",
+        continues: Tensor | None = None,
     ) -> None:
-        """`special` pieces ([CLS], [SEP], padding) are never hidden. Without a guesser the learner's own is asked."""
+        """`special` pieces ([CLS], [SEP], padding) are never hidden. Without a guesser the learner's own is asked.
+        `continues` (piece of the vocabulary) is True for pieces that go on with a word: given it, whole words are
+        hidden."""
         super().__init__()
         self.guesser, self.masker, self.corruption, self.domain = guesser, masker, corruption, domain
         self.register_buffer("special", torch.tensor(special), persistent=False)
         self.special: Tensor
+        self.register_buffer("continues", continues, persistent=False)
+        self.continues: Tensor | None
         self._quick: Callable[..., Tensor] | None = None
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
@@ -63,7 +68,7 @@ class MaskedWords(Objective):
         allowed = ~torch.isin(pieces, self.special)
         if attention is not None:
             allowed = allowed & attention.bool()
-        hidden = self.masker(allowed)
+        hidden = self.masker(allowed, None if self.continues is None else first_pieces(pieces, self.continues))
         shown = self.corruption(pieces, hidden)
         states = encoder.states(shown, attention)
         places = hidden.places.unsqueeze(2).expand(-1, -1, states.shape[2])
@@ -73,3 +78,9 @@ class MaskedWords(Objective):
         counts = hidden.counts.flatten()
         mean: Tensor = (losses * counts).sum() / counts.sum().clamp_min(1)
         return mean
+
+
+def first_pieces(pieces: Tensor, continues: Tensor) -> Tensor:
+    """Where the word of each piece begins (row, piece). A row that begins in mid-word begins a word."""
+    places = torch.arange(pieces.shape[1], device=pieces.device).expand_as(pieces)
+    return places.masked_fill(continues[pieces], 0).cummax(1).values

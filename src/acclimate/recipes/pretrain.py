@@ -51,12 +51,14 @@ class SizeSettings(Settings):
     heads: int = Field(6, ge=1)
     inner: int | None = Field(None, ge=8)  # of the feed-forward layers; four times the width
     row: int = Field(128, ge=16)  # pieces read together, [CLS] and [SEP] counted
+    dropout: float = Field(0.0, ge=0, lt=1)  # inside the layers, here and for whoever fine-tunes the encoder
 
 
 class MaskSettings(Settings):
     """What is hidden, and what stands in its place."""
 
     share: float = Field(0.25, gt=0, lt=1)
+    whole_words: bool = False  # all pieces of a word, or none
     swapped: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
     kept: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: shown as they are
 
@@ -131,7 +133,7 @@ def pretrain(
         measure = HeldOutLoss(Rows(held_out, **common, rows_per_batch=256), build_objective(settings, tokenizer))
     parameters = sum(parameter.numel() for parameter in reader.parameters())
     tell(
-        f"{parameters / 1e6:.1f} million parameters; {len(text):,} pieces of text, {len(held_out):,} held out; "
+        f"{parameters:,} parameters; {len(text):,} pieces of text, {len(held_out):,} held out; "
         f"{rows.epoch_length:,} batches a pass"
     )
     record = Record(training if engine.is_main_process else None, settings.training.tensorboard)
@@ -173,7 +175,7 @@ def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
     return f"""# {name}
 
 A masked language model trained from nothing by `acclimate pretrain`: a cased BERT of {sizes.layers} layers of width
-{sizes.width} with {sizes.heads} heads, {done.parameters / 1e6:.1f} million parameters, {done.vocabulary:,} word
+{sizes.width} with {sizes.heads} heads, {done.parameters:,} parameters, {done.vocabulary:,} word
 pieces, rows of {sizes.row} pieces.
 
 ## Text
@@ -203,8 +205,8 @@ def thinned(looks: list[tuple[int, float]], most: int = 12) -> list[tuple[int, f
 
 
 def build_model(settings: PretrainSettings, tokenizer: Any) -> Any:
-    """A BERT with random weights. No dropout while it learns from running text: it never sees enough of it to learn
-    it by heart."""
+    """A BERT with random weights. Without dropout it learns faster, and overfits a text that it reads many times. An
+    encoder that learnt without does badly with it later, so the saved one passes its own on to who fine-tunes it."""
     from transformers import BertConfig, BertForMaskedLM
 
     sizes = settings.encoder
@@ -216,8 +218,8 @@ def build_model(settings: PretrainSettings, tokenizer: Any) -> Any:
         num_attention_heads=sizes.heads,
         intermediate_size=sizes.inner or 4 * sizes.width,
         max_position_embeddings=sizes.row,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
+        hidden_dropout_prob=sizes.dropout,
+        attention_probs_dropout_prob=sizes.dropout,
         pad_token_id=tokenizer.pad_token_id,
     )
     build: Any = BertForMaskedLM
@@ -229,7 +231,14 @@ def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:
     ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
     masks = settings.masks
     corruption = Corruption(tokenizer.mask_token_id, ordinary, masks.swapped, masks.kept)
-    return MaskedWords(Uniform(masks.share), corruption, special)
+    continues = None
+    if masks.whole_words:
+        continues = torch.tensor(
+            [piece.startswith("##") for piece in tokenizer.convert_ids_to_tokens(range(len(tokenizer)))]
+        )
+        if not continues.any():
+            raise UsageError("masks.whole_words needs a WordPiece tokenizer, whose pieces inside a word begin with ##.")
+    return MaskedWords(Uniform(masks.share), corruption, special, continues=continues)
 
 
 @dataclass(frozen=True)
@@ -333,8 +342,6 @@ def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
 
 def _save(model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained) -> None:
     model = model.cpu()
-    # whoever fine-tunes it wants some: the usual amount
-    model.config.hidden_dropout_prob = model.config.attention_probs_dropout_prob = 0.1
     with written_aside(out) as aside:
         quietly((model.half() if settings.half else model).save_pretrained, str(aside))
         tokenizer.save_pretrained(aside)

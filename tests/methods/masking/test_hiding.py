@@ -47,6 +47,20 @@ def test_other_random_numbers_hide_other_pieces() -> None:
     assert not torch.equal(Uniform(0.2)(allowed).places, Uniform(0.2)(allowed).places)
 
 
+def test_pieces_of_a_word_are_hidden_together() -> None:
+    """All but the last word drawn, which may not fit the budget whole."""
+    first = torch.tensor([[0, 1, 1, 1, 4, 5, 5, 7]]).repeat(500, 1)
+    hidden = as_mask(Uniform(0.5)(torch.ones_like(first, dtype=torch.bool), first), first.shape)
+    assert (hidden.sum(1) == 4).all()
+    parts = 0
+    for row in hidden:
+        words = [row[torch.tensor(word)] for word in ([0], [1, 2, 3], [4], [5, 6], [7])]
+        in_part = sum(bool(word.any() and not word.all()) for word in words)
+        assert in_part <= 1
+        parts += in_part
+    assert 0 < parts < 400
+
+
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
 def test_an_impossible_share_is_refused(share: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):

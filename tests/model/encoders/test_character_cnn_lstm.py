@@ -127,3 +127,11 @@ def test_without_a_word_table_letters_alone_tell_words_apart(build, news: Corpus
     View(tagger, tagger.number(news[:4].sentences)).losses.sum().backward()
     tagger.save(tmp_path / "tagger")
     assert predict(Tagger.load(tmp_path / "tagger"), news) == predict(tagger, news)
+
+
+def test_words_seen_too_rarely_stay_out_of_the_word_table(build) -> None:
+    text = Corpus.of([Sentence(("to", "go", "to", "Oslo", "go"), ("O",) * 3 + ("B-LOC", "O"))])
+    encoder = encoder_of(build, text=text, least_seen=2)
+    assert encoder.vocabulary.items == ("go", "to")
+    assert encoder.number([Sentence(("go", "oslo"))])["words"].tolist() == [[encoder.vocabulary.number("go"), UNKNOWN]]
+    assert encoder.rare_words == []

@@ -62,6 +62,39 @@ def test_the_first_layers_alone_say_what_they_say_in_the_whole(bert: str, layers
         torch.testing.assert_close(found[place, : len(sentence)], expected, atol=1e-5, rtol=1e-5)
 
 
+def test_a_word_can_be_read_at_both_its_ends(bert: str) -> None:
+    context, plain = context_of(bert, pieces="ends"), context_of(bert)
+    found, firsts = (one(one.number(SENTENCES)) for one in (context, plain))
+    assert (found.shape[-1], context.width) == (32, 32)
+    torch.testing.assert_close(found[..., :16], firsts, atol=1e-5, rtol=1e-5)
+    encoded = context.pieces.tokenizer([list(SENTENCES[0].words)], is_split_into_words=True, return_tensors="pt")
+    places = encoded.word_ids(0)
+    lasts = [len(places) - 1 - places[::-1].index(word) for word in range(len(SENTENCES[0]))]
+    assert lasts != [places.index(word) for word in range(len(SENTENCES[0]))]
+    with torch.no_grad():
+        states = torch.stack(context.model(**encoded, output_hidden_states=True).hidden_states).mean(0)
+    torch.testing.assert_close(found[0, : len(SENTENCES[0]), 16:], states[0, lasts], atol=1e-5, rtol=1e-5)
+
+
+def test_the_last_piece_of_a_word_stands_in_the_row_of_its_first(bert: str) -> None:
+    context = context_of(bert, pieces="ends")
+    sentence = Sentence(("Unfathomably", "a", "rainedrained") * 30)
+    numbered = context.number([SENTENCES[1], sentence])
+    pieces = numbered["context_pieces"].flatten()
+    for place, (word, spelled) in enumerate(zip(sentence.words, context.pieces.of_words(sentence.words), strict=True)):
+        first, last = (int(numbered[f"context_{end}"][1, place]) for end in ("first", "last"))
+        assert pieces[first : last + 1].tolist() == spelled, word
+
+
+def test_the_vectors_can_be_squeezed(build: Callable[..., Tagger], bert: str, news: Corpus, tmp_path: Path) -> None:
+    tagger = build(contextual={"encoder": bert, "width": 5, "pieces": "ends"}).train()
+    assert tagger.encoder.context.width == 5
+    View(tagger, tagger.number(news[:4].sentences)).losses.sum().backward()
+    assert tagger.encoder.context.squeeze.weight.grad is not None
+    tagger.save(tmp_path / "tagger")
+    assert predict(Tagger.load(tmp_path / "tagger"), news) == predict(tagger, news)
+
+
 def test_more_layers_than_there_are_are_refused(bert: str) -> None:
     with pytest.raises(EncoderNotFound, match="it has 2 layers, so the first 3 cannot be read"):
         context_of(bert, layers=3)

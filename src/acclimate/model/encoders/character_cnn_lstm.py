@@ -36,6 +36,7 @@ class CharacterCnnLstmSettings(Settings):
     lstm_layers: int = Field(1, ge=1)
     dropout: float = Field(0.5, ge=0, lt=1)  # variational, on the input and output of each LSTM layer
     lower_case_words: bool = True  # in the word table only; the characters keep their case
+    least_seen: int = Field(1, ge=1)  # words seen less often stay out of the word table, unless the vectors know them
     # how often a word seen once in training is read as unknown, so that "unknown" is learnt
     forget_rare: float = Field(0.5, ge=0, le=1)
     vectors: str | None = None  # a text file of pre-trained vectors, which sets word_width; or glove (extra "glove")
@@ -45,6 +46,8 @@ class CharacterCnnLstmSettings(Settings):
 
 class CharacterCnnLstm(Encoder):
     """Each word from its letters and a table, each feature from the whole sentence."""
+
+    pieces_at_once = 2048  # the LSTM is the quicker the more sentences it reads side by side
 
     def __init__(
         self,
@@ -102,8 +105,9 @@ class CharacterCnnLstm(Encoder):
             for word, count in () if more is None else more.vocabulary.items():
                 others[in_table(word, settings.lower_case_words)] += count
         added = sorted((others.keys() & vectors.keys()) - counts.keys())
-        words = Vocabulary((*Vocabulary.of_counts(counts).items, *added))
-        rare = [words.number(word) for word, count in counts.items() if count == 1 and word not in vectors]
+        kept = Counter({word: n for word, n in counts.items() if n >= settings.least_seen or word in vectors})
+        words = Vocabulary((*Vocabulary.of_counts(kept).items, *added))
+        rare = [words.number(word) for word, count in kept.items() if count == 1 and word not in vectors]
         context = None if settings.contextual is None else FrozenContext.load(settings.contextual)
         encoder = cls(settings, words, Vocabulary.of_counts(letters), rare, context)
         for word, vector in vectors.items():

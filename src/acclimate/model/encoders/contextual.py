@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from pydantic import Field
 from torch import Tensor, nn
@@ -25,6 +27,10 @@ class ContextualSettings(Settings):
 
     encoder: str
     layers: int | None = Field(None, ge=0)  # read only the first so many, which costs as much less; all when not given
+    # where a word of several pieces is read: at its first, or at its first and its last side by side, which costs next
+    # to nothing and shows more of the word where few layers are read
+    pieces: Literal["first", "ends"] = "first"
+    width: int | None = Field(None, ge=1)  # squeezed into so many numbers by a learned matrix
     mix: Literal["fixed", "learned"] = "fixed"
     weights: tuple[float, ...] | None = None  # one per layer, the embedding layer first; equal shares when not given
 
@@ -41,7 +47,9 @@ class FrozenContext(nn.Module):
         config: Any = model.config
         self.model = model.requires_grad_(False)
         self.pieces = Pieces(tokenizer, longest_row(tokenizer, model))
-        self.width = int(config.hidden_size)
+        width = int(config.hidden_size) * (2 if settings.pieces == "ends" else 1)
+        self.squeeze = nn.Identity() if settings.width is None else nn.Linear(width, settings.width)
+        self.width = settings.width or width
         count = int(config.num_hidden_layers) + 1
         weights = settings.weights or (1 / count,) * count
         if len(weights) != count:
@@ -85,6 +93,8 @@ class FrozenContext(nn.Module):
 
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         numbered = self.pieces.number([sentence.words for sentence in sentences])
+        if self.settings.pieces == "ends":
+            numbered["last"] = self._last_places(sentences, numbered["first"])
         return {f"context_{name}": tensor for name, tensor in numbered.items()}
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
@@ -97,10 +107,21 @@ class FrozenContext(nn.Module):
                 attention_mask=inputs["context_attention"].long(),
                 output_hidden_states=True,
             )
-            first = inputs["context_first"]
-            words = [layer.flatten(0, 1)[first] for layer in states.hidden_states]  # (sentence, word, size) each
+            places = [inputs[name] for name in ("context_first", "context_last") if name in inputs]
+            # (sentence, word, size) each
+            words = [torch.cat([layer.flatten(0, 1)[place] for place in places], -1) for layer in states.hidden_states]
         shares = self.mixing.softmax(0) if self.settings.mix == "learned" else self.mixing
-        return self.scale * torch.einsum("l,lswd->swd", shares, torch.stack(words).to(shares.dtype))
+        mixed = self.scale * torch.einsum("l,lswd->swd", shares, torch.stack(words).to(shares.dtype))
+        squeezed: Tensor = self.squeeze(mixed)
+        return squeezed
+
+    def _last_places(self, sentences: Sequence[Sentence], first: Tensor) -> Tensor:
+        """Where each word's last piece went: behind its first, in the same row."""
+        words = list(chain.from_iterable(sentence.words for sentence in sentences))
+        more = np.fromiter(map(len, self.pieces.of_words(words)), np.int64, len(words)) - 1
+        lengths = torch.tensor([len(sentence) for sentence in sentences])
+        inside = torch.arange(first.size(1)) < lengths.unsqueeze(1)
+        return first + torch.zeros_like(first).masked_scatter_(inside, torch.from_numpy(more))
 
     def save(self, folder: Path) -> None:
         """The frozen encoder travels with the tagger: a tagger must not depend on a folder that may move. One that

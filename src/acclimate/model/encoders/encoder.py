@@ -22,6 +22,9 @@ class Encoder(nn.Module):
     """
 
     width: int  # of the features
+    # the most that a CPU reads at once where pieces are read: it gains nothing from large batches, smaller ones are
+    # padded less and stay in its cache (6 layers of width 384 read half as many words again per second as with 8,192)
+    pieces_at_once = 1024
 
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """Sentences as tensors on the CPU. `lengths` (sentence) stays there; the rest may travel."""
