@@ -251,10 +251,9 @@ def test_every_word_gets_a_tag(own: PartOfSpeechTagger, rows: list[list[str]]) -
 
 
 def test_a_sentence_of_thousands_of_words_is_tagged_to_its_end(own: PartOfSpeechTagger) -> None:
-    words = ("The", "dog", "sleeps", ".") * 1000
-    (found,) = own.tag(Corpus.of([Sentence(words)]))
-    assert found.tags is not None
-    assert found.tags[-4:] == ("DET", "NOUN", "VERB", "PUNCT")
+    short = Sentence(("She", "saw", "him", "."))
+    (found,) = own.tag(Corpus.of([Sentence(short.words * 1000)]))
+    assert found.tags == ("PRON", "VERB", "PRON", "PUNCT") * 1000
 
 
 def test_it_is_found_without_a_network(own: PartOfSpeechTagger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,12 +107,12 @@ class FrozenContext(nn.Module):
                 attention_mask=inputs["context_attention"].long(),
                 output_hidden_states=True,
             )
-            places = [inputs[name] for name in ("context_first", "context_last") if name in inputs]
-            # (sentence, word, size) each
-            words = [torch.cat([layer.flatten(0, 1)[place] for place in places], -1) for layer in states.hidden_states]
-        shares = self.mixing.softmax(0) if self.settings.mix == "learned" else self.mixing
-        mixed = self.scale * torch.einsum("l,lswd->swd", shares, torch.stack(words).to(shares.dtype))
-        squeezed: Tensor = self.squeeze(mixed)
+        shares = self.scale * (self.mixing.softmax(0) if self.settings.mix == "learned" else self.mixing)
+        layers = zip(shares, states.hidden_states, strict=True)
+        mixed = torch.stack([share * layer.to(share.dtype) for share, layer in layers]).sum(0).flatten(0, 1)
+        # mixed first and looked up then: once for each end of a word, and not once more for each layer
+        places = [inputs[name] for name in ("context_first", "context_last") if name in inputs]
+        squeezed: Tensor = self.squeeze(torch.cat([mixed[place] for place in places], -1))  # (sentence, word, size)
         return squeezed
 
     def _last_places(self, sentences: Sequence[Sentence], first: Tensor) -> Tensor:
