@@ -19,10 +19,12 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.problems import InputError
 from acclimate.data.word_pieces import train_word_pieces
+from acclimate.model.encoders.shipped import EncoderNotFound
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.pretrain import Pretrained, PretrainSettings, pretrain, thinned
-from acclimate.settings import UsageError
+from acclimate.recipes.pretrain import PretrainSettings, pretrain
+from acclimate.recipes.pretrain_report import Pretrained, thinned
+from acclimate.settings import UsageError, complete, load_yaml
 
 _WORDS = {
     "WHO": ["Anna", "Bob", "Clara", "Farid", "Ingrid", "Joao", "Kemal", "Lucia", "Mirko", "Nadia"],
@@ -118,7 +120,7 @@ def test_plain_transformers_opens_it_and_finds_the_loss_that_was_reported(
     labels = pieces["input_ids"].masked_fill(~hidden, -100)
     shown = pieces["input_ids"].masked_fill(hidden, tokenizer.mask_token_id)
     loss = model(input_ids=shown, attention_mask=pieces["attention_mask"], labels=labels).loss
-    assert float(loss) == pytest.approx(done.held_out_loss, abs=0.35)
+    assert loss.item() == pytest.approx(done.held_out_loss, abs=0.35)
 
 
 def test_a_tagger_can_stand_on_it(trained: tuple[Path, Pretrained]) -> None:
@@ -251,3 +253,56 @@ def test_whole_words_need_a_tokenizer_that_marks_them(little: Path, tmp_path: Pa
     settings["masks"]["whole_words"] = True
     with pytest.raises(UsageError, match="needs a WordPiece tokenizer"):
         pretrain(PretrainSettings.model_validate(settings), tmp_path / "mine")
+
+
+def going_on(little: Path, start: Path, **values: Any) -> PretrainSettings:
+    training = small(little, updates=2, learning_rate=1e-4, evaluate_every=1).training
+    return PretrainSettings.model_validate(
+        {"text": (str(little),), "held_out": 0.01, "start": str(start), "training": training.model_dump(), **values}
+    )
+
+
+def test_it_goes_on_from_an_encoder_with_its_tokenizer_and_sizes(
+    little: Path, tmp_path: Path, trained: tuple[Path, Pretrained]
+) -> None:
+    start, before = trained
+    done = pretrain(going_on(little, start, encoder={"row": 32, "dropout": 0.1}), tmp_path / "more")
+    assert (done.parameters, done.vocabulary) == (before.parameters, before.vocabulary)
+    assert done.looks[0][1] < math.log(before.vocabulary) - 0.7  # from nothing it would be near log 150
+    settings, config = ((tmp_path / "more" / name).read_text() for name in ("settings.yaml", "config.json"))
+    assert "layers: 2" in settings
+    assert json.loads(config)["hidden_dropout_prob"] == 0.1
+    assert "trained further from mine" in (tmp_path / "more" / "README.md").read_text()
+
+
+def test_going_on_keeps_the_dropout_and_its_settings_can_be_handed_back(
+    little: Path, tmp_path: Path, trained: tuple[Path, Pretrained]
+) -> None:
+    pretrain(going_on(little, trained[0], encoder={"row": 32}), tmp_path / "more")
+    assert json.loads((tmp_path / "more" / "config.json").read_text())["hidden_dropout_prob"] == 0.0
+    again = complete(PretrainSettings, load_yaml(tmp_path / "more" / "settings.yaml"))
+    pretrain(again, tmp_path / "again")
+    one, other = (AutoModelForMaskedLM.from_pretrained(tmp_path / name) for name in ("more", "again"))
+    for name, weight in one.state_dict().items():
+        torch.testing.assert_close(weight, other.state_dict()[name], rtol=0, atol=0, msg=name)
+
+
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"encoder": {"row": 32, "layers": 3}}, "encoder.layers is 3, but .* has 2"),
+        ({"encoder": {"row": 64}}, "reads at most 32 pieces"),
+        ({"encoder": {"row": 32}, "tokenizer": "elsewhere"}, "brings its own tokenizer"),
+    ],
+)
+def test_what_cannot_change_on_the_way_is_refused(
+    little: Path, tmp_path: Path, trained: tuple[Path, Pretrained], values: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        pretrain(going_on(little, trained[0], **values), tmp_path / "more")
+
+
+def test_a_tagger_is_no_start(little: Path, tmp_path: Path, trained: tuple[Path, Pretrained]) -> None:
+    Tagger.build(str(trained[0]), labels=["PER"]).save(tmp_path / "tagger")
+    with pytest.raises(EncoderNotFound, match="is no masked language model"):
+        pretrain(going_on(little, tmp_path / "tagger", encoder={"row": 32}), tmp_path / "more")

@@ -20,6 +20,10 @@ def pretrain_command(
         list[str] | None, typer.Option(metavar="FILE...", help="Raw text, a paragraph a line; plain, .gz or .xz.")
     ] = None,
     more_text: Annotated[list[str] | None, typer.Argument(metavar="[FILE...]", help="More text.")] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Go on from this encoder, with its tokenizer and sizes, not from nothing."),
+    ] = None,
     tokenizer: Annotated[
         str | None, typer.Option(metavar="DIR", help="Use this tokenizer instead of learning one from the text.")
     ] = None,
@@ -54,6 +58,7 @@ def pretrain_command(
     texts = [*(text or []), *(more_text or [])]
     given: dict[str, Any] = {
         "text": texts or None,
+        "start": start,
         "tokenizer": tokenizer,
         "vocabulary": vocabulary,
         "encoder.layers": layers,

@@ -7,7 +7,7 @@ import math
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +29,12 @@ from acclimate.data.word_pieces import train_word_pieces
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.uniform import Uniform
-from acclimate.model.encoders.pretrained import load_tokenizer, quietly
+from acclimate.model.encoders.pretrained import load_tokenizer, quietly, weight_files
+from acclimate.model.language_model import SizeSettings, language_model_to_go_on_from, new_language_model
 from acclimate.model.reader import Reader
 from acclimate.model.storage import write_json, written_aside
 from acclimate.recipes.claim import claim
+from acclimate.recipes.pretrain_report import Pretrained, model_card
 from acclimate.settings import Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
@@ -41,17 +43,6 @@ from acclimate.training.settings import PretrainingSettings
 from acclimate.training.stage import Stage
 
 _STAGE = "masked-words"
-
-
-class SizeSettings(Settings):
-    """The encoder's sizes: a BERT's."""
-
-    layers: int = Field(6, ge=1)
-    width: int = Field(384, ge=8)
-    heads: int = Field(6, ge=1)
-    inner: int | None = Field(None, ge=8)  # of the feed-forward layers; four times the width
-    row: int = Field(128, ge=16)  # pieces read together, [CLS] and [SEP] counted
-    dropout: float = Field(0.0, ge=0, lt=1)  # inside the layers, here and for whoever fine-tunes the encoder
 
 
 class MaskSettings(Settings):
@@ -67,6 +58,7 @@ class PretrainSettings(Settings):
     """One run of `acclimate pretrain`."""
 
     text: tuple[str, ...] = ()
+    start: str | None = None  # an encoder to go on from, with its tokenizer and sizes, instead of random weights
     tokenizer: str | None = None  # a folder with one to use as it is; trained on the text when not given
     vocabulary: int = Field(16_384, ge=64)
     case_noise: float = Field(0.0, ge=0, le=1)  # share of paragraphs read in capitals or lower case, in equal parts
@@ -78,25 +70,6 @@ class PretrainSettings(Settings):
     training: PretrainingSettings = PretrainingSettings()
 
 
-@dataclass(frozen=True)
-class Pretrained:
-    """What a pre-training made. The losses are nats per hidden piece; None without held-out text."""
-
-    parameters: int
-    vocabulary: int
-    pieces: int  # of the training text
-    pieces_seen: int
-    updates: int
-    seconds: float
-    held_out_pieces: int
-    held_out_loss: float | None
-    held_out_perplexity: float | None
-    looks: list[tuple[int, float]]
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
 def pretrain(
     settings: PretrainSettings,
     out: str | Path,
@@ -106,17 +79,17 @@ def pretrain(
     """Train tokenizer and encoder, and write them to `out` as `transformers` does. Goes on where it was cut off."""
     out = Path(out)
     training = out / "training"
-    width, heads = settings.encoder.width, settings.encoder.heads
-    if width % heads:
-        raise UsageError(f"encoder.width {width} cannot be divided among {heads} heads.")
-    if not settings.text:
-        raise UsageError("Pre-training needs text: --text FILE...")
+    _require_sense(settings)
+    model = None
+    if settings.start is not None:
+        model, sizes = language_model_to_go_on_from(settings.start, settings.encoder)
+        settings = settings.model_copy(update={"encoder": sizes})
     with main_process_first():
         if is_main_process():
             claim(training, _begun_with(settings))
         tokenizer, text, held_out = _prepare(settings, training, tell)
     torch.manual_seed(settings.seed)
-    model = build_model(settings, tokenizer)
+    model = model or new_language_model(settings.encoder, tokenizer)
     reader = Reader(model, tokenizer)
     engine = build_engine(settings.training, reader)
     pieces = Pieces(tokenizer, settings.encoder.row)
@@ -161,69 +134,14 @@ def pretrain(
     return done
 
 
-def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
-    """What anybody should know who finds this folder."""
-    sizes, training = settings.encoder, settings.training
-    files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
-    curve = "\n".join(f"| {update:,} | {loss:.3f} | {math.exp(loss):.2f} |" for update, loss in thinned(done.looks))
-    held_out = f"{done.held_out_pieces:,} pieces were held out; the loss is in nats per hidden piece."
-    looks = (
-        f"{held_out}\n\n| update | held-out loss | perplexity |\n|---:|---:|---:|\n{curve}\n"
-        if curve
-        else "No text was held out."
-    )
-    return f"""# {name}
-
-A masked language model trained from nothing by `acclimate pretrain`: a cased BERT of {sizes.layers} layers of width
-{sizes.width} with {sizes.heads} heads, {done.parameters:,} parameters, {done.vocabulary:,} word
-pieces, rows of {sizes.row} pieces.
-
-## Text
-
-{done.pieces:,} pieces from:
-
-{files}
-
-Share of paragraphs read in capitals or lower case: {settings.case_noise:g}.
-
-## Training
-
-{done.updates:,} updates ({done.pieces_seen:,} pieces seen) of {training.rows_per_batch} rows in {done.seconds:,.0f}
-seconds; {training.optimizer}, rate {training.learning_rate}, betas {training.betas[0]}, {training.betas[1]}, weight
-decay {training.weight_decay}, clipping at {training.clip}; {settings.masks.share:.0%} of the pieces hidden
-({settings.masks.swapped:.0%} of them swapped, {settings.masks.kept:.0%} kept); seed {settings.seed}. `settings.yaml`
-holds every setting.
-
-{looks}"""
-
-
-def thinned(looks: list[tuple[int, float]], most: int = 12) -> list[tuple[int, float]]:
-    """A dozen points of a long curve, first and last among them."""
-    if len(looks) <= most:
-        return looks
-    return [looks[round(place * (len(looks) - 1) / (most - 1))] for place in range(most)]
-
-
-def build_model(settings: PretrainSettings, tokenizer: Any) -> Any:
-    """A BERT with random weights. Without dropout it learns faster, and overfits a text that it reads many times. An
-    encoder that learnt without does badly with it later, so the saved one passes its own on to who fine-tunes it."""
-    from transformers import BertConfig, BertForMaskedLM
-
-    sizes = settings.encoder
-    make: Any = BertConfig
-    config = make(
-        vocab_size=len(tokenizer),
-        hidden_size=sizes.width,
-        num_hidden_layers=sizes.layers,
-        num_attention_heads=sizes.heads,
-        intermediate_size=sizes.inner or 4 * sizes.width,
-        max_position_embeddings=sizes.row,
-        hidden_dropout_prob=sizes.dropout,
-        attention_probs_dropout_prob=sizes.dropout,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    build: Any = BertForMaskedLM
-    return build(config)
+def _require_sense(settings: PretrainSettings) -> None:
+    if not settings.text:
+        raise UsageError("Pre-training needs text: --text FILE...")
+    width, heads = settings.encoder.width, settings.encoder.heads
+    if settings.start is None and width % heads:
+        raise UsageError(f"encoder.width {width} cannot be divided among {heads} heads.")
+    if settings.start is not None and settings.tokenizer is not None:
+        raise UsageError("An encoder to go on from (--start) brings its own tokenizer: leave --tokenizer out.")
 
 
 def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:
@@ -291,9 +209,8 @@ def _prepare(
             _tokenizer(settings, choice, tell).save_pretrained(aside)
     tokenizer = load_tokenizer(str(folder))
     if tokenizer.mask_token_id is None or tokenizer.sep_token_id is None:
-        raise UsageError(
-            f"The tokenizer {settings.tokenizer} has no [MASK] or no [SEP]: a masked language model needs both."
-        )
+        name = settings.start or settings.tokenizer
+        raise UsageError(f"The tokenizer {name} has no [MASK] or no [SEP]: a masked language model needs both.")
     found = []
     for name, text in (("text", training_text), ("held-out", held_out_text)):
         place = training / f"{name}.pieces"
@@ -309,8 +226,9 @@ def _prepare(
 
 
 def _tokenizer(settings: PretrainSettings, choice: TextChoice, tell: Callable[[str], None]) -> Any:
-    if settings.tokenizer is not None:
-        return load_tokenizer(settings.tokenizer)
+    there = settings.start or settings.tokenizer
+    if there is not None:
+        return load_tokenizer(there)
     tell(f"learning a vocabulary of {settings.vocabulary:,} pieces")
     return train_word_pieces(training_text(settings.text, choice), settings.vocabulary, settings.encoder.row)
 
@@ -320,6 +238,8 @@ def _begun_with(settings: PretrainSettings) -> dict[str, Any]:
     kept = settings.model_dump(
         mode="json", exclude={"text": True, "half": True, "training": {"checkpoint_every", "tensorboard", "compile"}}
     )
+    if settings.start is not None:
+        kept["start"] = {weights.name: _digest(weights) for weights in weight_files(settings.start)} or settings.start
     return {**kept, "text": {Path(name).name: _digest(Path(name)) for name in settings.text}}
 
 

@@ -60,6 +60,36 @@ def load_shell(encoder: str | Path, layers: int | None = None) -> Any:
         raise _not_found(place, "encoder", failure) from None
 
 
+def load_masked_language_model(encoder: str | Path, **changes: Any) -> Any:
+    """An encoder with its language-model head. `changes` are made to its configuration first."""
+    from transformers import AutoModelForMaskedLM
+
+    place, options = _where(encoder)
+    try:
+        model, told = quietly(
+            AutoModelForMaskedLM.from_pretrained,
+            place,
+            dtype=torch.float32,
+            output_loading_info=True,
+            **options,
+            **changes,
+        )
+    except (OSError, ValueError) as failure:
+        raise _not_found(place, "masked language model", failure) from None
+    if told["missing_keys"]:  # the library would go on with random ones
+        raise EncoderNotFound(
+            f"{place} is no masked language model: it lacks {sorted(told['missing_keys'])[0]} and "
+            f"{len(told['missing_keys']) - 1} more weights. A tagger's encoder has lost its language-model head."
+        )
+    return model
+
+
+def weight_files(encoder: str | Path) -> list[Path]:
+    """The files that hold the weights of an encoder that is on this machine as a folder."""
+    place = Path(resolved(encoder))
+    return sorted([*place.glob("*.safetensors"), *place.glob("*.bin")]) if place.is_dir() else []
+
+
 def load_backbone(encoder: str | Path, layers: int | None = None) -> nn.Module:
     """An encoder alone, or the first layers of one."""
     backbone: nn.Module = load_shell(encoder, layers).base_model

@@ -1,0 +1,75 @@
+"""Masked language models as `transformers` has them: made anew, or taken up where somebody left off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row
+from acclimate.settings import Settings, UsageError
+
+# what the kinds of models call their dropouts
+_DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
+_OF_CONFIG = {
+    "layers": "num_hidden_layers",
+    "width": "hidden_size",
+    "heads": "num_attention_heads",
+    "inner": "intermediate_size",
+}
+
+
+class SizeSettings(Settings):
+    """The encoder's sizes: a BERT's."""
+
+    layers: int = Field(6, ge=1)
+    width: int = Field(384, ge=8)
+    heads: int = Field(6, ge=1)
+    inner: int | None = Field(None, ge=8)  # of the feed-forward layers; four times the width
+    row: int = Field(128, ge=16)  # pieces read together, [CLS] and [SEP] counted
+    dropout: float = Field(0.0, ge=0, lt=1)  # inside the layers, here and for whoever fine-tunes the encoder
+
+
+def new_language_model(sizes: SizeSettings, tokenizer: Any) -> Any:
+    """A BERT with random weights. Without dropout it learns faster, and overfits a text that it reads many times. An
+    encoder that learnt without does badly with it later, so the saved one passes its own on to who fine-tunes it."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    make: Any = BertConfig
+    config = make(
+        vocab_size=len(tokenizer),
+        hidden_size=sizes.width,
+        num_hidden_layers=sizes.layers,
+        num_attention_heads=sizes.heads,
+        intermediate_size=sizes.inner or 4 * sizes.width,
+        max_position_embeddings=sizes.row,
+        hidden_dropout_prob=sizes.dropout,
+        attention_probs_dropout_prob=sizes.dropout,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    build: Any = BertForMaskedLM
+    return build(config)
+
+
+def language_model_to_go_on_from(start: str | Path, wanted: SizeSettings) -> tuple[Any, SizeSettings]:
+    """A trained language model and its sizes. Only rows may be shorter than it can bear, and the dropout another."""
+    model = load_masked_language_model(start)
+    config = model.config
+    sizes = {name: getattr(config, theirs) for name, theirs in _OF_CONFIG.items() if getattr(config, theirs, None)}
+    for name, size in sizes.items():
+        if name in wanted.model_fields_set and getattr(wanted, name) not in (None, size):
+            raise UsageError(
+                f"encoder.{name} is {getattr(wanted, name)}, but {start} has {size}: sizes cannot change on the way. "
+                f"Leave encoder.{name} out."
+            )
+    room = longest_row(None, model)
+    if wanted.row > room:
+        raise UsageError(f"encoder.row is {wanted.row}, but {start} reads at most {room} pieces at once.")
+    dropouts = [name for name in _DROPOUTS if isinstance(getattr(config, name, None), int | float)]
+    if "dropout" in wanted.model_fields_set:
+        model = load_masked_language_model(start, **dict.fromkeys(dropouts, wanted.dropout))
+        sizes["dropout"] = wanted.dropout
+    elif dropouts:
+        sizes["dropout"] = getattr(config, dropouts[0])
+    return model, wanted.model_copy(update=sizes)
