@@ -1,6 +1,6 @@
 """The default job on what ships, over several seeds: news to social posts, not adapted and adapted.
 
-python benchmarks/bundled.py [--seeds 1,2,3] [--recipe self-training] [--epochs 20] [--json FILE]
+python benchmarks/bundled.py [--seeds 1,2,3] [--recipe self-training] [--encoder NAME] [--epochs N] [--json FILE]
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any
 import torch
 
 from acclimate import Tagger, adapt, load_bundled
+from acclimate.model.tagger import DEFAULT_ENCODER, OWN_ENCODER
 
 
-def run(recipe: str, seed: int, epochs: float) -> dict[str, Any]:
+def run(recipe: str, encoder: str, seed: int, epochs: float | None) -> dict[str, Any]:
     news, posts = load_bundled("news"), load_bundled("social")
     torch.manual_seed(seed)
-    tagger = Tagger.build(labels=news.train.labels, text=news.train, more_text=posts.text)
+    words = {"text": news.train, "more_text": posts.text} if encoder == OWN_ENCODER else {}
+    tagger = Tagger.build(encoder, labels=news.train.labels, seed=seed, **words)
     outcome = adapt(
         tagger,
         news.train,
@@ -48,11 +50,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--recipe", default="self-training")
-    parser.add_argument("--epochs", type=float, default=20)
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER)
+    parser.add_argument("--epochs", type=float, help="default: what fits the encoder")
     parser.add_argument("--json", metavar="FILE")
     arguments = parser.parse_args()
-    rows = [run(arguments.recipe, int(seed), arguments.epochs) for seed in arguments.seeds.split(",")]
-    print(f"{arguments.recipe}, news → social, test span F1, mean ± std of {len(rows)} seeds")
+    rows = [
+        run(arguments.recipe, arguments.encoder, int(seed), arguments.epochs) for seed in arguments.seeds.split(",")
+    ]
+    print(f"{arguments.recipe} on {arguments.encoder}, news → social, test span F1, mean ± std of {len(rows)} seeds")
     for name in rows[0]:
         if name != "seed":
             values = [row[name] for row in rows]

@@ -130,7 +130,7 @@ again.
 - **Limits**: English only. Words are expected as EWT splits them (`do n't`, `Anna 's`); text split otherwise is tagged
   less well. Trained on web text; how well it does on tweets or clinical notes was not measured. Tags follow EWT's
   guidelines, which differ from those behind other taggers (proper nouns, auxiliaries).
-- **Use**: `acclimate predict part-of-speech TEXT`, or `acclimate.inference.part_of_speech.part_of_speech_tagger()`.
+- **Use**: `acclimate predict part-of-speech TEXT`, or `acclimate.part_of_speech_tagger()`.
 """
 
 

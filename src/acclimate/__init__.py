@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from acclimate.data.writing import write_corpus as write_corpus
     from acclimate.evaluation.scores import score as score
     from acclimate.inference.evaluate import evaluate as evaluate
+    from acclimate.inference.part_of_speech import part_of_speech_tagger as part_of_speech_tagger
     from acclimate.inference.predict import predict as predict
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.tagger import Tagger as Tagger
@@ -38,6 +39,7 @@ _HOMES = {
     "evaluate": "acclimate.inference.evaluate",
     "load_bundled": "acclimate.data.bundled",
     "map_labels": "acclimate.data.mapping",
+    "part_of_speech_tagger": "acclimate.inference.part_of_speech",
     "predict": "acclimate.inference.predict",
     "read_corpus": "acclimate.data.reading",
     "score": "acclimate.evaluation.scores",

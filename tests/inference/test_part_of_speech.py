@@ -223,8 +223,6 @@ We/PRON can/AUX not/PART wait/VERB to/PART see/VERB it/PRON ./PUNCT
 
 @pytest.fixture(scope="module")
 def own() -> PartOfSpeechTagger:
-    if not (shipped.HOME / PART_OF_SPEECH).is_dir():
-        pytest.skip("the part-of-speech tagger is not here yet")
     return part_of_speech_tagger()
 
 

@@ -25,6 +25,8 @@ def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
     if precision == "auto":
         # the LSTM tagger is too small to gain from half precision
         precision = "bf16" if isinstance(learner.encoder, Transformer) and not on_cpu else "no"
+    # cuDNN's attention plans anew for every shape it meets, a tenth of a second each; sentences come in all shapes
+    torch.backends.cuda.enable_cudnn_sdp(False)
     if torch.distributed.is_available() and not torch.distributed.is_initialized():
         AcceleratorState._reset_state(reset_partial_state=True)
     return Accelerator(
