@@ -39,6 +39,7 @@ from acclimate.settings import Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
+from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import PretrainingSettings
 from acclimate.training.stage import Stage
 
@@ -112,7 +113,9 @@ def pretrain(
     record = Record(training if engine.is_main_process else None, settings.training.tensorboard)
     stage = Stage(_STAGE, {"masked_words": objective}, rows, training_settings)
     started = time.monotonic()
-    summary = run_stages(reader, [stage], engine, measure or NoText(), settings.seed, training, watcher, record)[0]
+    summary = run_stages(
+        reader, [stage], engine, measure or LastUpdate("nothing held out"), settings.seed, training, watcher, record
+    )[0]
     record.close()
     looks = [(row["update"], -row["score"]) for row in record.rows if row["kind"] == "look"] if measure else []
     loss = looks[-1][1] if looks else None
@@ -185,17 +188,6 @@ class HeldOutLoss:
                 total += len(batch) * objective(view, view)
         reader.train(training)
         return -float(total) / self.rows.rows
-
-
-@dataclass(frozen=True)
-class NoText:
-    """Stands where no text is held out."""
-
-    name: str = "nothing held out"
-    is_blind: bool = True
-
-    def __call__(self, reader: Reader) -> float:
-        return 0.0
 
 
 def _prepare(
