@@ -45,8 +45,8 @@ def adapt_command(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="character-cnn-lstm, or a Hugging Face model by name or folder.",
-            show_default="character-cnn-lstm",
+            help="acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder.",
+            show_default="acclimate-mini",
         ),
     ] = None,
     head: Annotated[str | None, typer.Option(help="crf or softmax.")] = None,
