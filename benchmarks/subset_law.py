@@ -1,0 +1,103 @@
+"""How fast the law over subsets is as a tree beside the plain recursion place by place: learning and drawing.
+
+    python benchmarks/subset_law.py [--device cpu|cuda] [--repeats 20] [--threads 1] [--json FILE]
+
+"learn" is building the law, its log partition and the backward pass; "draw" is building it and drawing K places of each
+row. Both run in turn within one process, and the number reported is the median after warm-up. The last two columns say
+how far each is, in float32, from the recursion in float64: the largest error of any place's chance to be chosen.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from acclimate.methods.masking.sequential_subset_law import SequentialSubsetLaw
+from acclimate.methods.masking.subset_law import SubsetLaw
+
+SHAPES = [(32, 128, 19), (32, 512, 77)]  # rows, places, K
+LAWS = {"tree": SubsetLaw, "sequential": SequentialSubsetLaw}
+WARM_UP = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--repeats", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    torch.manual_seed(0)
+    rows = [row for shape in SHAPES for row in compare(shape, options.device, options.repeats)]
+    print(table(rows, options.device))
+    if options.json:
+        options.json.write_text(json.dumps({"torch": torch.__version__, "device": options.device, "rows": rows}))
+
+
+def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict[str, Any]]:
+    rows, places, size = shape
+    scores = (4 * torch.randn(rows, places, device=device)).requires_grad_()
+    allowed = torch.rand(rows, places, device=device) < 0.9
+    sizes = torch.full((rows,), size, device=device)
+
+    def learn(law: type[SubsetLaw] | type[SequentialSubsetLaw]) -> Tensor:
+        scores.grad = None
+        law(scores, allowed, sizes, size).log_partition().sum().backward()
+        assert scores.grad is not None
+        return scores.grad
+
+    def draw(law: type[SubsetLaw] | type[SequentialSubsetLaw]) -> Tensor:
+        with torch.no_grad():
+            return law(scores, allowed, sizes, size).sample().counts
+
+    with torch.no_grad():
+        right = SequentialSubsetLaw(scores.double(), allowed, sizes, size).marginals()
+    errors = {name: float((learn(law) - right).abs().max()) for name, law in LAWS.items()}
+    assert all(bool((draw(law).sum(1) == sizes).all()) for law in LAWS.values())  # a fast wrong answer is no answer
+    return [
+        {"shape": shape, "job": job.__name__, "milliseconds": medians(job, device, repeats), "errors": errors}
+        for job in (learn, draw)
+    ]
+
+
+def medians(job: Callable[..., Tensor], device: str, repeats: int) -> dict[str, float]:
+    times: dict[str, list[float]] = {name: [] for name in LAWS}
+    for turn in range(WARM_UP + repeats):
+        for name, law in LAWS.items():
+            before = now(device)
+            job(law)
+            if turn >= WARM_UP:
+                times[name].append(1000 * (now(device) - before))
+    return {name: round(statistics.median(values), 3) for name, values in times.items()}
+
+
+def now(device: str) -> float:
+    if device == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
+
+
+def table(rows: list[dict[str, Any]], device: str) -> str:
+    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    lines = [
+        f"{where}, torch {torch.__version__}; milliseconds, and how many times faster the tree is",
+        f"{'rows, places, K':18}{'job':8}{'tree':>8}{'sequential':>12}{'times':>7}{'error':>10}{'sequential':>12}",
+    ]
+    for row in rows:
+        spent, errors = row["milliseconds"], row["errors"]
+        lines.append(
+            f"{row['shape']!s:18}{row['job']:8}{spent['tree']:8.2f}{spent['sequential']:12.2f}"
+            f"{spent['sequential'] / spent['tree']:7.1f}{errors['tree']:10.0e}{errors['sequential']:12.0e}"
+        )
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""The law over subsets told place by place, as Vu, Phung, Haffari (EMNLP 2020, section 4) tell it, for study and tests.
+
+Each place in turn says yes or no, given how many are left to choose: Eqs. 11 to 14. A table holds the log sum over the
+subsets of each size among the places from here on. It takes as many steps as there are places; `SubsetLaw` gives the
+same law in far fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.subset_tree import LARGEST
+from acclimate.methods.masking.subsets import as_hidden, in_full, possible_sizes, refuse_impossible
+
+IMPOSSIBLE = -1e30  # a log chance of nothing, yet finite: the gradient of a sum of two infinities is NaN
+
+
+class SequentialSubsetLaw:
+    """It takes what `SubsetLaw` takes, and leaves gradients to plain autograd.
+
+    With `paper_boundary` the table's column for no choice left holds 1 in every row, as the paper prints it (Eq. 12),
+    and not the product of the chances that all later places say no. That is another law: it depends on the order of
+    the places, favours early ones, and changes when a constant is added to all scores.
+    """
+
+    def __init__(
+        self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int, *, paper_boundary: bool = False
+    ) -> None:
+        refuse_impossible(allowed, sizes, most)
+        self.allowed, self.sizes, self.most = allowed, possible_sizes(allowed, sizes, most), most
+        with torch.autocast(scores.device.type, enabled=False):
+            scores = torch.where(allowed, in_full(scores), 0).clamp(-LARGEST, LARGEST)
+            # With the right boundary the chances of no cancel, and scores alone say the same as log sigmoids would.
+            self.yes = F.logsigmoid(scores) if paper_boundary else scores  # (row, place)
+            self.no = F.logsigmoid(-scores) if paper_boundary else torch.zeros_like(scores)
+            self.tables = self._tables()
+
+    def _tables(self) -> list[Tensor]:
+        """For each place, and for the end, the log sum over subsets of each size from there on, (row, left) each."""
+        none_left = torch.arange(self.most + 1, device=self.yes.device) == 0  # (left)
+        ahead = torch.where(none_left, self.yes.new_zeros(()), IMPOSSIBLE).expand(len(self.yes), -1)
+        tables = [ahead]
+        for yes, no, allowed in reversed(list(zip(self.yes.T, self.no.T, self.allowed.T, strict=True))):
+            agree = yes.unsqueeze(1) + F.pad(ahead[:, :-1], (1, 0), value=IMPOSSIBLE)
+            counted = torch.logaddexp(agree, no.unsqueeze(1) + ahead)
+            ahead = torch.where(allowed.unsqueeze(1) & ~none_left, counted, ahead)
+            tables.append(ahead)
+        return tables[::-1]
+
+    def log_partition(self) -> Tensor:
+        """The log of the sum over all subsets of exponentiated scores, (row); with the paper's boundary, its log Z."""
+        return self.tables[0].gather(1, self.sizes.unsqueeze(1)).squeeze(1)
+
+    def log_probability(self, chosen: Tensor) -> Tensor:
+        """The log chance of the walk that chooses these, (row); -inf where they are not K allowed places."""
+        left = self.sizes.unsqueeze(1)  # (row, 1)
+        total = self.yes.new_zeros(len(self.yes))
+        for place, picked in enumerate(chosen.unbind(1)):
+            total = total + torch.where(picked.unsqueeze(1), *self.choice(place, left)).squeeze(1)
+            left = (left - picked.unsqueeze(1).long()).clamp(min=0)
+        possible = (chosen.sum(1) == self.sizes) & ~(chosen & ~self.allowed).any(1)
+        return torch.where(possible, total, -torch.inf)
+
+    def marginals(self) -> Tensor:
+        """The chance of each place to be chosen, (row, place)."""
+        left = torch.arange(self.most + 1, device=self.yes.device).expand(len(self.yes), -1)
+        reached = (left == self.sizes.unsqueeze(1)).to(self.yes.dtype)  # (row, left), the chance to come here so
+        found = []
+        for place in range(self.yes.shape[1]):
+            log_yes, log_no = self.choice(place, left)
+            picked = reached * log_yes.exp()
+            found.append(picked.sum(1))
+            reached = reached * log_no.exp() + F.pad(picked[:, 1:], (0, 1))
+        return torch.stack(found, 1)
+
+    def sample(self, generator: torch.Generator | None = None) -> Hidden:
+        """Draw a subset for each row, as places to hide."""
+        return as_hidden(self.draw(generator), self.most)
+
+    def draw(self, generator: torch.Generator | None = None) -> Tensor:
+        """Draw a subset for each row, (row, place), True where chosen."""
+        with torch.no_grad():
+            return gumbel_path(self, generator=generator).chosen
+
+    def choice(self, place: int, left: Tensor) -> tuple[Tensor, Tensor]:
+        """The log chances of yes and of no at a place while `left` (row, any) are to be chosen, in its shape."""
+        here, ahead = self.tables[place].gather(1, left), self.tables[place + 1]
+        agree = self.yes[:, place, None] + ahead.gather(1, (left - 1).clamp(min=0)) - here
+        refuse = self.no[:, place, None] + ahead.gather(1, left) - here
+        asked = self.allowed[:, place, None] & (left > 0)
+        return torch.where(asked, agree.clamp(max=0), IMPOSSIBLE), torch.where(asked, refuse.clamp(max=0), 0)
+
+
+@dataclass(frozen=True)
+class GumbelPath:
+    """One walk of Algorithm 2."""
+
+    chosen: Tensor  # (row, place), True where the noisy choice was yes
+    log_product: Tensor  # (row), log of the soft choices taken, up to the last pick and not beyond
+    relaxed: Tensor  # (row, place), each soft yes up to the last pick, 0 at other places
+
+
+def gumbel_path(
+    law: SequentialSubsetLaw, temperature: float = 1.0, generator: torch.Generator | None = None
+) -> GumbelPath:
+    """Draw a subset by adding Gumbel noise to the log chances of yes and no at each place; soften each choice to a
+    softmax of the same noisy numbers, by which the scores can be learned (Algorithm 2, Eqs. 15 and 16).
+
+    The subset is a fair draw at every temperature. Learning from `log_product` times a reward is biased: even a reward
+    that never changes drives chances towards 0 and 1. Prefer the score function, `SubsetLaw.log_probability`.
+    """
+    if not temperature > 0:
+        raise ValueError(f"The temperature must be above 0, not {temperature}.")
+    noise = _gumbel_difference(law, generator)
+    left = law.sizes  # (row)
+    log_product = law.yes.new_zeros(len(law.yes))
+    chosen, relaxed = [], []
+    for place, allowed in enumerate(law.allowed.unbind(1)):
+        log_yes, log_no = law.choice(place, left.unsqueeze(1))
+        preference = ((log_yes - log_no).squeeze(1) + noise[:, place]) / temperature  # (row)
+        asked = allowed & (left > 0)
+        picked = asked & (preference > 0)
+        taken = F.logsigmoid(torch.where(picked, preference, -preference))
+        log_product = log_product + torch.where(asked, taken, 0)
+        chosen.append(picked)
+        relaxed.append(torch.where(asked, preference.sigmoid(), 0))
+        left = left - picked.long()
+    return GumbelPath(torch.stack(chosen, 1), log_product, torch.stack(relaxed, 1))
+
+
+def _gumbel_difference(law: SequentialSubsetLaw, generator: torch.Generator | None) -> Tensor:
+    """The noise of yes less the noise of no, (row, place)."""
+    waits = torch.empty(2, *law.allowed.shape, dtype=law.yes.dtype, device=law.yes.device)
+    gumbel = -waits.exponential_(generator=generator).clamp(min=torch.finfo(waits.dtype).tiny).log()
+    return gumbel[0] - gumbel[1]
