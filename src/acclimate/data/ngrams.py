@@ -98,9 +98,9 @@ def mutual_information(
     better than at its weakest seam. Cut into single words alone, "the New York" would pass for a strong one on account
     of "New York"; the cut "the | New York" shows that it is not.
 
-    `relative_to` says what a p is a share of: all n-grams of its length, or all words of the text. The authors' notes do not say.
-    `measure="squared"` has p(n-gram)² above the line, as in the lists that the authors published: it favours what is
-    frequent.
+    `relative_to` says what a p is a share of: all n-grams of its length, or all words of the text (the authors' notes
+    leave it open). `measure="squared"` has p(n-gram)² above the line, as in the lists that the authors published: it
+    favours what is frequent.
     """
     totals = {size: found[size if relative_to == "length" else 1].total for size in found}
     logs = {size: np.log(ngrams.counts) - math.log(max(1, totals[size])) for size, ngrams in found.items()}
