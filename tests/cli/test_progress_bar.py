@@ -21,7 +21,7 @@ def train(bar: TrainingBar, updates: int) -> None:
     bar.begin("source", 0, 10)
     for update in range(1, updates + 1):
         bar.advance(SimpleNamespace(update=update, words=20), {"tag": 0.5})
-    bar.judged(updates, 0.25, True)
+    bar.judged(updates, "score 25.00", True)
 
 
 def test_the_bar_shows_where_training_stands() -> None:
@@ -33,7 +33,7 @@ def test_the_bar_shows_where_training_stands() -> None:
     shown = console.file.getvalue()  # type: ignore[attr-defined]
     assert "10/10" in shown
     assert "tag 0.500" in shown
-    assert "best 25.00" in shown
+    assert "best score 25.00" in shown
     assert "stage source: done" in shown
 
 

@@ -136,22 +136,30 @@ def test_rows_without_room_for_a_word_are_refused(word_piece: Any) -> None:
 def numbered_slowly(pieces: Pieces, sentences: list[list[str]]) -> dict[str, Tensor]:
     """Row by row and word by word."""
     rows: list[list[int]] = []
+    owners: list[list[int]] = []  # of each piece of each row: the number of its word in the batch
     places: list[list[tuple[int, int]]] = []
+    before = 0
     for words in sentences:
         spelled = pieces.of_words(words)
         places.append([])
         for window in windows([len(row) for row in spelled], pieces.room):
             row = list(pieces.before)
+            owner = [-1] * len(row)
             for position in range(window.start, window.end):
                 if window.keep_from <= position < window.keep_to:
                     places[-1].append((len(rows), len(row)))
                 row.extend(spelled[position])
+                owner.extend([before + position] * len(spelled[position]))
             rows.append(row + pieces.after)
+            owners.append(owner)
+        before += len(words)
     width, longest = max(map(len, rows)), max(map(len, sentences))
     table = [row + [pieces.padding] * (width - len(row)) for row in rows]
     attention = [[True] * len(row) + [False] * (width - len(row)) for row in rows]
-    first = [[row * width + column for row, column in found] + [0] * (longest - len(found)) for found in places]
-    return {"pieces": torch.tensor(table), "attention": torch.tensor(attention), "first": torch.tensor(first)}
+    first = [[row * width + column for row, column in kept] + [0] * (longest - len(kept)) for kept in places]
+    numbers = [owner + [-1] * (width - len(owner)) for owner in owners]
+    found = {"pieces": table, "attention": attention, "words": numbers, "first": first}
+    return {name: torch.tensor(rows) for name, rows in found.items()}
 
 
 def assert_words_in_is_firsts_out(pieces: Pieces, sentences: list[list[str]]) -> None:

@@ -9,9 +9,11 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from acclimate.methods.masked_words import MaskedWords, first_pieces
+from acclimate.data.corpus import Corpus
+from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces
 from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.puzzle import Puzzle
 from acclimate.methods.masking.uniform import Uniform
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.reader import Reader
@@ -19,16 +21,23 @@ from acclimate.model.view import NoView, TextView
 from acclimate.model.word_guesser import WordGuesser
 
 
-class Chosen(nn.Module):
-    """Hides what it is told to hide."""
+class Chosen(Policy):
+    """Wants to hide the places it was told, in that order."""
 
-    def __init__(self, places: list[list[int]], counts: list[list[bool]]) -> None:
+    def __init__(self, *places: list[int]) -> None:
         super().__init__()
-        self.hidden = Hidden(torch.tensor(places), torch.tensor(counts))
+        self.places = places
 
-    def forward(self, allowed: Tensor, first: Tensor | None = None) -> Hidden:
-        self.allowed = allowed
-        return self.hidden
+    def forward(self, puzzle: Puzzle) -> Tensor:
+        self.puzzle = puzzle
+        priorities = torch.zeros(puzzle.pieces.shape)
+        for row, places in enumerate(self.places[: len(priorities)]):
+            for rank, place in enumerate(places):
+                priorities[row, place] = 10.0 - rank
+        return priorities
+
+    def reward(self, losses: Tensor) -> None:
+        self.losses = losses
 
 
 @pytest.fixture(scope="module")
@@ -41,14 +50,20 @@ def tokenizer(bert: str) -> Any:
     return AutoTokenizer.from_pretrained(bert)
 
 
-def objective(tokenizer: Any, masker: Any, swapped: float = 0.0) -> MaskedWords:
+def objective(tokenizer: Any, policy: Policy, swapped: float = 0.0, budget: Budget | None = None) -> MaskedWords:
     corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)), swapped, 0.0)
-    return MaskedWords(masker, corruption, tuple(tokenizer.all_special_ids))
+    return MaskedWords(policy, corruption, tuple(tokenizer.all_special_ids), budget or Budget(0.5))
 
 
 ROWS = torch.tensor([[2, 20, 21, 22, 23, 3], [2, 30, 31, 3, 0, 0]])
 ATTENTION = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
-CHOSEN = Chosen([[1, 4], [2, 1]], [[True, True], [True, False]])
+CHOSEN = Chosen([1, 4], [2, 1])  # half of four pieces, and half of two
+
+
+def loss_of(reader: Reader, mlm: MaskedWords) -> Tensor:
+    view = TextView(reader.encoder, {"pieces": ROWS, "attention": ATTENTION})
+    view.guesser = reader.guesser
+    return mlm(NoView("source"), view)
 
 
 def by_hand(model: Any, mask: int) -> float:
@@ -64,13 +79,15 @@ def test_it_is_the_loss_that_transformers_computes(model: Any, tokenizer: Any) -
     view = TextView(reader.encoder, {"pieces": ROWS, "attention": ATTENTION})
     view.guesser = reader.guesser
     found = objective(tokenizer, CHOSEN)(NoView("source"), view)
+    assert CHOSEN.losses.mul(torch.tensor([2, 1])).sum() / 3 == pytest.approx(float(found.detach()), rel=1e-5)
+    assert not CHOSEN.losses.requires_grad
     assert float(found.detach()) == pytest.approx(by_hand(model, tokenizer.mask_token_id), rel=1e-5)
 
 
 def test_special_pieces_and_padding_are_never_hidden(model: Any, tokenizer: Any) -> None:
     reader = Reader(model, tokenizer)
-    objective(tokenizer, CHOSEN).loss(reader.encoder, reader.guesser, ROWS, ATTENTION)
-    assert CHOSEN.allowed.tolist() == [[False, True, True, True, True, False], [False, True, True] + [False] * 3]
+    loss_of(reader, objective(tokenizer, CHOSEN))
+    assert CHOSEN.puzzle.allowed.tolist() == [[False, True, True, True, True, False], [False, True, True] + [False] * 3]
 
 
 def test_full_rows_need_no_mask(model: Any, tokenizer: Any) -> None:
@@ -86,7 +103,7 @@ def test_the_gradient_is_the_true_one(model: Any, tokenizer: Any) -> None:
     weight = model.base_model.encoder.layer[0].output.dense.weight
 
     def loss() -> Tensor:
-        return mlm.loss(reader.encoder, reader.guesser, ROWS, ATTENTION)
+        return loss_of(reader, mlm)
 
     (slope,) = torch.autograd.grad(loss(), weight)
     with torch.no_grad():
@@ -103,7 +120,7 @@ def test_every_weight_that_matters_gets_a_gradient(bert: str, tokenizer: Any) ->
     model = AutoModelForMaskedLM.from_pretrained(bert)
     reader = Reader(model, tokenizer)
     view = reader.view(ROWS[:1])
-    objective(tokenizer, Uniform(0.5), swapped=0.2)(view, view).backward()
+    objective(tokenizer, Uniform(), swapped=0.2)(view, view).backward()
     # the mean of a row of scores is all one to the softmax
     silent = [name for name, weight in reader.named_parameters() if weight.grad is None]
     assert silent == []
@@ -112,14 +129,15 @@ def test_every_weight_that_matters_gets_a_gradient(bert: str, tokenizer: Any) ->
 def test_the_domain_decides_which_text_is_read(model: Any, tokenizer: Any) -> None:
     reader = Reader(model, tokenizer)
     view = reader.view(ROWS[:1])
-    mlm = MaskedWords(Uniform(0.5), Corruption(4, torch.arange(5, 9)), (0, 1, 2, 3, 4), reader.guesser, domain="source")
+    corruption = Corruption(4, torch.arange(5, 9))
+    mlm = MaskedWords(Uniform(), corruption, (0, 1, 2, 3, 4), guesser=reader.guesser, domain="source")
     assert torch.isfinite(mlm(view, NoView("target")))
 
 
 def test_without_a_head_it_says_what_is_missing(bert: str, tokenizer: Any) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     with pytest.raises(ValueError, match="language-model head"):
-        objective(tokenizer, Uniform(0.5))(NoView("source"), TextView(encoder, {"pieces": ROWS}))
+        objective(tokenizer, Uniform())(NoView("source"), TextView(encoder, {"pieces": ROWS}))
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
@@ -154,3 +172,31 @@ def test_a_word_begins_where_no_piece_goes_on() -> None:
     continues = torch.tensor([False, True, False])
     rows = torch.tensor([[0, 2, 1, 1, 2, 0], [1, 1, 2, 2, 1, 0]])
     assert first_pieces(rows, continues).tolist() == [[0, 1, 1, 1, 4, 5], [0, 0, 2, 3, 3, 5]]
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_sentences_are_noted_with_the_words_that_were_hidden(
+    kind: str, news: Corpus, request: pytest.FixtureRequest
+) -> None:
+    folder = request.getfixturevalue(kind)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    reader = Reader(AutoModelForMaskedLM.from_pretrained(folder), tokenizer)
+    mlm = objective(tokenizer, Uniform(), budget=Budget(0.4, by_words=True))
+    mlm(NoView("source"), reader.view(news[:5]))
+    noted = mlm.notes()
+    assert noted is not None
+    assert (noted["kind"], noted["policy"]) == ("masks", "random")
+    for row, sentence in zip(noted["rows"], news[:5], strict=True):
+        assert tuple(row["words"]) == sentence.words
+        known = [
+            word for word in sentence.words if tokenizer.unk_token_id not in reader.encoder.pieces.of_words([word])[0]
+        ]
+        assert len(row["hidden"]) == min(len(known), max(1, round(0.4 * len(known))))
+        assert row["by"] == "random"
+
+
+def test_several_puzzles_of_a_batch_are_averaged(model: Any, tokenizer: Any) -> None:
+    reader, policy = Reader(model, tokenizer), Chosen([1, 4], [2, 1])
+    once = loss_of(reader, objective(tokenizer, policy))
+    thrice = loss_of(reader, objective(tokenizer, policy, budget=Budget(0.5, samples=3)))
+    torch.testing.assert_close(once, thrice)

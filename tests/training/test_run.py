@@ -37,6 +37,9 @@ class Scripted:
         self.seen.append({name: value.clone() for name, value in tagger.state_dict().items()})
         return self.scores[len(self.seen) - 1]
 
+    def told(self, score: float) -> str:
+        return f"score {score}"
+
 
 class Peeking(LastUpdate):
     """Tags a corpus at every look, and prefers nothing."""
@@ -151,14 +154,14 @@ def test_who_looks_on_is_told_everything(build: Callable[..., Tagger], news: Cor
         def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None:
             told.append(progress.update)
 
-        def judged(self, update: int, score: float, is_best: bool) -> None:
-            told.append((update, score, is_best))
+        def judged(self, update: int, told_so: str, is_best: bool) -> None:
+            told.append((update, told_so, is_best))
 
         def end(self, stage: str) -> None:
             told.append(stage)
 
     run(build(), news, Scripted(0.5, 0.2), updates=4, evaluate_every=2, watcher=Watcher())
-    assert told == [("only", 0, 4), 1, 2, (2, 0.5, True), 3, 4, (4, 0.2, False), "only"]
+    assert told == [("only", 0, 4), 1, 2, (2, "score 0.5", True), 3, 4, (4, "score 0.2", False), "only"]
 
 
 def test_the_record_holds_losses_rates_and_what_chose(build: Callable[..., Tagger], news: Corpus) -> None:

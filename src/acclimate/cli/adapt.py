@@ -114,6 +114,7 @@ def adapt_command(
 def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
     import torch
 
+    from acclimate.cli.encoder_run import told_how_to_go_on
     from acclimate.cli.progress import TrainingBar, stderr_console, warn
     from acclimate.cli.report import markdown, summary
     from acclimate.cli.run_folder import claim_of, default_folder, finish, take
@@ -135,29 +136,24 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
         take(folder, claim, overwrite)
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
-    try:
-        with TrainingBar(console) as bar:
-            outcome = adapt(
-                tagger,
-                task.source,
-                task.target,
-                settings.recipe,
-                source_dev=task.source_dev,
-                source_test=task.source_test,
-                target_labelled=task.target_labelled,
-                target_dev=task.target_dev,
-                target_test=task.target_test,
-                select=settings.select,
-                training=settings.training,
-                seed=settings.seed,
-                out=folder,
-                watcher=bar,
-                **settings.options,
-            )
-    except KeyboardInterrupt as stop:
-        again = "the same command without --overwrite" if overwrite else "the same command"
-        stop.add_note(f"What {folder} holds is kept: {again} goes on from its last checkpoint.")
-        raise
+    with told_how_to_go_on(folder, overwrite), TrainingBar(console) as bar:
+        outcome = adapt(
+            tagger,
+            task.source,
+            task.target,
+            settings.recipe,
+            source_dev=task.source_dev,
+            source_test=task.source_test,
+            target_labelled=task.target_labelled,
+            target_dev=task.target_dev,
+            target_test=task.target_test,
+            select=settings.select,
+            training=settings.training,
+            seed=settings.seed,
+            out=folder,
+            watcher=bar,
+            **settings.options,
+        )
     if not is_main_process():
         return
     result = {"run": str(folder), "seed": settings.seed, "data": task.fingerprint(), **outcome.as_dict()}

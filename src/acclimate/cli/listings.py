@@ -47,6 +47,7 @@ def corpora_command(as_json: Json = False) -> None:
 def settings_command(
     recipe: Annotated[str | None, typer.Option(help="Also show the settings of this recipe.")] = None,
     pretrain: Annotated[bool, typer.Option("--pretrain", help="The settings of `pretrain` instead.")] = False,
+    domain_tune: Annotated[bool, typer.Option("--domain-tune", help="The settings of `domain-tune` instead.")] = False,
 ) -> None:
     """Print every setting of `adapt` with its default, as YAML for --config."""
     from acclimate.cli.settings import AdaptSettings
@@ -57,6 +58,11 @@ def settings_command(
         from acclimate.recipes.pretrain import PretrainSettings
 
         typer.echo(dump_yaml(PretrainSettings()), nl=False)
+        return
+    if domain_tune:
+        from acclimate.recipes.domain_tune import DomainTuneSettings
+
+        typer.echo(dump_yaml(DomainTuneSettings()), nl=False)
         return
     settings = AdaptSettings()
     chosen = find_recipe(recipe or settings.recipe)

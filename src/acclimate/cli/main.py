@@ -16,6 +16,7 @@ from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
 from acclimate.cli.check import check_command
 from acclimate.cli.convert import convert_command
+from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.listings import corpora_command, recipes_command, settings_command
 from acclimate.cli.predict import predict_command
@@ -85,6 +86,7 @@ app.command("convert")(convert_command)
 app.command("subset")(subset_command)
 app.command("split")(split_command)
 app.command("pretrain")(pretrain_command)
+app.command("domain-tune")(domain_tune_command)
 app.command("vectors")(vectors_command)
 app.command("recipes")(recipes_command)
 app.command("corpora")(corpora_command)

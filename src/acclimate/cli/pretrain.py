@@ -78,29 +78,15 @@ def pretrain_command(
 
 
 def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
-    import shutil
-
+    from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import PretrainingBar, stderr_console
-    from acclimate.model.storage import MANIFEST
     from acclimate.recipes.pretrain import pretrain
-    from acclimate.settings import UsageError
     from acclimate.training.engine import is_main_process
 
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{out} is a file; an encoder needs a folder. Choose another --out.")
-    if is_main_process():
-        if overwrite:
-            shutil.rmtree(out / "training", ignore_errors=True)
-        elif (out / MANIFEST).is_file():
-            raise UsageError(f"{out} already holds a finished encoder. Choose another --out, or pass --overwrite.")
+    take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
-    try:
-        with PretrainingBar(console) as bar:
-            done = pretrain(settings, out, bar, console.print)
-    except KeyboardInterrupt as stop:
-        again = "the same command without --overwrite" if overwrite else "the same command"
-        stop.add_note(f"What {out} holds is kept: {again} goes on from its last checkpoint.")
-        raise
+    with told_how_to_go_on(out, overwrite), PretrainingBar(console) as bar:
+        done = pretrain(settings, out, bar, console.print)
     if not is_main_process():
         return
     if as_json:

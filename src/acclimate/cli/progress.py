@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping
 from typing import Any, Self
@@ -40,7 +39,7 @@ class TrainingBar:
         self._bar: Progress | None = None
         self._waiting = console.status(self.pause)
         self._task: Any = None
-        self._best = 0.0
+        self._best = ""
         self._words, self._since = 0, time.monotonic()
 
     def __enter__(self) -> Self:
@@ -53,7 +52,7 @@ class TrainingBar:
 
     def begin(self, stage: str, update: int, updates: int) -> None:
         self._waiting.stop()
-        self._best, self._words, self._since = 0.0, 0, time.monotonic()
+        self._best, self._words, self._since = "", 0, time.monotonic()
         if update:
             self.console.print(f"stage {stage}: going on from update {update:,} of {updates:,}")
         if not self.console.is_terminal:
@@ -82,21 +81,21 @@ class TrainingBar:
                 shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
                 self._bar.update(self._task, state=f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}")
 
-    def judged(self, update: int, score: float, is_best: bool) -> None:
+    def judged(self, update: int, told: str, is_best: bool) -> None:
         if is_best:
-            self._best = score
-        if self._bar is None and score:
-            self.console.print(f"  update {update:,}: score {100 * score:.2f}{' (best so far)' if is_best else ''}")
+            self._best = told
+        if self._bar is None and told:
+            self.console.print(f"  update {update:,}: {told}{' (best so far)' if is_best else ''}")
 
     def end(self, stage: str) -> None:
         self._stop_bar()
         elapsed = time.monotonic() - self._since
-        best = f", best score {100 * self._best:.2f}" if self._best else ""
+        best = f", best {self._best}" if self._best else ""
         self.console.print(f"stage {stage}: done in {elapsed:,.0f} s{best}")
         self._waiting.start()
 
     def _standing(self) -> str:
-        return f" best {100 * self._best:.2f}" if self._best else ""
+        return f" best {self._best}" if self._best else ""
 
     def _stop_bar(self) -> None:
         if self._bar is not None:
@@ -110,10 +109,6 @@ class PretrainingBar(TrainingBar):
     unit = "pieces"
     pause = "preparing text"
 
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        self._held_out: float | None = None
-
     def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
         super().advance(progress, losses)
         if losses is not None and self._bar is None and progress.update % self._log_every(progress.updates) == 0:
@@ -123,14 +118,10 @@ class PretrainingBar(TrainingBar):
             shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
             self.console.print(f"  update {progress.update:,}: {shown}, {speed:,.0f} pieces/s, {left:,.0f} s left")
 
-    def judged(self, update: int, score: float, is_best: bool) -> None:
-        if score:
-            self._held_out = -score
-            self.console.print(f"  update {update:,}: held-out loss {-score:.3f}, perplexity {math.exp(-score):.2f}")
-
-    def end(self, stage: str) -> None:
-        self._stop_bar()
-        self.console.print(f"stage {stage}: done in {time.monotonic() - self._since:,.0f} s")
+    def judged(self, update: int, told: str, is_best: bool) -> None:
+        super().judged(update, told, is_best)
+        if told:
+            self._best = told  # no choice is made: how it stands now
 
     @staticmethod
     def _log_every(updates: int) -> int:
@@ -138,7 +129,12 @@ class PretrainingBar(TrainingBar):
         return max(10, updates // 50 // 10 * 10)
 
     def _standing(self) -> str:
-        return "" if self._held_out is None else f" held-out {self._held_out:.3f}"
+        return f" {self._best}" if self._best else ""
+
+    def end(self, stage: str) -> None:
+        self._stop_bar()
+        now = f", {self._best}" if self._best else ""
+        self.console.print(f"stage {stage}: done in {time.monotonic() - self._since:,.0f} s{now}")
 
 
 def sentence_bar(console: Console, what: str) -> Progress:

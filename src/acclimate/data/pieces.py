@@ -100,7 +100,8 @@ class Pieces:
         return counts
 
     def number(self, sentences: Sequence[Sequence[str]]) -> dict[str, Tensor]:
-        """`pieces` and `attention` (row, piece), and `first` (sentence, word): each word's place in the flat rows."""
+        """`pieces`, `attention` and `words` (row, piece): the number of each piece's word in the batch, -1 for special
+        pieces; and `first` (sentence, word): each word's place in the flat rows."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         pieces = self.of_words(list(chain.from_iterable(sentences)))
         counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
@@ -120,10 +121,13 @@ class Pieces:
         table[(column >= before) & (column < ends)] = flat[_ranges(begins, sizes)]
         table[(column >= ends) & attention] = np.tile(self.after, len(sizes))
 
+        words = np.full(table.shape, -1)
+        words[(column >= before) & (column < ends)] = np.repeat(np.arange(len(counts)), counts)[_ranges(begins, sizes)]
+
         row = np.repeat(np.arange(len(sizes)), kept)  # of each word: the one row that keeps it
         first = np.zeros((len(lengths), int(lengths.max())), np.int64)
         first[np.arange(first.shape[1]) < lengths[:, None]] = row * width + before + starts[:-1] - begins[row]
-        arrays = {"pieces": table, "attention": attention, "first": first}
+        arrays = {"pieces": table, "attention": attention, "words": words, "first": first}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def _rows(self, lengths: Numbers, counts: Numbers, starts: Numbers) -> tuple[Numbers, Numbers, Numbers]:

@@ -2,82 +2,149 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.puzzle import Puzzle, hide, pose, word_beginnings
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.view import TextView
 from acclimate.model.word_guesser import WordGuesser
+
+_NOTED = 8  # rows of a batch that are written down now and then
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much of a row is hidden, counted in what, and how often each batch is posed anew."""
+
+    share: float = 0.15
+    by_words: bool = False  # words, each with all its pieces; else pieces
+    samples: int = 1  # puzzles per batch, whose losses are averaged
+
+    def __post_init__(self) -> None:
+        if not 0 < self.share <= 1:
+            raise ValueError(f"The share that is hidden must lie above 0 and be 1 at most, not {self.share}.")
+        if self.samples < 1:
+            raise ValueError(f"At least one puzzle must be posed per batch, not {self.samples}.")
 
 
 class MaskedWords(Objective):
     """Cross-entropy of the hidden pieces, averaged over all that were hidden.
 
     Needs no labels: text of the named domain. What pre-training and domain tuning both make small; they differ in the
-    text, and in where they start. The guesser works at the hidden places only, a quarter of the text or less: its
-    product with the whole table of pieces would otherwise cost more than the encoder.
+    text, in where they start, and in the policy that says what to hide. The guesser works at the hidden places only, a
+    quarter of the text or less: its product with the whole table of pieces would otherwise cost more than the encoder.
     """
 
     def __init__(
         self,
-        masker: Uniform,
+        policy: Policy,
         corruption: Corruption,
         special: tuple[int, ...],
+        budget: Budget | None = None,
         guesser: WordGuesser | None = None,
         domain: Literal["source", "target"] = "target",
         continues: Tensor | None = None,
     ) -> None:
         """`special` pieces ([CLS], [SEP], padding) are never hidden. Without a guesser the learner's own is asked.
-        `continues` (piece of the vocabulary) is True for pieces that go on with a word: given it, whole words are
-        hidden."""
+        `continues` (piece of the vocabulary) is True for pieces that go on with a word: it tells where words begin in
+        text that comes as bare pieces."""
         super().__init__()
-        self.guesser, self.masker, self.corruption, self.domain = guesser, masker, corruption, domain
+        self.policy, self.corruption, self.budget = policy, corruption, budget or Budget()
+        self.guesser, self.domain = guesser, domain
         self.register_buffer("special", torch.tensor(special), persistent=False)
         self.special: Tensor
         self.register_buffer("continues", continues, persistent=False)
         self.continues: Tensor | None
-        self._quick: Callable[..., Tensor] | None = None
+        self._posed: tuple[Puzzle, Hidden] | None = None
+        self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
-        view = source if self.domain == "source" else target
+        puzzle = self.puzzle(source if self.domain == "source" else target)
+        quick = self._quick if self._quick is not None and self.training else self.losses
+        totals = []
+        for _ in range(self.budget.samples):
+            hidden = hide(puzzle, self.policy(puzzle))
+            mean, by_row = quick(*puzzle.solver, puzzle.pieces, hidden, puzzle.attention)
+            self.policy.reward(by_row)
+            totals.append(mean)
+            self._posed = puzzle, hidden
+        return torch.stack(totals).mean() if len(totals) > 1 else totals[0]
+
+    def puzzle(self, view: TextView) -> Puzzle:
+        """The view's text as rows of which some is to be hidden, and who is to solve it."""
         encoder = view.encoder
-        assert isinstance(encoder, Transformer)
         guesser = self.guesser or view.guesser
-        if guesser is None:
+        if not isinstance(encoder, Transformer) or guesser is None:
             raise ValueError(
-                "Masked words need a language-model head: MaskedWords(..., guesser=WordGuesser.of(model))."
+                "Masked words need a pre-trained encoder and its language-model head: "
+                "MaskedWords(..., guesser=WordGuesser.of(model))."
             )
-        loss = self._quick if self._quick is not None and self.training else self.loss
-        return loss(encoder, guesser, view.inputs["pieces"], view.inputs.get("attention"))
+        pieces, words = view.inputs["pieces"], view.inputs.get("words")
+        first = None
+        if words is not None:
+            first = word_beginnings(words)
+        elif self.continues is not None:
+            first = first_pieces(pieces, self.continues)
+        attention = view.inputs.get("attention")
+        posed = pose(pieces, self.special, self.budget.share, attention, first, self.budget.by_words)
+        return replace(posed, words=words, originals=view.originals, encoder=encoder, guesser=guesser)
 
     def speed_up(self) -> None:
         """Compile the training pass: a minute's wait at the start, then about twice as fast on a GPU."""
-        self._quick = torch.compile(self.loss)
+        self._quick = torch.compile(self.losses)
 
-    def loss(
-        self, encoder: Transformer, guesser: WordGuesser, pieces: Tensor, attention: Tensor | None = None
-    ) -> Tensor:
-        """`pieces` and `attention` (row, piece); no attention means that the rows are full."""
-        allowed = ~torch.isin(pieces, self.special)
-        if attention is not None:
-            allowed = allowed & attention.bool()
-        hidden = self.masker(allowed, None if self.continues is None else first_pieces(pieces, self.continues))
-        shown = self.corruption(pieces, hidden)
-        states = encoder.states(shown, attention)
+    def losses(
+        self,
+        encoder: Transformer,
+        guesser: WordGuesser,
+        pieces: Tensor,
+        hidden: Hidden,
+        attention: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """The mean loss over all hidden pieces, and that of each row (row), the second without a gradient."""
+        states = encoder.states(self.corruption(pieces, hidden), attention)
         places = hidden.places.unsqueeze(2).expand(-1, -1, states.shape[2])
         scores = guesser(states.gather(1, places))  # (row, hidden, piece of the vocabulary)
         wanted = pieces.gather(1, hidden.places)
-        losses: Tensor = functional.cross_entropy(scores.flatten(0, 1).float(), wanted.flatten(), reduction="none")
-        counts = hidden.counts.flatten()
-        mean: Tensor = (losses * counts).sum() / counts.sum().clamp_min(1)
-        return mean
+        losses = functional.cross_entropy(scores.flatten(0, 1).float(), wanted.flatten(), reduction="none")
+        losses = losses.view(wanted.shape) * hidden.counts
+        by_row: Tensor = losses.detach().sum(1) / hidden.counts.sum(1).clamp_min(1)
+        mean: Tensor = losses.sum() / hidden.counts.sum().clamp_min(1)
+        return mean, by_row
+
+    def notes(self) -> Mapping[str, Any] | None:
+        """Which words of some rows were hidden last, and by which policy."""
+        if self._posed is None or self._posed[0].words is None or not self.training:
+            return None
+        puzzle, hidden = self._posed
+        return {"kind": "masks", "policy": self.policy.name, "rows": hidden_words(puzzle, hidden, self.policy, _NOTED)}
+
+
+def hidden_words(puzzle: Puzzle, hidden: Hidden, policy: Policy, rows: int) -> list[dict[str, Any]]:
+    """The first rows as words, with the numbers of those of which a piece is hidden."""
+    assert puzzle.words is not None
+    rows = min(rows, len(puzzle.pieces))
+    places, counts = hidden.places[:rows].cpu(), hidden.counts[:rows].cpu()
+    numbers = puzzle.words[:rows].cpu()
+    spelled = [word for sentence in puzzle.originals for word in sentence.words]
+    by = policy.chosen_by(len(puzzle.pieces))
+    found = []
+    for row in range(rows):
+        here = numbers[row][numbers[row] >= 0]
+        begin, end = int(here.min()), int(here.max()) + 1
+        masked = sorted(set(numbers[row][places[row][counts[row]]].tolist()))
+        found.append({"words": spelled[begin:end], "hidden": [word - begin for word in masked], "by": by[row]})
+    return found
 
 
 def first_pieces(pieces: Tensor, continues: Tensor) -> Tensor:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from torch import Tensor, nn
 
 from acclimate.model.learner import Learner
@@ -17,6 +20,10 @@ class Objective(nn.Module):
     def forward(self, source: View, target: View) -> Tensor:
         """A single number to make small."""
         raise NotImplementedError
+
+    def notes(self) -> Mapping[str, Any] | None:
+        """Something of the last update to write into the record now and then, under its `kind`; most have nothing."""
+        return None
 
     def after_update(self, learner: Learner) -> None:
         """Called once the optimizer has moved; a moving-average teacher follows the learner here."""

@@ -1,4 +1,4 @@
-"""Masked language models as `transformers` has them: made anew, or taken up where somebody left off."""
+"""Masked language models as `transformers` has them: made anew, taken up where somebody left off, and saved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from typing import Any
 
 from pydantic import Field
 
-from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row
+from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row, quietly
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.storage import write_json, written_aside
+from acclimate.model.word_guesser import WordGuesser
 from acclimate.settings import Settings, UsageError
 
 # what the kinds of models call their dropouts
@@ -73,3 +76,31 @@ def language_model_to_go_on_from(start: str | Path, wanted: SizeSettings) -> tup
     elif dropouts:
         sizes["dropout"] = getattr(config, dropouts[0])
     return model, wanted.model_copy(update=sizes)
+
+
+def guesser_for(encoder: Transformer) -> WordGuesser:
+    """The language-model head of the model that the encoder was taken from, its last layer tied to the encoder's own
+    table of pieces where the model ties the two."""
+    if encoder.origin is None:
+        raise UsageError(
+            "This tagger's encoder has lost its language-model head, which domain tuning needs. Begin with the masked "
+            "language model itself: Tagger.build(NAME_OR_FOLDER, ...)."
+        )
+    model = load_masked_language_model(encoder.origin)
+    ours: Any = encoder.model
+    if model.get_output_embeddings().weight is model.get_input_embeddings().weight:
+        model.get_output_embeddings().weight = ours.get_input_embeddings().weight
+    return WordGuesser.of(model)
+
+
+def save_language_model(
+    model: Any, tokenizer: Any, folder: Path, half: bool, report: dict[str, Any], documents: dict[str, str]
+) -> None:
+    """Weights and tokenizer as `transformers` writes them, sealed, with a report and texts by file name beside them."""
+    model = model.cpu()
+    with written_aside(folder) as aside:
+        quietly((model.half() if half else model).save_pretrained, str(aside))
+        tokenizer.save_pretrained(aside)
+        write_json(aside / "report.json", report)
+        for name, text in documents.items():
+            (aside / name).write_text(text, encoding="utf-8")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
 
+from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.learner import Learner
 from acclimate.model.view import TextView
@@ -13,17 +15,29 @@ from acclimate.model.word_guesser import WordGuesser
 
 
 class Reader(Learner):
-    """A masked language model. Sees rows of pieces that are full to the brim: no words, no tags, no padding."""
+    """A masked language model. Reads rows of pieces that are full to the brim, or sentences; tags it does not see."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         """`model` is an `AutoModelForMaskedLM`; its parts are shared, not copied, so it can be saved as it is."""
         super().__init__()
+        self._model = (model,)  # its parts are modules of their own here
         self.encoder: Transformer = Transformer(TransformerSettings(dropout=0.0), model.base_model, tokenizer)
         self.guesser = WordGuesser.of(model)
 
-    def view(self, part: Tensor) -> TextView:
-        if self.device.type == "cuda":
-            part = part.pin_memory()  # from other memory the copy waits for all work under way on the GPU
-        view = TextView(self.encoder, {"pieces": part.to(self.device, non_blocking=True)})
+    @property
+    def model(self) -> Any:
+        """The whole, as `transformers` has it: what to save."""
+        return self._model[0]
+
+    def view(self, part: Tensor | Sequence[Sentence]) -> TextView:
+        inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.number(part)
+        view = TextView(self.encoder, {name: self._sent(tensor) for name, tensor in inputs.items()})
         view.guesser = self.guesser
+        if not isinstance(part, Tensor):
+            view.originals = part
         return view
+
+    def _sent(self, tensor: Tensor) -> Tensor:
+        if self.device.type == "cuda":
+            tensor = tensor.pin_memory()  # from other memory the copy waits for all work under way on the GPU
+        return tensor.to(self.device, non_blocking=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from torch import Tensor
 
+from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
 from acclimate.model.sentences import Sentences
 
@@ -20,6 +21,7 @@ class TextView:
     """Text that an encoder reads: embeddings and features, each computed once and only when somebody asks."""
 
     guesser: WordGuesser | None = None  # the learner's language-model head, if it has one
+    originals: Sequence[Sentence] = ()  # what was numbered, where it came as sentences
 
     def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:
         self.encoder, self.inputs = encoder, inputs
@@ -42,7 +44,7 @@ class View(TextView):
 
     def __init__(self, tagger: Tagger, sentences: Sentences, embeddings: Embeddings | None = None) -> None:
         super().__init__(tagger.encoder, sentences.inputs, embeddings)
-        self.tagger, self.sentences = tagger, sentences
+        self.tagger, self.sentences, self.originals = tagger, sentences, sentences.originals
 
     @cached_property
     def scores(self) -> Tensor:

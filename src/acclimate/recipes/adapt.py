@@ -18,6 +18,9 @@ from acclimate.evaluation.significance import Comparison, Metric, paired_bootstr
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable
 from acclimate.inference.predict import predict
+from acclimate.model.encoders.shipped import SHIPPED
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.recipes.claim import claim, fingerprint
@@ -104,6 +107,8 @@ def adapt(
     chosen = find_recipe(recipe)
     if chosen.needs_target and target is None and target_labelled is None:
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
+    if chosen.needs_language_model:
+        require_language_model(tagger, recipe)
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     training = completed(training, tagger)
@@ -158,6 +163,16 @@ def adapt(
     }
     seconds = time.monotonic() - started
     return Outcome(recipe, selector.name, changes["source"], changes["target"], summaries, seconds, remarks)
+
+
+def require_language_model(tagger: Tagger, recipe: str) -> None:
+    """Better said now than after the baseline is trained."""
+    if not isinstance(tagger.encoder, Transformer):
+        raise UsageError(
+            f"Recipe {recipe} tunes a masked language model, and character-cnn-lstm is none: take the encoder "
+            f"{SHIPPED[0]}, or another one."
+        )
+    guesser_for(tagger.encoder)
 
 
 def _target(target: Corpus | None, labelled: Corpus | None) -> Corpus:

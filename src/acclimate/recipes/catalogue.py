@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 
+from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
@@ -21,6 +22,13 @@ RECIPES: dict[str, Recipe] = {
             self_training,
             SelfTrainingSettings,
             starts_from_baseline=True,
+        ),
+        Recipe(
+            "adversarial-masking",
+            "tune the encoder on target text, an adversary choosing the words to hide; then train on the source",
+            adversarial_masking,
+            AdversarialMaskingSettings,
+            needs_language_model=True,
         ),
     )
 }

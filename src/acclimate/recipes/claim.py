@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from acclimate.data.problems import InputError
+from acclimate.model.encoders.pretrained import weight_files
 from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError, differences
@@ -42,3 +44,20 @@ def fingerprint(tagger: Tagger) -> str:
         digest.update(name.encode())
         digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return digest.hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """Size, beginning and end: a change in the middle of a huge file is not worth reading all of it each time."""
+    if not path.is_file():
+        raise InputError("there is no such text file.", file=path)
+    with path.open("rb") as file:
+        digest = hashlib.sha256(file.read(2**20))
+        size = path.stat().st_size
+        file.seek(max(0, size - 2**20))
+        digest.update(file.read())
+    return f"{size} bytes, {digest.hexdigest()[:16]}"
+
+
+def encoder_digest(encoder: str) -> dict[str, str] | str:
+    """Changes with the weights of an encoder that is a folder; one of the hub is known by its name."""
+    return {weights.name: file_digest(weights) for weights in weight_files(encoder)} or encoder

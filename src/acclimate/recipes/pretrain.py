@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +24,25 @@ from acclimate.data.running_text import (
     write_pieces,
 )
 from acclimate.data.word_pieces import train_word_pieces
-from acclimate.methods.masked_words import MaskedWords
+from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.uniform import Uniform
-from acclimate.model.encoders.pretrained import load_tokenizer, quietly, weight_files
-from acclimate.model.language_model import SizeSettings, language_model_to_go_on_from, new_language_model
+from acclimate.model.encoders.pretrained import load_tokenizer
+from acclimate.model.language_model import (
+    SizeSettings,
+    language_model_to_go_on_from,
+    new_language_model,
+    save_language_model,
+)
 from acclimate.model.reader import Reader
-from acclimate.model.storage import write_json, written_aside
-from acclimate.recipes.claim import claim
+from acclimate.model.storage import written_aside
+from acclimate.recipes.claim import claim, encoder_digest, file_digest
 from acclimate.recipes.pretrain_report import Pretrained, model_card
 from acclimate.settings import Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
-from acclimate.training.selectors import LastUpdate
+from acclimate.training.selectors import HeldOutLoss, LastUpdate
 from acclimate.training.settings import PretrainingSettings
 from acclimate.training.stage import Stage
 
@@ -104,7 +107,9 @@ def pretrain(
         objective.speed_up()
     measure = None
     if len(held_out) >= pieces.room:
-        measure = HeldOutLoss(Rows(held_out, **common, rows_per_batch=256), build_objective(settings, tokenizer))
+        parts = list(Rows(held_out, **common, rows_per_batch=256).in_order())
+        size = f"{len(held_out) // pieces.room * pieces.room:,} pieces"
+        measure = HeldOutLoss(parts, build_objective(settings, tokenizer), size, is_blind=True)
     parameters = sum(parameter.numel() for parameter in reader.parameters())
     tell(
         f"{parameters:,} parameters; {len(text):,} pieces of text, {len(held_out):,} held out; "
@@ -159,35 +164,8 @@ def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:
         )
         if not continues.any():
             raise UsageError("masks.whole_words needs a WordPiece tokenizer, whose pieces inside a word begin with ##.")
-    return MaskedWords(Uniform(masks.share), corruption, special, continues=continues)
-
-
-@dataclass(frozen=True)
-class HeldOutLoss:
-    """Minus the loss on held-out text, always with the same pieces hidden. Chooses nothing: the last state is kept."""
-
-    rows: Rows
-    objective: MaskedWords
-    is_blind: bool = True
-
-    @property
-    def name(self) -> str:
-        return f"loss on held-out text ({self.rows.rows * self.rows.room:,} pieces)"
-
-    @torch.no_grad()
-    def __call__(self, reader: Reader) -> float:
-        objective = self.objective.to(reader.device).eval()
-        devices = [reader.device] if reader.device.type == "cuda" else []
-        training = reader.training
-        reader.eval()
-        total = torch.zeros((), device=reader.device)
-        with torch.random.fork_rng(devices):  # the training's own stream of random numbers goes on undisturbed
-            torch.manual_seed(0)
-            for batch in self.rows.in_order():
-                view = reader.view(batch)
-                total += len(batch) * objective(view, view)
-        reader.train(training)
-        return -float(total) / self.rows.rows
+    policy = Uniform(masks.whole_words)
+    return MaskedWords(policy, corruption, special, Budget(masks.share), continues=continues)
 
 
 def _prepare(
@@ -231,20 +209,8 @@ def _begun_with(settings: PretrainSettings) -> dict[str, Any]:
         mode="json", exclude={"text": True, "half": True, "training": {"checkpoint_every", "tensorboard", "compile"}}
     )
     if settings.start is not None:
-        kept["start"] = {weights.name: _digest(weights) for weights in weight_files(settings.start)} or settings.start
-    return {**kept, "text": {Path(name).name: _digest(Path(name)) for name in settings.text}}
-
-
-def _digest(path: Path) -> str:
-    """Size, beginning and end: a change in the middle of a huge file is not worth reading all of it each time."""
-    if not path.is_file():
-        raise InputError("there is no such text file.", file=path)
-    with path.open("rb") as file:
-        digest = hashlib.sha256(file.read(2**20))
-        size = path.stat().st_size
-        file.seek(max(0, size - 2**20))
-        digest.update(file.read())
-    return f"{size} bytes, {digest.hexdigest()[:16]}"
+        kept["start"] = encoder_digest(settings.start)
+    return {**kept, "text": {Path(name).name: file_digest(Path(name)) for name in settings.text}}
 
 
 def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
@@ -253,13 +219,8 @@ def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
 
 
 def _save(model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained) -> None:
-    model = model.cpu()
-    with written_aside(out) as aside:
-        quietly((model.half() if settings.half else model).save_pretrained, str(aside))
-        tokenizer.save_pretrained(aside)
-        write_json(aside / "report.json", done.as_dict())
-        (aside / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")
-        (aside / "README.md").write_text(model_card(out.name, settings, done), encoding="utf-8")
+    texts = {"settings.yaml": dump_yaml(settings), "README.md": model_card(out.name, settings, done)}
+    save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
     for name in ("text.pieces", "held-out.pieces"):
         (out / "training" / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again
     shutil.rmtree(out / "training" / f"00-{_STAGE}", ignore_errors=True)

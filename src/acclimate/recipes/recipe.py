@@ -47,3 +47,4 @@ class Recipe:
     options: type[Settings] = Settings
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
     needs_target: bool = True
+    needs_language_model: bool = False  # the tagger must stand on a masked language model

@@ -46,7 +46,7 @@ class Watcher(Protocol):
 
     def begin(self, stage: str, update: int, updates: int) -> None: ...
     def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
-    def judged(self, update: int, score: float, is_best: bool) -> None: ...
+    def judged(self, update: int, told: str, is_best: bool) -> None: ...
     def end(self, stage: str) -> None: ...
 
 
@@ -55,7 +55,7 @@ class Nobody:
 
     def begin(self, stage: str, update: int, updates: int) -> None: ...
     def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
-    def judged(self, update: int, score: float, is_best: bool) -> None: ...
+    def judged(self, update: int, told: str, is_best: bool) -> None: ...
     def end(self, stage: str) -> None: ...
 
 
@@ -119,7 +119,7 @@ def run_stages(
         place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
         summary = _load_finished(learner, place)
         if summary is None:
-            summary = _run_stage(learner, stage, engine, selector, place, watcher, record)
+            summary = _run_stage(learner, stage, engine, stage.selector or selector, place, watcher, record)
         summaries.append(summary)
     return summaries
 
@@ -157,6 +157,13 @@ def _run_stage(
     record.rewind(stage.name, training.update)
     watcher.begin(stage.name, training.update, stage.updates)
     started = time.monotonic() - memory.seconds
+    if stage.selector is not None and not selector.is_blind and resumed is None:
+        # how it was before: a stage that only makes things worse leaves everything as it is
+        score = _agreed(selector(learner), engine)
+        memory.judge(0, score)
+        best = _snapshot(learner)
+        watcher.judged(0, selector.told(score), False)
+        record.add("look", stage.name, 0, score=score, selector=selector.name)
     pace = Pace(stage.settings.checkpoint_every)
     for progress in training:
         last = progress.update == stage.updates
@@ -165,12 +172,13 @@ def _run_stage(
         watcher.advance(progress, losses)
         if losses is not None:
             record.add("update", stage.name, progress.update, learning_rate=progress.learning_rate, **losses)
+            _write_notes(stage, progress.update, record)
         if looking:
             score = _agreed(selector(learner), engine)
             is_best = memory.judge(progress.update, score) or selector.is_blind
             if is_best and not selector.is_blind:
                 best = _snapshot(learner)
-            watcher.judged(progress.update, score, is_best)
+            watcher.judged(progress.update, selector.told(score), is_best and not selector.is_blind)
             record.add("look", stage.name, progress.update, score=score, selector=selector.name)
             if not selector.is_blind and memory.is_tired(stage.settings.patience):
                 break
@@ -186,6 +194,8 @@ def _run_stage(
         "updates": training.update,
         "kept_update": training.update if selector.is_blind else memory.best_update,
         "score": None if selector.is_blind else memory.best_score,
+        "selector": selector.name,
+        "looks": memory.looks,
         "seconds": round(time.monotonic() - started, 3),
     }
     engine.free_memory()  # it would keep this stage's optimizer otherwise
@@ -224,6 +234,13 @@ def _save_finished(learner: Learner, folder: Path, summary: Mapping[str, Any]) -
         write_json(aside / "summary.json", dict(summary))
     for checkpoint in folder.glob("checkpoint-*"):
         shutil.rmtree(checkpoint, ignore_errors=True)
+
+
+def _write_notes(stage: Stage, update: int, record: Record) -> None:
+    for objective in stage.objectives.values():
+        notes = objective.notes()
+        if notes is not None:
+            record.add(notes["kind"], stage.name, update, **{key: notes[key] for key in notes if key != "kind"})
 
 
 def _load_finished(learner: Learner, folder: Path | None) -> dict[str, Any] | None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+import torch
 
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
+from acclimate.methods.masked_words import MaskedWords
+from acclimate.methods.masking.puzzle import hide
+from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 
 
@@ -20,6 +27,10 @@ class Selector(Protocol):
     @property
     def is_blind(self) -> bool:
         """True when it prefers nothing: the last state is kept."""
+        ...
+
+    def told(self, score: float) -> str:
+        """The number as people read it; empty when there is nothing to say."""
         ...
 
     def __call__(self, learner: Any, /) -> float: ...
@@ -39,8 +50,49 @@ class DevelopmentScore:
         return f"{measure} on {self.split} ({len(self.corpus):,} sentences)"
 
     def __call__(self, tagger: Tagger) -> float:
-        scores = score(self.corpus, predict(tagger, self.corpus))
-        return scores.token.accuracy if self.corpus.kind == "plain" else scores.span.f1
+        found = score(self.corpus, predict(tagger, self.corpus))
+        return found.token.accuracy if self.corpus.kind == "plain" else found.span.f1
+
+    def told(self, score: float) -> str:
+        return f"score {100 * score:.2f}"
+
+
+@dataclass(frozen=True)
+class HeldOutLoss:
+    """Minus the loss of guessing hidden pieces of held-out text, in nats per piece, always with the same ones hidden.
+
+    Blind in pre-training, where the last state is kept; in domain tuning it chooses.
+    """
+
+    parts: Sequence[Any]  # each what the learner's `view` takes
+    objective: MaskedWords
+    size: str  # how much text that is, for people
+    is_blind: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"loss on held-out text ({self.size})"
+
+    @torch.no_grad()
+    def __call__(self, learner: Learner) -> float:
+        objective = self.objective.to(learner.device).eval()
+        devices = [learner.device] if learner.device.type == "cuda" else []
+        training = learner.training
+        learner.eval()
+        total, count = torch.zeros(2, device=learner.device)
+        with torch.random.fork_rng(devices):  # the training's own stream of random numbers goes on undisturbed
+            torch.manual_seed(0)
+            for part in self.parts:
+                puzzle = objective.puzzle(learner.view(part))
+                hidden = hide(puzzle, objective.policy(puzzle))
+                mean, _ = objective.losses(*puzzle.solver, puzzle.pieces, hidden, puzzle.attention)
+                total += mean * hidden.counts.sum()
+                count += hidden.counts.sum()
+        learner.train(training)
+        return -float(total / count)
+
+    def told(self, score: float) -> str:
+        return f"held-out loss {-score:.3f}, perplexity {math.exp(-score):.2f}"
 
 
 @dataclass(frozen=True)
@@ -52,3 +104,6 @@ class LastUpdate:
 
     def __call__(self, learner: object) -> float:
         return 0.0
+
+    def told(self, score: float) -> str:
+        return ""

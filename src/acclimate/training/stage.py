@@ -10,6 +10,7 @@ from torch import Tensor
 from acclimate.data.batches import Stream
 from acclimate.methods.objective import Objective
 from acclimate.training.schedules import Schedule
+from acclimate.training.selectors import Selector
 from acclimate.training.settings import LoopSettings, TrainingSettings
 
 
@@ -25,6 +26,7 @@ class Stage:
     batches: Stream
     settings: LoopSettings = field(default_factory=TrainingSettings)
     weights: Mapping[str, float | Schedule] = field(default_factory=dict)
+    selector: Selector | None = None  # chooses the state to keep, where the run's own would look at the wrong thing
 
     def __post_init__(self) -> None:
         unknown = set(self.weights) - set(self.objectives)

@@ -8,8 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
+from acclimate.methods.masked_words import Budget
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.puzzle import Puzzle, hide, pose, word_beginnings
 from acclimate.methods.masking.uniform import Uniform
 
 MASK = 4
@@ -26,10 +29,19 @@ def as_mask(hidden: Hidden, shape: torch.Size) -> Tensor:
     return found
 
 
+def posed(pieces: Tensor, share: float, first: Tensor | None = None, by_words: bool = False) -> Puzzle:
+    """Piece 0 is special, and never hidden."""
+    return pose(pieces, torch.tensor([0]), share, first=first, by_words=by_words)
+
+
+def hidden_by(policy: Policy, puzzle: Puzzle) -> Tensor:
+    return as_mask(hide(puzzle, policy(puzzle)), puzzle.pieces.shape)
+
+
 @given(st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=1, max_size=5), st.floats(0.05, 1.0))
 def test_it_hides_its_share_of_what_it_may_hide_and_nothing_else(rows: list[list[bool]], share: float) -> None:
     allowed = torch.tensor(rows)
-    hidden = as_mask(Uniform(share)(allowed), allowed.shape)
+    hidden = hidden_by(Uniform(), posed(allowed.long(), share))
     assert not (hidden & ~allowed).any()
     most = max(1, round(share * allowed.shape[1]))
     for row, may in zip(hidden, allowed, strict=True):
@@ -38,38 +50,58 @@ def test_it_hides_its_share_of_what_it_may_hide_and_nothing_else(rows: list[list
 
 
 def test_every_piece_has_the_same_chance() -> None:
-    hidden = as_mask(Uniform(0.25)(torch.ones(4_000, 8, dtype=torch.bool)), torch.Size([4_000, 8]))
+    hidden = hidden_by(Uniform(), posed(torch.ones(4_000, 8, dtype=torch.long), 0.25))
     assert hidden.float().mean(0) == pytest.approx(torch.full((8,), 0.25), abs=0.03)
 
 
 def test_other_random_numbers_hide_other_pieces() -> None:
-    allowed = torch.ones(20, 30, dtype=torch.bool)
-    assert not torch.equal(Uniform(0.2)(allowed).places, Uniform(0.2)(allowed).places)
+    puzzle = posed(torch.ones(20, 30, dtype=torch.long), 0.2)
+    assert not torch.equal(hidden_by(Uniform(), puzzle), hidden_by(Uniform(), puzzle))
+
+
+FIRST = torch.tensor([[0, 1, 1, 1, 4, 5, 5, 7]]).repeat(500, 1)
+WORDS = ([0], [1, 2, 3], [4], [5, 6], [7])
 
 
 def test_pieces_of_a_word_are_hidden_together() -> None:
     """All but the last word drawn, which may not fit the budget whole."""
-    first = torch.tensor([[0, 1, 1, 1, 4, 5, 5, 7]]).repeat(500, 1)
-    hidden = as_mask(Uniform(0.5)(torch.ones_like(first, dtype=torch.bool), first), first.shape)
+    hidden = hidden_by(Uniform(whole_words=True), posed(torch.ones_like(FIRST), 0.5, FIRST))
     assert (hidden.sum(1) == 4).all()
-    parts = 0
+    in_part = [sum(bool(row[word].any() and not row[word].all()) for word in WORDS) for row in hidden]
+    assert max(in_part) == 1
+    assert 0 < sum(in_part) < 400
+
+
+def test_a_budget_of_words_hides_that_many_words_whole() -> None:
+    hidden = hidden_by(Uniform(), posed(torch.ones_like(FIRST), 0.4, FIRST, by_words=True))
     for row in hidden:
-        words = [row[torch.tensor(word)] for word in ([0], [1, 2, 3], [4], [5, 6], [7])]
-        in_part = sum(bool(word.any() and not word.all()) for word in words)
-        assert in_part <= 1
-        parts += in_part
-    assert 0 < parts < 400
+        assert [bool(row[word].any()) for word in WORDS] == [bool(row[word].all()) for word in WORDS]
+    chosen = torch.stack([hidden[:, word].all(1) for word in WORDS], 1)
+    assert (chosen.sum(1) == 2).all()
+    assert chosen.float().mean(0) == pytest.approx(torch.full((5,), 0.4), abs=0.08)
+
+
+def test_a_priority_of_minus_infinity_is_still_above_what_may_not_be_hidden() -> None:
+    puzzle = posed(torch.tensor([[0, 1, 1, 0]]), 1.0)
+    hidden = as_mask(hide(puzzle, torch.full((1, 4), -torch.inf)), puzzle.pieces.shape)
+    assert hidden.tolist() == [[False, True, True, False]]
+
+
+def test_words_begin_where_their_number_changes() -> None:
+    words = torch.tensor([[-1, 3, 3, 4, 5, 5, -1, -1]])
+    assert word_beginnings(words).tolist() == [[0, 1, 1, 3, 4, 4, 6, 7]]
 
 
 @pytest.mark.parametrize("share", [0.0, -0.1, 1.5])
 def test_an_impossible_share_is_refused(share: float) -> None:
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        Uniform(share)
+    with pytest.raises(ValueError, match="must lie above 0"):
+        Budget(share)
 
 
 def corrupted(swapped: float, kept: float) -> tuple[Tensor, Tensor, Tensor]:
     pieces = torch.randint(5, 90, (300, 40))
-    hidden = Uniform(0.5)(torch.ones_like(pieces, dtype=torch.bool))
+    puzzle = posed(pieces, 0.5)
+    hidden = hide(puzzle, Uniform()(puzzle))
     shown = Corruption(MASK, torch.arange(5, 90), swapped, kept)(pieces, hidden)
     return pieces, shown, as_mask(hidden, pieces.shape)
 

@@ -1,30 +1,27 @@
-"""Hide pieces at random, all with the same chance (Devlin et al. 2019)."""
+"""Hide places at random, all with the same chance (Devlin et al. 2019)."""
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.puzzle import Puzzle
 
 
-class Uniform(nn.Module):
-    """A fixed share of every row's pieces, at least one; whole words, where it is told which pieces form one."""
+class Uniform(Policy):
+    """Every place alike. With `whole_words` a piece shares the lot of its word; where the budget is counted in pieces
+    only the last word drawn may then be hidden in part."""
 
-    def __init__(self, share: float = 0.15) -> None:
+    def __init__(self, whole_words: bool = False) -> None:
         super().__init__()
-        if not 0 < share <= 1:
-            raise ValueError(f"The share of hidden pieces must lie between 0 and 1, not {share}.")
-        self.share = share
+        self.whole_words = whole_words
+        self.name = "whole-words" if whole_words else "random"
 
-    def forward(self, allowed: Tensor, first: Tensor | None = None) -> Hidden:
-        """`allowed` (row, piece) is True where a piece may be hidden. `first` (row, piece) says where the word of each
-        piece begins: then words are drawn, and only the last one drawn may be hidden in part."""
-        most = max(1, round(self.share * allowed.shape[1]))
-        chances = torch.rand(allowed.shape, device=allowed.device)
-        if first is not None:
-            chances = chances.gather(1, first)
-        places = chances.masked_fill(~allowed, -1.0).topk(most, dim=1).indices
-        wanted = (self.share * allowed.sum(1)).round().clamp(min=1)  # (row)
-        counts = torch.arange(most, device=allowed.device) < wanted.unsqueeze(1)
-        return Hidden(places, counts & allowed.gather(1, places))
+    def forward(self, puzzle: Puzzle) -> Tensor:
+        lots = torch.rand(puzzle.pieces.shape, device=puzzle.pieces.device)
+        if not self.whole_words:
+            return lots
+        if puzzle.first is None:
+            raise ValueError("Whole words are to be hidden, but where words begin is not known.")
+        return lots.gather(1, puzzle.first)

@@ -36,10 +36,15 @@ class Transformer(Encoder):
         self.pieces = Pieces(tokenizer, min(limit, settings.longest_row or limit))
         self.dropout = nn.Dropout(settings.dropout)
         self.width = int(config.hidden_size)
+        self.origin: str | None = (
+            None  # name or folder of the model that it was taken from, while nothing else is known
+        )
 
     @classmethod
     def build(cls, encoder: str | Path, settings: TransformerSettings) -> Transformer:
-        return cls(settings, load_backbone(encoder), load_tokenizer(encoder))
+        built = cls(settings, load_backbone(encoder), load_tokenizer(encoder))
+        built.origin = str(encoder)
+        return built
 
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         return self.pieces.number([sentence.words for sentence in sentences])
@@ -66,6 +71,13 @@ class Transformer(Encoder):
             output = model.encoder(model.embeddings(input_ids=pieces))
         else:
             output = model(input_ids=pieces, attention_mask=None if attention is None else attention.long())
+        states: Tensor = output.last_hidden_state
+        return states
+
+    def states_of(self, embeddings: Tensor, attention: Tensor | None = None) -> Tensor:
+        """The last layer (row, piece, feature) from embeddings (row, piece, width) as `embed` gives them."""
+        model: Any = self.model
+        output = model(inputs_embeds=embeddings, attention_mask=None if attention is None else attention.long())
         states: Tensor = output.last_hidden_state
         return states
 

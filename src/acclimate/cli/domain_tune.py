@@ -1,0 +1,106 @@
+"""`acclimate domain-tune`: an encoder, tuned to the text of a domain."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from acclimate.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from acclimate.recipes.domain_tune import DomainTuned, DomainTuneSettings
+
+
+def domain_tune_command(
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where the tuned encoder goes.")],
+    text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE...", help="Text of the domain, a sentence a line; or any corpus, tags ignored."),
+    ] = None,
+    more_text: Annotated[list[str] | None, typer.Argument(metavar="[FILE...]", help="More text.")] = None,
+    source: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Text of the source domain, mixed in evenly.")
+    ] = None,
+    masking: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POLICY",
+            help="Which words to hide: random, whole-words, pos, entropy, adversarial, density-ratio, span or pmi; "
+            "with mix- before it, for half of the sentences.",
+            show_default="adversarial",
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="A masked language model, by name or folder.", show_default="acclimate-mini"),
+    ] = None,
+    updates: Annotated[int | None, typer.Option(help="Moves of the optimizer.", show_default="2000")] = None,
+    half: Annotated[bool, typer.Option("--half", help="Save 16-bit weights: half the size.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
+    config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate settings --domain-tune`."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Go on with the masked-language-model training of an encoder on text of your domain.
+
+    acclimate domain-tune --text tweets.txt --source news.conll --masking mix-adversarial --out tweet-encoder
+
+    The result is a folder that `acclimate adapt --encoder DIR` and plain `transformers` open.
+
+    `acclimate adapt --recipe adversarial-masking` does this and trains the tagger too.
+
+    A run that was interrupted goes on when the same command is given again.
+    """
+    from acclimate.recipes.domain_tune import DomainTuneSettings
+    from acclimate.settings import complete, load_yaml, with_assignments
+
+    given: dict[str, Any] = {
+        "text": [*(text or []), *(more_text or [])] or None,
+        "source": source,
+        "masking": masking,
+        "encoder": encoder,
+        "updates": updates,
+        "half": half or None,
+        "seed": seed,
+    }
+    values = load_yaml(config) if config is not None else {}
+    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
+    where = str(config or "domain-tune")
+    settings = complete(DomainTuneSettings, with_assignments(values, [*spelled, *(assignments or [])]), where)
+    _run(settings, out, overwrite, quiet, as_json)
+
+
+def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
+    from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
+    from acclimate.cli.progress import TrainingBar, stderr_console
+    from acclimate.recipes.domain_tune import domain_tune
+    from acclimate.training.engine import is_main_process
+
+    take_folder(out, overwrite)
+    console = stderr_console(quiet or not is_main_process())
+    with told_how_to_go_on(out, overwrite), TrainingBar(console) as bar:
+        done = domain_tune(settings, out, bar, console.print)
+    if is_main_process():
+        typer.echo(json.dumps({"out": str(out), **done.as_dict()}) if as_json else _told(done, out))
+
+
+def _told(done: DomainTuned, out: Path) -> str:
+    lines = [
+        f"encoder: {out} ({done.encoder}, tuned on {done.sentences:,} sentences)",
+        f"masking {done.masking}: {done.updates:,} updates in {done.seconds:,.0f} s "
+        f"({done.updates_per_second:,.2f} updates/s), update {done.kept_update:,} kept",
+    ]
+    if done.loss_before is not None and done.loss_after is not None:
+        lines.append(
+            f"held-out text ({done.held_out_sentences:,} sentences): loss {done.loss_before:.3f} -> "
+            f"{done.loss_after:.3f}, perplexity {done.perplexity_before:.2f} -> {done.perplexity_after:.2f}"
+        )
+    return "\n".join([*lines, f"use it: acclimate adapt --encoder {out}"])

@@ -1,0 +1,35 @@
+"""What `pretrain` and `domain-tune` share: a folder that will hold an encoder, and a run that can be interrupted."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from acclimate.model.storage import MANIFEST
+from acclimate.settings import UsageError
+from acclimate.training.engine import is_main_process
+
+
+def take_folder(out: Path, overwrite: bool) -> None:
+    """Refuse a folder that is none, or that holds a finished encoder which was not to be overwritten."""
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out} is a file; an encoder needs a folder. Choose another --out.")
+    if not is_main_process():
+        return
+    if overwrite:
+        shutil.rmtree(out / "training", ignore_errors=True)
+    elif (out / MANIFEST).is_file():
+        raise UsageError(f"{out} already holds a finished encoder. Choose another --out, or pass --overwrite.")
+
+
+@contextmanager
+def told_how_to_go_on(out: Path, overwrite: bool) -> Iterator[None]:
+    """After Ctrl-C say what becomes of the work done so far."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        again = "the same command without --overwrite" if overwrite else "the same command"
+        stop.add_note(f"What {out} holds is kept: {again} goes on from its last checkpoint.")
+        raise

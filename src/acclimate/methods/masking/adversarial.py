@@ -1,0 +1,159 @@
+"""A learned adversary chooses what to hide (Vu, Phung, Haffari 2020, sections 3 and 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.puzzle import Puzzle, uncached
+from acclimate.methods.masking.sequential_subset_law import GumbelPath, SequentialSubsetLaw, gumbel_path
+from acclimate.methods.masking.subset_law import SubsetLaw
+
+Estimator = Literal["score", "gumbel-path", "relaxed"]
+
+
+class PuzzleGenerator(nn.Module):
+    """States of the text as it is → a score for each place: log odds of being hidden."""
+
+    def __init__(self, width: int, inner: int = 256, dropout: float = 0.1) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for size in (width, inner):
+            layers += [nn.Linear(size, inner), nn.GELU(), nn.Dropout(dropout), nn.LayerNorm(inner)]
+        self.layers = nn.Sequential(*layers, nn.Linear(inner, 1))
+
+    def forward(self, states: Tensor) -> Tensor:
+        """(row, piece, feature) → (row, piece)"""
+        scores: Tensor = self.layers(states)
+        return scores.squeeze(-1).float()
+
+
+@dataclass
+class Draw:
+    """What was drawn for one puzzle, and how hard it turned out to be."""
+
+    puzzle: Puzzle
+    chosen: Tensor  # (row, piece)
+    law: SubsetLaw | SequentialSubsetLaw
+    path: GumbelPath | None
+    losses: Tensor | None = None  # (row)
+
+
+class Adversarial(Policy):
+    """Wants the language model's loss to be large. Its own loss reaches the generator alone: the states it looks at and
+    the losses it is rewarded with are numbers to it.
+
+    `score`: minus advantage times log q(S), the advantage being how much harder a row was than its batch-mates, signed.
+    Unbiased. `gumbel-path`: the same with the product of softened choices along Algorithm 2, which is the paper's and
+    is biased. `relaxed`: softened choices mix the embeddings of [MASK] and of the pieces, and the gradient comes back
+    through the language model, whose weights are held still.
+
+    It learns at a share `beta` of the updates; at the others it has no gradient at all, since a loss of zero would
+    still move Adam. `paper_boundary` gives the law of the paper's Eq. 12, for study (it prefers early words).
+    """
+
+    name = "adversarial"
+
+    def __init__(
+        self,
+        width: int,
+        mask: int,
+        inner: int = 256,
+        dropout: float = 0.1,
+        beta: float = 0.3,
+        estimator: Estimator = "score",
+        temperature: float = 1.0,
+        paper_boundary: bool = False,
+    ) -> None:
+        """`width` of the states, `mask` the number of [MASK]."""
+        super().__init__()
+        if not 0 <= beta <= 1:
+            raise ValueError(
+                f"The share of updates at which the adversary learns must lie between 0 and 1, not {beta}."
+            )
+        self.generator = PuzzleGenerator(width, inner, dropout)
+        self.mask, self.beta, self.estimator = mask, beta, estimator
+        self.temperature, self.paper_boundary = temperature, paper_boundary
+        self.register_buffer("usual", torch.zeros(()))  # a moving mean of the losses
+        self.usual: Tensor
+        self._learns: bool | None = None  # the coin of this update, once it is tossed
+        self._draws: list[Draw] = []
+
+    def forward(self, puzzle: Puzzle) -> Tensor:
+        if self._learns is None:
+            self._learns = self.training and bool(torch.rand(()) < self.beta)
+        states = puzzle.states.detach()
+        with torch.set_grad_enabled(self._learns), uncached(states.device):
+            draw = self._draw(puzzle, self.generator(states))
+        if self._learns:
+            self._draws.append(draw)
+        return draw.chosen.float()
+
+    def _draw(self, puzzle: Puzzle, scores: Tensor) -> Draw:
+        question = (scores, puzzle.allowed, puzzle.sizes, puzzle.most)
+        if self.estimator == "score" and not self.paper_boundary:
+            law = SubsetLaw(*question)
+            return Draw(puzzle, law.draw(), law, None)
+        slow = SequentialSubsetLaw(*question, paper_boundary=self.paper_boundary)
+        if self.estimator == "score":
+            return Draw(puzzle, slow.draw(), slow, None)
+        path = gumbel_path(slow, self.temperature)
+        return Draw(puzzle, path.chosen, slow, path)
+
+    def reward(self, losses: Tensor) -> None:
+        if self._learns:
+            self._draws[-1].losses = losses.detach().float()
+
+    def lesson(self) -> Tensor | None:
+        draws, self._draws, self._learns = self._draws, [], None
+        if not draws:
+            return None
+        if self.estimator == "relaxed":
+            return torch.stack([self._relaxed(draw) for draw in draws]).mean()
+        losses = torch.cat([_required(draw.losses) for draw in draws])
+        logs = torch.cat([_log_chance(draw) for draw in draws])
+        return -(self._advantages(losses) * logs).mean()
+
+    def _advantages(self, losses: Tensor) -> Tensor:
+        """How much harder each row was than the others, in standard deviations; a row alone is held against what was
+        usual so far."""
+        alone = len(losses) == 1
+        advantages = losses - self.usual if alone else (losses - losses.mean()) / (losses.std() + 1e-6)
+        self.usual.lerp_(losses.mean(), 0.1)
+        return advantages
+
+    def _relaxed(self, draw: Draw) -> Tensor:
+        assert draw.path is not None
+        encoder, guesser = draw.puzzle.solver
+        pieces, chosen, soft = draw.puzzle.pieces, draw.chosen, draw.path.relaxed
+        if draw.puzzle.by_words and draw.puzzle.first is not None:  # a word's choice is that of all its pieces
+            chosen, soft = (values.gather(1, draw.puzzle.first) for values in (chosen, soft))
+        with torch.no_grad():
+            shown = encoder.embed({"pieces": pieces})["pieces"]
+            masked = encoder.embed({"pieces": torch.full_like(pieces, self.mask)})["pieces"]
+        mixed = shown + soft.unsqueeze(2) * (masked - shown)  # (row, piece, width)
+        leaf = mixed.detach().requires_grad_()
+        with torch.enable_grad(), uncached(pieces.device):
+            states = encoder.states_of(leaf, draw.puzzle.attention)
+            scores = guesser(states)
+            losses = functional.cross_entropy(scores.flatten(0, 1).float(), pieces.flatten(), reduction="none")
+            loss = (losses * chosen.flatten()).sum() / chosen.sum().clamp(min=1)
+            (slope,) = torch.autograd.grad(loss, leaf)
+        return -(slope * mixed).sum()  # its gradient is minus that of the loss, and reaches nothing but the choices
+
+
+def _log_chance(draw: Draw) -> Tensor:
+    return draw.path.log_product if draw.path is not None else draw.law.log_probability(draw.chosen)
+
+
+def _required(losses: Tensor | None) -> Tensor:
+    if losses is None:
+        raise ValueError(
+            "The adversary was asked for its lesson before it was told how hard its puzzle was (`reward`)."
+        )
+    return losses

@@ -1,0 +1,136 @@
+"""The policies by the names people type, and their settings. To add one is to add one file and one line here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from acclimate.data.collocations import Collocations, build_collocations
+from acclimate.data.corpus import Corpus
+from acclimate.data.ngrams import Measure
+from acclimate.inference.part_of_speech import part_of_speech_tagger
+from acclimate.methods.masking import runs_of_words
+from acclimate.methods.masking.adversarial import Adversarial, Estimator
+from acclimate.methods.masking.density_ratio import DensityRatio, piece_counts
+from acclimate.methods.masking.entropy import Entropy
+from acclimate.methods.masking.mixture import Mixture
+from acclimate.methods.masking.part_of_speech import CONTENT, PartOfSpeech
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.uniform import Uniform
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.settings import Settings, UsageError
+
+MIXED = "mix-"
+
+
+class AdversarySettings(Settings):
+    """The puzzle generator and how it learns."""
+
+    beta: float = Field(0.3, ge=0, le=1)  # share of the updates at which it learns
+    estimator: Estimator = "score"  # score, gumbel-path (the paper's, biased) or relaxed
+    temperature: float = Field(1.0, gt=0)  # of the softened choices of the last two
+    paper_boundary: bool = False  # the paper's Eq. 12 as printed: another law, which prefers early words
+    inner: int = Field(256, ge=1)  # width of its two layers
+    dropout: float = Field(0.1, ge=0, lt=1)
+
+
+class PartOfSpeechSettings(Settings):
+    """Which words count as content, and how much more they weigh."""
+
+    tagger: str = "acclimate"  # or spacy, spacy:MODEL, or the folder of a tagger of plain tags
+    content: tuple[str, ...] = CONTENT  # add PROPN for names
+    weight: float = Field(0.8, gt=0)
+    other: float = Field(0.2, ge=0)
+
+
+class CollocationSettings(Settings):
+    """Words that belong together: which count as such."""
+
+    file: str | None = None  # what `Collocations.save` wrote; counted in the text itself when not given
+    at_least: int = Field(5, ge=1)  # times seen
+    size: int | None = Field(None, ge=1)  # how many to keep, the most tightly bound first
+    measure: Measure = "levine"  # or squared, which prefers frequent ones
+    lower_case: bool = False
+    ranked: bool = False  # the paper's order: the most tightly bound first, the same words each time
+
+
+class PolicySettings(Settings):
+    """What the policies can be told. Each reads its own."""
+
+    mixed: float = Field(0.5, gt=0, le=1)  # share of sentences for the named policy in a mixture
+    adversary: AdversarySettings = AdversarySettings()
+    parts_of_speech: PartOfSpeechSettings = PartOfSpeechSettings()
+    entropy: Literal["proportional", "top"] = "proportional"
+    spans: tuple[int, ...] = Field((2, 3, 4), min_length=1)  # lengths of random runs of words, all with equal chance
+    collocations: CollocationSettings = CollocationSettings()
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What a policy is built on."""
+
+    encoder: Transformer
+    source: Corpus | None
+    target: Corpus
+    settings: PolicySettings
+
+
+def _part_of_speech(ground: Ground) -> Policy:
+    chosen = ground.settings.parts_of_speech
+    return PartOfSpeech(part_of_speech_tagger(chosen.tagger), chosen.content, chosen.weight, chosen.other)
+
+
+def _adversarial(ground: Ground) -> Policy:
+    encoder, chosen = ground.encoder, ground.settings.adversary
+    return Adversarial(encoder.width, encoder.pieces.tokenizer.mask_token_id, **chosen.model_dump())
+
+
+def _density_ratio(ground: Ground) -> Policy:
+    if ground.source is None or not len(ground.source):
+        raise UsageError("Masking by density ratio compares two domains: give source text as well.")
+    return DensityRatio(*(piece_counts(ground.encoder, text) for text in (ground.source, ground.target)))
+
+
+def _collocations(ground: Ground) -> Policy:
+    chosen = ground.settings.collocations
+    if chosen.file is not None:
+        return runs_of_words.collocations(Collocations.load(chosen.file), chosen.ranked)
+    texts = [corpus for corpus in (ground.source, ground.target) if corpus is not None]
+    counted = build_collocations(
+        (sentence.words for corpus in texts for sentence in corpus),
+        chosen.at_least,
+        chosen.size,
+        measure=chosen.measure,
+        lower_case=chosen.lower_case,
+    )
+    return runs_of_words.collocations(counted, chosen.ranked)
+
+
+POLICIES: dict[str, Callable[[Ground], Policy]] = {
+    "random": lambda ground: Uniform(),
+    "whole-words": lambda ground: Uniform(whole_words=True),
+    "pos": _part_of_speech,
+    "entropy": lambda ground: Entropy(ground.settings.entropy),
+    "adversarial": _adversarial,
+    "density-ratio": _density_ratio,
+    "span": lambda ground: runs_of_words.spans(ground.settings.spans),
+    "pmi": _collocations,
+}
+
+
+def policy_names() -> list[str]:
+    """Every name that `build_policy` takes: each policy, and each but plain chance mixed with it."""
+    return [*POLICIES, *(f"{MIXED}{name}" for name in POLICIES if name != "random")]
+
+
+def build_policy(name: str, ground: Ground) -> Policy:
+    if name not in policy_names():
+        close = difflib.get_close_matches(name, policy_names(), n=1)
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        raise UsageError(f"Unknown masking {name!r}. {hint}Known: {', '.join(policy_names())}.")
+    policy = POLICIES[name.removeprefix(MIXED)](ground)
+    return Mixture(policy, ground.settings.mixed) if name.startswith(MIXED) else policy

@@ -1,0 +1,53 @@
+"""Hide what the language model itself is least sure of (Vu, Phung, Haffari 2020, section 5: strategy "entropy")."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from acclimate.methods.masking.policy import Policy, gumbel_like
+from acclimate.methods.masking.puzzle import Puzzle, uncached
+from acclimate.model.word_guesser import WordGuesser
+
+_AT_ONCE = 1024  # places whose scores of the whole vocabulary are in memory together
+
+
+class Entropy(Policy):
+    """One reading of the text as it is tells how unsure the guesser is at each piece.
+
+    `proportional` draws without replacement in proportion to the entropies, so that masks change from pass to pass;
+    `top` takes the highest, always the same for the same weights. The paper says the second, its code does the first
+    (with replacement).
+    """
+
+    name = "entropy"
+
+    def __init__(self, choice: Literal["proportional", "top"] = "proportional") -> None:
+        super().__init__()
+        self.choice = choice
+
+    @torch.no_grad()
+    def forward(self, puzzle: Puzzle) -> Tensor:
+        _, guesser = puzzle.solver
+        with uncached(puzzle.pieces.device):
+            entropies = puzzle.per_place(entropies_of(guesser, puzzle.states))
+        if self.choice == "top":
+            return entropies
+        return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
+
+
+@torch.no_grad()
+def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int = _AT_ONCE) -> Tensor:
+    """Entropy in nats of the guesser's law at every place (row, piece), from states (row, piece, feature). The scores
+    of the vocabulary are made and forgotten some places at a time."""
+    flat = states.flatten(0, -2)
+    parts = [entropy(guesser(flat[start : start + at_once])) for start in range(0, len(flat), at_once)]
+    return torch.cat(parts).view(states.shape[:-1])
+
+
+def entropy(scores: Tensor) -> Tensor:
+    """Of the softmax over the last axis."""
+    logs = scores.float().log_softmax(-1)
+    return -(logs.exp() * logs).sum(-1)

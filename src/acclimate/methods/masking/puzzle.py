@@ -1,0 +1,143 @@
+"""Rows of text of which some places are to be hidden, and the hiding itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from acclimate.data.corpus import Sentence
+from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.subsets import as_chosen, as_hidden
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.word_guesser import WordGuesser
+
+_LOWEST = -1e30  # below any priority that a policy gives, above what may not be hidden at all
+
+
+@dataclass(frozen=True)
+class Puzzle:
+    """Text, what of it may be hidden, and how much. A policy says where; the budget is the same for all policies.
+
+    The places to choose among are pieces, or words: then each stands for itself by its first piece.
+    """
+
+    pieces: Tensor  # (row, piece)
+    allowed: Tensor  # (row, piece), True at the places to choose among
+    sizes: Tensor  # (row), how many of them to hide
+    most: int  # no row hides more; known without asking a GPU
+    ordinary: Tensor  # (row, piece), True at what is neither special nor padding
+    attention: Tensor | None = None  # (row, piece); None: the rows are full
+    first: Tensor | None = None  # (row, piece), where the word of each piece begins, if that is known
+    by_words: bool = False
+    words: Tensor | None = None  # (row, piece), the number of each piece's word in the whole batch, -1 where none is
+    originals: Sequence[Sentence] = ()  # of the whole batch
+    encoder: Transformer | None = None  # who will have to solve it
+    guesser: WordGuesser | None = None
+
+    @cached_property
+    def states(self) -> Tensor:
+        """The encoder's last layer on the text as it is (row, piece, feature); without gradient and dropout."""
+        encoder, _ = self.solver
+        training = encoder.training
+        encoder.eval()
+        with torch.no_grad(), uncached(self.pieces.device):
+            states = encoder.states(self.pieces, self.attention)
+        encoder.train(training)
+        return states
+
+    @property
+    def solver(self) -> tuple[Transformer, WordGuesser]:
+        if self.encoder is None or self.guesser is None:
+            raise ValueError("This policy asks a language model, and the puzzle has none: give encoder and guesser.")
+        return self.encoder, self.guesser
+
+    def some(self, rows: Tensor) -> Puzzle:
+        """The puzzle of some rows only."""
+
+        def part(whole: Tensor | None) -> Tensor | None:
+            return None if whole is None else whole[rows]
+
+        return replace(
+            self,
+            pieces=self.pieces[rows],
+            allowed=self.allowed[rows],
+            sizes=self.sizes[rows],
+            ordinary=self.ordinary[rows],
+            attention=part(self.attention),
+            first=part(self.first),
+            words=part(self.words),
+        )
+
+    def spread(self, values: Tensor) -> Tensor:
+        """One value per word of the batch, put at every piece of that word (row, piece)."""
+        if self.words is None:
+            raise ValueError("Word by word is possible only for text that came as sentences, not for bare pieces.")
+        return values[self.words.clamp(min=0)]
+
+    def per_place(self, values: Tensor) -> Tensor:
+        """A value per piece (row, piece) as one per place: where words are chosen, the mean over each word's pieces."""
+        if not self.by_words or self.first is None:
+            return values
+        kept = torch.where(self.ordinary, values, 0.0)
+        sums = torch.zeros_like(kept).scatter_add(1, self.first, kept)
+        counts = torch.zeros_like(kept).scatter_add(1, self.first, self.ordinary.to(kept.dtype))
+        return sums / counts.clamp(min=1)
+
+
+def uncached(device: torch.device) -> torch.autocast:
+    """Autocast as it is, but for its memory of narrowed weights: those made without a gradient would be used again in
+    the training pass, and the weights behind them would learn nothing."""
+    kind = device.type
+    return torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind), cache_enabled=False)
+
+
+def pose(
+    pieces: Tensor,
+    special: Tensor,
+    share: float,
+    attention: Tensor | None = None,
+    first: Tensor | None = None,
+    by_words: bool = False,
+) -> Puzzle:
+    """What may be hidden of these rows, and how much: a share of the places, rounded, and at least one. `special`
+    pieces, of whatever number, are left alone."""
+    ordinary = ~torch.isin(pieces, special)
+    if attention is not None:
+        ordinary = ordinary & attention.bool()
+    allowed = ordinary
+    if by_words:
+        if first is None:
+            raise ValueError("Whole words are to be chosen, but where words begin is not known.")
+        allowed = ordinary & (first == torch.arange(pieces.shape[1], device=pieces.device))
+    counts = allowed.sum(1)
+    most = max(1, round(share * pieces.shape[1]))
+    sizes = (share * counts).round().clamp(1, most).minimum(counts).long()
+    return Puzzle(pieces, allowed, sizes, most, ordinary, attention, first, by_words)
+
+
+def hide(puzzle: Puzzle, priorities: Tensor) -> Hidden:
+    """The places with the highest priorities (row, piece), as many in each row as it is to hide."""
+    ranked = priorities.float().clamp(min=_LOWEST).masked_fill(~puzzle.allowed, -torch.inf)
+    places = ranked.topk(puzzle.most, dim=1).indices
+    counts = torch.arange(puzzle.most, device=places.device) < puzzle.sizes.unsqueeze(1)
+    hidden = Hidden(places, counts)
+    return whole_words(puzzle, hidden) if puzzle.by_words else hidden
+
+
+def whole_words(puzzle: Puzzle, hidden: Hidden) -> Hidden:
+    """All pieces of the words whose first pieces are hidden. How many that are at most must be asked: a GPU waits."""
+    assert puzzle.first is not None
+    chosen = as_chosen(hidden, puzzle.pieces.shape[1]).gather(1, puzzle.first) & puzzle.ordinary
+    return as_hidden(chosen, int(chosen.sum(1).max()))
+
+
+def word_beginnings(words: Tensor) -> Tensor:
+    """Word numbers (row, piece), -1 where there is none → where the word of each piece begins (row, piece)."""
+    places = torch.arange(words.shape[1], device=words.device).expand_as(words)
+    goes_on = torch.zeros_like(words, dtype=torch.bool)
+    goes_on[:, 1:] = (words[:, 1:] == words[:, :-1]) & (words[:, 1:] >= 0)
+    return places.masked_fill(goes_on, 0).cummax(1).values

@@ -1,0 +1,35 @@
+"""Tune the encoder to the target's text, then train the tagger on the source (Vu, Phung, Haffari, EMNLP 2020).
+
+Domain tuning hides words that a learned adversary chooses, or any other policy; task tuning is plain training on the
+labelled source; the target's labels are never seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from acclimate.data.batches import SOURCE
+from acclimate.methods.tagging import Tagging
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import guesser_for
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.domain_tuning import DomainTuning, read_text, tuning_stage
+from acclimate.recipes.recipe import Plan
+from acclimate.training.stage import Stage
+
+
+class AdversarialMaskingSettings(DomainTuning):
+    """Domain tuning, and how the tagger is trained afterwards."""
+
+    extra: tuple[str, ...] = ()  # files of more text like the target's; see `acclimate select`
+
+
+def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    options: AdversarialMaskingSettings = plan.options
+    encoder = tagger.encoder
+    assert isinstance(encoder, Transformer)
+    text = plan.target + read_text(options.extra) if options.extra else plan.target
+    tuning = tuning_stage(encoder, guesser_for(encoder), plan.source, text.unlabelled(), options, plan.seed)
+    yield tuning.stage
+    corpora = {SOURCE: plan.source.labelled()}
+    yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)

@@ -1,0 +1,150 @@
+"""Tune an encoder to a domain by itself, and save it as an encoder again: the job of `acclimate domain-tune`."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import Field
+
+from acclimate.data.corpus import Corpus
+from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
+from acclimate.model.encoders.shipped import SHIPPED
+from acclimate.model.language_model import save_language_model
+from acclimate.model.reader import Reader
+from acclimate.recipes.claim import claim, encoder_digest
+from acclimate.recipes.domain_tuning import DomainTuning, Tuning, read_text, tuning_stage
+from acclimate.settings import UsageError, dump_yaml
+from acclimate.training.engine import build_engine, is_main_process
+from acclimate.training.record import Record
+from acclimate.training.run import Watcher, run_stages
+
+
+class DomainTuneSettings(DomainTuning):
+    """One run of `acclimate domain-tune`."""
+
+    text: tuple[str, ...] = ()  # files of the target domain: raw text, or any corpus, whose tags are ignored
+    source: str | None = None  # text of the source domain, mixed in evenly
+    encoder: str = SHIPPED[0]  # the masked language model to begin with
+    half: bool = False  # save 16-bit weights: half the size
+    seed: int = Field(1, ge=0)
+
+
+@dataclass(frozen=True)
+class DomainTuned:
+    """What a domain tuning did. The losses are nats per hidden piece; None without held-out text."""
+
+    encoder: str
+    masking: str
+    sentences: int  # of the target, held-out ones left out
+    held_out_sentences: int
+    updates: int
+    kept_update: int
+    seconds: float
+    updates_per_second: float
+    loss_before: float | None
+    loss_after: float | None
+    perplexity_before: float | None
+    perplexity_after: float | None
+    looks: list[tuple[int, float]]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def domain_tune(
+    settings: DomainTuneSettings,
+    out: str | Path,
+    watcher: Watcher | None = None,
+    tell: Callable[[str], None] = lambda message: None,
+) -> DomainTuned:
+    """Tune the encoder to the text, and write it to `out` as `transformers` does. Goes on where it was cut off."""
+    if not settings.text:
+        raise UsageError("Domain tuning needs text of the domain: --text FILE...")
+    training = Path(out) / "training"
+    target = read_text(settings.text)
+    source = None if settings.source is None else read_text((settings.source,))
+    if is_main_process():
+        claim(training, _begun_with(settings, source, target))
+    reader = _reader(settings.encoder)
+    engine = build_engine(settings, reader)
+    tell(f"{settings.masking}: {len(target):,} sentences of {', '.join(Path(name).name for name in settings.text)}")
+    torch.manual_seed(settings.seed)
+    tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed)
+    record = Record(training if engine.is_main_process else None, settings.tensorboard)
+    # the stage has a selector of its own; where it holds nothing out, that is a blind one
+    assert tuning.stage.selector is not None
+    stages = run_stages(reader, [tuning.stage], engine, tuning.stage.selector, settings.seed, training, watcher, record)
+    record.close()
+    done = _outcome(settings, tuning, stages[0], len(target))
+    if engine.is_main_process:
+        texts = {"settings.yaml": dump_yaml(settings), "README.md": tuning_card(Path(out).name, settings, done)}
+        save_language_model(
+            reader.model, reader.encoder.pieces.tokenizer, Path(out), settings.half, done.as_dict(), texts
+        )
+        for stage in training.glob("[0-9][0-9]-*"):
+            shutil.rmtree(stage, ignore_errors=True)
+    engine.wait_for_everyone()
+    return done
+
+
+def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> str:
+    """What anybody should know who finds this folder."""
+    files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
+    measured = "No text was held out."
+    if done.loss_before is not None and done.loss_after is not None:
+        measured = (
+            f"Loss on {done.held_out_sentences:,} held-out sentences, in nats per hidden piece: {done.loss_before:.3f} "
+            f"before, {done.loss_after:.3f} after (perplexity {done.perplexity_before:.2f} and "
+            f"{done.perplexity_after:.2f})."
+        )
+    return f"""# {name}
+
+`{Path(settings.encoder).name}`, tuned to a domain by `acclimate domain-tune`: masked-language-model training on
+{done.sentences:,} sentences of
+
+{files}
+
+{done.updates:,} updates of {settings.rows_per_batch} sentences, masking by the policy {done.masking}; the state after
+update {done.kept_update:,} was kept. {measured} `settings.yaml` holds every setting.
+"""
+
+
+def _reader(encoder: str) -> Reader:
+    reader = Reader(load_masked_language_model(encoder), load_tokenizer(encoder))
+    reader.encoder.origin = encoder
+    return reader
+
+
+def _begun_with(settings: DomainTuneSettings, source: Corpus | None, target: Corpus) -> dict[str, Any]:
+    """Everything that the weights depend on."""
+    kept = settings.model_dump(
+        mode="json", exclude={"text", "source", "encoder", "half", "checkpoint_every", "tensorboard"}
+    )
+    data = {"source": None if source is None else source.fingerprint, "target": target.fingerprint}
+    return {**kept, "data": data, "encoder": encoder_digest(settings.encoder)}
+
+
+def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, Any], sentences: int) -> DomainTuned:
+    looks = [(update, -score) for update, score in summary["looks"]] if summary["score"] is not None else []
+    before, after = (looks[0][1], -summary["score"]) if looks else (None, None)
+    return DomainTuned(
+        encoder=settings.encoder,
+        masking=tuning.policy.name,
+        sentences=sentences - tuning.held_out,
+        held_out_sentences=tuning.held_out,
+        updates=summary["updates"],
+        kept_update=summary["kept_update"],
+        seconds=summary["seconds"],
+        updates_per_second=summary["updates"] / max(summary["seconds"], 1e-9),
+        loss_before=before,
+        loss_after=after,
+        perplexity_before=None if before is None else math.exp(before),
+        perplexity_after=None if after is None else math.exp(after),
+        looks=looks,
+    )

@@ -1,0 +1,174 @@
+"""Domain tuning: go on with masked-language-model training on text of both domains (Vu, Phung, Haffari 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+
+import torch
+from pydantic import Field
+
+from acclimate.data.batches import TARGET, Batches
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.problems import InputError
+from acclimate.data.reading import read_corpus
+from acclimate.data.running_text import TextChoice
+from acclimate.methods.masked_words import Budget, MaskedWords
+from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy
+from acclimate.methods.masking.corruption import Corruption
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.objective import Objective
+from acclimate.methods.puzzle_lesson import PuzzleLesson
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.word_guesser import WordGuesser
+from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
+from acclimate.training.settings import LoopSettings
+from acclimate.training.stage import Stage
+
+_FEWEST, _MOST = 40, 2_000  # sentences: with fewer none are held out, and more than so many never
+
+
+class DomainTuning(LoopSettings):
+    """How an encoder is tuned to a domain. Every policy gets the same number of updates."""
+
+    masking: str = "adversarial"  # which words to hide; see `acclimate settings --domain-tune`
+    share: float = Field(0.15, gt=0, le=1)  # how much of each sentence
+    by_words: bool = False  # counted in words, each hidden whole; else in pieces
+    swapped: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
+    kept: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: shown as they are
+    samples: int = Field(1, ge=1)  # puzzles per batch
+    policy: PolicySettings = PolicySettings()
+    rows_per_batch: int = Field(32, ge=1)  # sentences per update
+    packed: bool = False  # fill rows with several sentences; else one each
+    held_out: float = Field(0.02, ge=0, lt=1)  # share of the target text that the loss is measured on
+    epochs: float | None = Field(None, gt=0)
+    updates: int | None = Field(2_000, ge=1)
+    warm_up: float = Field(0.1, ge=0)
+    clip: float | None = Field(1.0, gt=0)
+    patience: int | None = Field(5, ge=1)  # looks at the held-out loss, of which there are ten, without a better one
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """One stage of domain tuning, and the policy in it."""
+
+    stage: Stage
+    policy: Policy
+    rows: int  # sentences of one pass, the smaller domain repeated
+    held_out: int
+
+
+def tuning_stage(
+    encoder: Transformer,
+    guesser: WordGuesser | None,
+    source: Corpus | None,
+    target: Corpus,
+    settings: DomainTuning,
+    seed: int,
+    name: str = "domain-tuning",
+    progress: Callable[[int], None] | None = None,
+) -> Tuning:
+    """The stage that tunes this encoder and its head to the target, and to the source beside it. The head may be the
+    learner's own: then it is not given."""
+    if not len(target):
+        raise InputError("domain tuning needs text of the target domain, and there is none.")
+    kept, measured = _held_out(target, settings.held_out, seed)
+    text = evenly(source, kept)
+    if settings.packed:
+        text = packed(text, encoder)
+    policy = build_policy(settings.masking, Ground(encoder, source, kept, settings.policy))
+    policy.prepare((text,), progress)
+    objective = masked_words(encoder, guesser, policy, settings, settings.samples)
+    objectives: dict[str, Objective] = {"masked_words": objective}
+    if any(True for _ in policy.parameters()):
+        objectives["puzzle"] = PuzzleLesson(policy)
+    batches = sentence_batches(text, encoder, settings.rows_per_batch, seed)
+    updates = settings.updates_for(batches.epoch_length)
+    stage = Stage(
+        name,
+        objectives,
+        batches,
+        settings.model_copy(
+            update={"updates": updates, "evaluate_every": settings.evaluate_every or max(1, updates // 10)}
+        ),
+        selector=_selector(measured, encoder, guesser, settings),
+    )
+    return Tuning(stage, policy, len(text), len(measured))
+
+
+def read_text(files: Sequence[str]) -> Corpus:
+    """All files as one corpus without tags. What is called .txt is raw text, a sentence a line, even where its lines
+    look like columns; other files are what they look like."""
+    corpora = []
+    for file in files:
+        name = file.lower().removesuffix(".gz").removesuffix(".xz")
+        corpora.append(read_corpus(file, "text" if name.endswith(".txt") else None).unlabelled())
+    text = corpora[0]
+    for more in corpora[1:]:
+        text = (text + more).renamed(text.name)
+    return text
+
+
+def masked_words(
+    encoder: Transformer, guesser: WordGuesser | None, policy: Policy, settings: DomainTuning, samples: int = 1
+) -> MaskedWords:
+    tokenizer = encoder.pieces.tokenizer
+    if tokenizer.mask_token_id is None:
+        raise InputError(f"the tokenizer of {encoder.origin} has no [MASK]: it is no masked language model.")
+    special = tuple(tokenizer.all_special_ids)
+    ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
+    corruption = Corruption(tokenizer.mask_token_id, ordinary, settings.swapped, settings.kept)
+    budget = Budget(settings.share, settings.by_words, samples)
+    return MaskedWords(policy, corruption, special, budget, guesser)
+
+
+def evenly(source: Corpus | None, target: Corpus) -> Corpus:
+    """Both domains in one corpus, the smaller one repeated until it is as large as the other."""
+    if source is None or not len(source):
+        return target
+    size = max(len(source), len(target))
+    both = [sentence for corpus in (source, target) for sentence in islice(cycle(corpus), size)]
+    return Corpus.of(both, f"{source.name} and {target.name}").unlabelled()
+
+
+def packed(corpus: Corpus, encoder: Transformer) -> Corpus:
+    """Neighbouring sentences joined while they fit into a row."""
+    room = encoder.pieces.room
+    rows: list[list[str]] = []
+    used = room
+    for sentence in corpus:
+        size = sum(map(len, encoder.pieces.of_words(sentence.words)))
+        if used + size > room:
+            rows.append([])
+            used = 0
+        rows[-1] += sentence.words
+        used += size
+    return Corpus.of((Sentence(tuple(row)) for row in rows), corpus.name)
+
+
+def sentence_batches(corpus: Corpus, encoder: Transformer, rows: int, seed: int) -> Batches:
+    """So many sentences at a time, of about the same number of pieces."""
+    words = rows * max(len(sentence) for sentence in corpus)  # never the limit: the number of sentences is
+    return Batches({TARGET: corpus}, words, rows, seed, encoder.count_pieces)
+
+
+def _held_out(target: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
+    """The target to learn from, and the part of it that the loss is measured on; equal sentences stay together."""
+    if share == 0 or len(target) < _FEWEST:
+        return target, Corpus(())
+    choice = TextChoice(min(max(share, 10 / len(target)), _MOST / len(target)), seed=seed)
+    lots = [choice.is_held_out(" ".join(sentence.words)) for sentence in target]
+    kept, measured = ([number for number, lot in enumerate(lots) if lot == wanted] for wanted in (False, True))
+    return (target.select(kept), target.select(measured)) if kept else (target, Corpus(()))
+
+
+def _selector(measured: Corpus, encoder: Transformer, guesser: WordGuesser | None, settings: DomainTuning) -> Selector:
+    """Masks of plain chance whatever the policy is, so that losses can be compared."""
+    if not len(measured):
+        return LastUpdate("last update (too little text to hold any out)")
+    objective = masked_words(encoder, guesser, Uniform(), settings)
+    ordered = sorted(measured, key=len)
+    parts = [ordered[start : start + 64] for start in range(0, len(ordered), 64)]
+    return HeldOutLoss(parts, objective, f"{len(measured):,} sentences")

@@ -1,0 +1,60 @@
+"""`acclimate domain-tune` as a user types it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import acclimate
+
+QUICK = ["--updates", "4", "--set", "rows_per_batch=4", "--set", "device=cpu", "--set", "evaluate_every=2"]
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> list[str]:
+    names = []
+    for number in range(2):
+        place = tmp_path / f"{number}.txt"
+        place.write_text("\n".join(f"The {n} cats of Oslo sleep all day ." for n in range(60)), encoding="utf-8")
+        names.append(str(place))
+    return names
+
+
+def test_it_tells_losses_speed_and_policy(text: list[str], bert: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "mine")
+    command = ["domain-tune", "--text", *text, "--encoder", bert, "--masking", "mix-adversarial", "--out", out, *QUICK]
+    answer = acclimate(*command)
+    assert "held-out text" in answer.out
+    assert "perplexity" in answer.out
+    assert "updates/s" in answer.out
+    assert "masking mix-adversarial" in answer.out
+    assert f"acclimate adapt --encoder {out}" in answer.out
+    assert "held-out loss" in answer.err
+    assert "already holds a finished encoder" in acclimate(*command, code=2).err
+
+
+def test_json_is_one_object(text: list[str], bert: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "mine")
+    answer = acclimate("domain-tune", "--text", text[0], "--encoder", bert, "--out", out, "--json", "-q", *QUICK)
+    found = answer.json
+    assert (found["updates"], found["masking"], found["out"]) == (4, "adversarial", out)
+    assert found["loss_before"] > 0
+    assert found["perplexity_after"] > 1
+    assert found["updates_per_second"] > 0
+
+
+def test_mistakes_are_told(text: list[str], bert: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "mine")
+    assert "needs text" in acclimate("domain-tune", "--out", out, code=2).err
+    wrong = ["domain-tune", "--text", text[0], "--encoder", bert, "--out", out, "--masking", "ranom"]
+    assert "Did you mean 'random'" in acclimate(*wrong, code=2).err
+    missing = ["domain-tune", "--text", tmp_path / "no.txt", "--encoder", bert, "--out", out]
+    assert "no.txt" in acclimate(*missing, code=1).err
+    unknown = ["domain-tune", "--text", text[0], "--out", out, "--set", "updats=3"]
+    assert "Did you mean updates" in acclimate(*unknown, code=2).err
+
+
+def test_its_settings_can_be_printed(text: list[str]) -> None:
+    shown = acclimate("settings", "--domain-tune").out
+    assert "masking: adversarial" in shown
+    assert "beta: 0.3" in shown

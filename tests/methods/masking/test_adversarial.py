@@ -1,0 +1,225 @@
+"""The adversary: its gradient goes where it should, its reward is signed, and it learns to be hard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from acclimate.data.batches import TARGET, Batches
+from acclimate.data.corpus import Corpus
+from acclimate.methods.masked_words import Budget, MaskedWords
+from acclimate.methods.masking.adversarial import Adversarial, Draw
+from acclimate.methods.masking.corruption import Corruption
+from acclimate.methods.masking.mixture import Mixture
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.puzzle import Puzzle, pose
+from acclimate.methods.puzzle_lesson import PuzzleLesson
+from acclimate.model.reader import Reader
+from acclimate.training.engine import build_engine
+from acclimate.training.run import run_stages
+from acclimate.training.selectors import LastUpdate
+from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage
+
+ESTIMATORS = ["score", "gumbel-path", "relaxed"]
+
+
+@pytest.fixture
+def reader(bert: str) -> Reader:
+    torch.manual_seed(0)
+    return Reader(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert))
+
+
+def adversary(reader: Reader, **options: Any) -> Adversarial:
+    torch.manual_seed(1)
+    mask = reader.encoder.pieces.tokenizer.mask_token_id
+    return Adversarial(reader.encoder.width, mask, inner=8, **{"beta": 1.0, "dropout": 0.0, **options})
+
+
+def objective(reader: Reader, policy: Policy, budget: Budget | None = None) -> MaskedWords:
+    tokenizer = reader.encoder.pieces.tokenizer
+    corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)))
+    return MaskedWords(policy, corruption, tuple(tokenizer.all_special_ids), budget or Budget(0.3))
+
+
+def slopes(module: torch.nn.Module) -> list[bool]:
+    return [weight.grad is not None and bool(weight.grad.any()) for weight in module.parameters()]
+
+
+@pytest.mark.parametrize("by_words", [False, True])
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_each_loss_reaches_its_own_weights_and_no_others(
+    reader: Reader, news: Corpus, estimator: str, by_words: bool
+) -> None:
+    policy = adversary(reader, estimator=estimator)
+    mlm, view = objective(reader, policy, Budget(0.3, by_words)), reader.view(news[:6])
+    loss = mlm(view, view)
+    lesson = PuzzleLesson(policy)(view, view)
+    loss.backward()
+    assert not any(slopes(policy))
+    assert all(slopes(reader.guesser))
+    reader.zero_grad()
+    lesson.backward()
+    assert not any(weight.grad is not None for weight in reader.parameters())
+    assert any(slopes(policy))
+
+
+@pytest.mark.parametrize(("options", "moves"), [({"beta": 0.0}, False), ({"beta": 1.0}, True)])
+def test_the_optimizer_moves_it_only_when_the_coin_says_so(
+    reader: Reader, news: Corpus, options: dict[str, float], moves: bool
+) -> None:
+    policy = adversary(reader, **options)
+    before = [weight.clone() for weight in policy.parameters()]
+    train(reader, news, policy, {})
+    assert any(not torch.equal(*pair) for pair in zip(before, policy.parameters(), strict=True)) == moves
+
+
+def test_its_own_step_leaves_the_language_model_bit_identical(reader: Reader, news: Corpus) -> None:
+    before = {name: weight.clone() for name, weight in reader.named_parameters()}
+    policy = adversary(reader)
+    was = policy.generator.layers[0].weight.clone()
+    train(reader, news, policy, {"masked_words": 0.0})
+    assert all(torch.equal(before[name], weight) for name, weight in reader.named_parameters())
+    assert not torch.equal(was, policy.generator.layers[0].weight)
+
+
+def train(reader: Reader, news: Corpus, policy: Policy, weights: dict[str, float]) -> None:
+    settings = TrainingSettings(updates=3, device="cpu", learning_rate=1e-2)
+    objectives = {"masked_words": objective(reader, policy), "puzzle": PuzzleLesson(policy)}
+    stage = Stage("tune", objectives, Batches({TARGET: news}, 60), settings, weights=weights)
+    run_stages(reader, [stage], build_engine(settings, reader), LastUpdate(), seed=1)
+
+
+def test_a_mixture_learns_from_its_own_rows_alone(reader: Reader, news: Corpus) -> None:
+    inner = adversary(reader)
+    policy = Mixture(inner)
+    mlm, view = objective(reader, policy), reader.view(news[:12])
+    mlm(view, view)
+    rows = sum(by == "adversarial" for by in policy.chosen_by(12))
+    assert 0 < rows < 12
+    (draw,) = inner._draws
+    assert draw.losses is not None
+    assert len(draw.losses) == rows
+
+
+def small_puzzle(rows: int, places: int) -> Puzzle:
+    return pose(torch.ones(rows, places, dtype=torch.long), torch.tensor([0]), 0.4)
+
+
+class Bandit(Adversarial):
+    """Scores that do not depend on any text."""
+
+    def __init__(self, places: int, **options: Any) -> None:
+        super().__init__(4, 4, beta=1.0, **options)
+        self.scores = torch.nn.Parameter(torch.zeros(places))
+
+    def forward(self, puzzle: Puzzle) -> Tensor:
+        self._learns = True
+        draw = self._draw(puzzle, self.scores.expand(puzzle.pieces.shape))
+        self._draws.append(draw)
+        return draw.chosen.float()
+
+
+def test_the_gradient_is_the_advantage_times_chosen_less_marginal() -> None:
+    bandit, puzzle = Bandit(5), small_puzzle(6, 5)
+    chosen = bandit(puzzle)
+    losses = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 2.0])
+    bandit.reward(losses)
+    lesson = bandit.lesson()
+    assert lesson is not None
+    lesson.backward()
+    advantages = (losses - losses.mean()) / losses.std()
+    expected = -(advantages.unsqueeze(1) * (chosen - 2 / 5)).mean(0)
+    torch.testing.assert_close(bandit.scores.grad, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_easy_puzzles_are_made_less_likely_not_more() -> None:
+    """The released code takes the absolute value of the advantage: both would be reinforced."""
+    bandit, puzzle = Bandit(5), small_puzzle(2, 5)
+    bandit(puzzle)
+    (draw,) = bandit._draws
+    draw.chosen = torch.tensor([[True, True, False, False, False], [False, False, False, True, True]])
+    bandit.reward(torch.tensor([0.0, 1.0]))
+    lesson = bandit.lesson()
+    assert lesson is not None
+    lesson.backward()
+    assert bandit.scores.grad is not None
+    down, up = bandit.scores.grad[:2], bandit.scores.grad[3:]  # gradient descent moves against these
+    assert (down > 0).all()
+    assert (up < 0).all()
+
+
+def test_on_a_bandit_the_rewarded_place_comes_to_be_chosen() -> None:
+    bandit, puzzle = Bandit(6), small_puzzle(64, 6)
+    optimizer = torch.optim.Adam([bandit.scores], lr=0.05)
+    chances = []
+    for _ in range(60):
+        chosen = bandit(puzzle)
+        chances.append(float(chosen[:, 0].mean()))
+        bandit.reward(chosen[:, 0])
+        lesson = bandit.lesson()
+        assert lesson is not None
+        optimizer.zero_grad()
+        lesson.backward()
+        optimizer.step()
+    early, middle, late = (sum(chances[start : start + 20]) for start in (0, 20, 40))
+    assert early < middle < late
+    assert late / 20 > 0.9
+
+
+def test_a_row_alone_is_held_against_what_was_usual() -> None:
+    bandit, puzzle = Bandit(5), small_puzzle(1, 5)
+    for loss, sign in ((4.0, 1.0), (0.1, -1.0)):
+        chosen = bandit(puzzle)
+        bandit.reward(torch.tensor([loss]))
+        lesson = bandit.lesson()
+        assert lesson is not None
+        (slope,) = torch.autograd.grad(lesson, bandit.scores)
+        assert (torch.sign(-slope[chosen[0].bool()]) == sign).all()
+    assert 0 < bandit.usual < 4
+
+
+def test_several_samples_are_learnt_from_together(reader: Reader, news: Corpus) -> None:
+    policy = adversary(reader)
+    mlm, view = objective(reader, policy, Budget(0.3, samples=3)), reader.view(news[:4])
+    mlm(view, view)
+    assert [len(draw.losses) for draw in policy._draws if draw.losses is not None] == [4, 4, 4]
+    assert policy.lesson() is not None
+    assert policy._draws == []
+
+
+def test_a_lesson_before_any_reward_is_a_mistake_that_is_told() -> None:
+    bandit = Bandit(5)
+    bandit(small_puzzle(2, 5))
+    with pytest.raises(ValueError, match="before it was told"):
+        bandit.lesson()
+
+
+def test_it_does_not_learn_while_it_is_only_looked_at(reader: Reader, news: Corpus) -> None:
+    policy = adversary(reader).eval()
+    mlm, view = objective(reader, policy).eval(), reader.view(news[:4])
+    mlm(view, view)
+    assert policy.lesson() is None
+
+
+def test_the_papers_boundary_prefers_early_places() -> None:
+    puzzle = small_puzzle(4_000, 6)
+    fair, early = (Bandit(6, paper_boundary=paper)(puzzle).mean(0) for paper in (False, True))
+    assert fair == pytest.approx(torch.full((6,), 1 / 3), abs=0.04)
+    assert early[0] > early[5] + 0.1
+
+
+def test_a_draw_is_of_the_size_that_the_puzzle_asks_for() -> None:
+    for estimator in ESTIMATORS:
+        bandit = Bandit(7, estimator=estimator)
+        assert (bandit(small_puzzle(50, 7)).sum(1) == 3).all()
+        assert isinstance(bandit._draws[0], Draw)
+
+
+def test_an_impossible_rate_is_refused() -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Adversarial(4, 4, beta=1.5)

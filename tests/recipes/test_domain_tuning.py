@@ -1,0 +1,191 @@
+"""Domain tuning: what is read, how it is measured, and that an interrupted run ends as an unbroken one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.model.encoders.transformer import Transformer, TransformerSettings
+from acclimate.model.language_model import guesser_for
+from acclimate.model.storage import verify
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adapt import adapt
+from acclimate.recipes.domain_tune import DomainTuned, DomainTuneSettings, domain_tune
+from acclimate.recipes.domain_tuning import DomainTuning, evenly, packed, tuning_stage
+from acclimate.settings import UsageError, complete, load_yaml
+from acclimate.training.run import Nobody
+from acclimate.training.selectors import LastUpdate
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory, make_corpus: Any) -> Path:
+    """A hundred and more sentences, one a line."""
+    place = tmp_path_factory.mktemp("text") / "tweets.txt"
+    place.write_text("\n".join(" ".join(sentence.words) for sentence in make_corpus(160, seed=3)), encoding="utf-8")
+    return place
+
+
+def settings_for(text: Path, bert: str, **values: Any) -> DomainTuneSettings:
+    usual = {"updates": 30, "rows_per_batch": 8, "learning_rate": 3e-3, "device": "cpu", "evaluate_every": 10}
+    return DomainTuneSettings.model_validate({"text": (str(text),), "encoder": bert, **usual, **values})
+
+
+@pytest.fixture(scope="module")
+def tuned(text: Path, bert: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, DomainTuned]:
+    out = tmp_path_factory.mktemp("tuned") / "mine"
+    return out, domain_tune(settings_for(text, bert), out)
+
+
+def test_the_held_out_loss_falls_and_both_ends_are_told(tuned: tuple[Path, DomainTuned]) -> None:
+    _, done = tuned
+    assert done.loss_before is not None
+    assert done.loss_after is not None
+    assert [update for update, _ in done.looks] == [0, 10, 20, 30]
+    assert done.loss_before == done.looks[0][1]
+    assert done.loss_after == min(loss for _, loss in done.looks) < done.loss_before - 0.1
+    assert done.perplexity_after == pytest.approx(torch.tensor(done.loss_after).exp().item(), rel=1e-5)
+    assert (done.masking, done.updates) == ("adversarial", 30)
+
+
+def test_what_comes_out_is_a_language_model_and_an_encoder(tuned: tuple[Path, DomainTuned], bert: str) -> None:
+    out, done = tuned
+    verify(out)
+    tuned_model, first = (AutoModelForMaskedLM.from_pretrained(folder) for folder in (out, bert))
+    assert tuned_model.state_dict().keys() == first.state_dict().keys()
+    assert AutoTokenizer.from_pretrained(out).get_vocab() == AutoTokenizer.from_pretrained(bert).get_vocab()
+    assert Tagger.build(str(out), labels=["PER"]).encoder.width == first.config.hidden_size
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "tweets.txt" in card
+    assert f"{done.loss_after:.3f}" in card
+
+
+def test_hidden_words_are_in_the_record(tuned: tuple[Path, DomainTuned]) -> None:
+    rows = [json.loads(line) for line in (tuned[0] / "training" / "records.jsonl").read_text().splitlines()]
+    masks = [row for row in rows if row["kind"] == "masks"]
+    assert [row["update"] for row in masks] == [10, 20, 30]
+    assert all(row["policy"] == "adversarial" for row in masks)
+    assert all(len(found["hidden"]) >= 1 for row in masks for found in row["rows"])
+
+
+class Stopping(Nobody):
+    """Pulls the plug."""
+
+    def advance(self, progress: Any, losses: Any) -> None:
+        if progress.update == 17:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_ends_as_an_unbroken_one(
+    text: Path, bert: str, tmp_path: Path, tuned: tuple[Path, DomainTuned]
+) -> None:
+    settings = settings_for(text, bert, checkpoint_every=5)
+    with pytest.raises(KeyboardInterrupt):
+        domain_tune(settings, tmp_path / "mine", Stopping())
+    assert domain_tune(settings, tmp_path / "mine").looks == tuned[1].looks
+    one, other = (AutoModelForMaskedLM.from_pretrained(folder) for folder in (tuned[0], tmp_path / "mine"))
+    for name, weight in one.state_dict().items():
+        torch.testing.assert_close(weight, other.state_dict()[name], rtol=0, atol=0, msg=name)
+
+
+def test_other_settings_or_text_do_not_go_on_there(text: Path, bert: str, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        domain_tune(settings_for(text, bert, checkpoint_every=5), tmp_path / "mine", Stopping())
+    with pytest.raises(UsageError, match="begun otherwise"):
+        domain_tune(settings_for(text, bert, checkpoint_every=5, masking="random"), tmp_path / "mine")
+
+
+@pytest.mark.parametrize("masking", ["random", "mix-entropy", "pmi", "mix-density-ratio", "whole-words", "pos"])
+def test_every_policy_gets_the_same_updates_and_the_same_measure(
+    text: Path, bert: str, tmp_path: Path, news: Corpus, masking: str, tuned: tuple[Path, DomainTuned]
+) -> None:
+    source = tmp_path / "news.txt"
+    source.write_text("\n".join(" ".join(sentence.words) for sentence in news), encoding="utf-8")
+    done = domain_tune(settings_for(text, bert, masking=masking, source=str(source), updates=3), tmp_path / "mine")
+    assert (done.masking, done.updates) == (masking, 3)
+    assert done.loss_before == pytest.approx(tuned[1].loss_before, rel=1e-6)  # plain chance hides what is measured
+
+
+def test_its_settings_can_be_handed_back(tuned: tuple[Path, DomainTuned]) -> None:
+    again = complete(DomainTuneSettings, load_yaml(tuned[0] / "settings.yaml"))
+    assert again.updates == 30
+
+
+def test_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs text"):
+        domain_tune(DomainTuneSettings(), tmp_path)
+
+
+# its parts
+
+
+def test_the_smaller_domain_is_repeated(news: Corpus, tweets: Corpus) -> None:
+    both = evenly(news, tweets)
+    assert len(both) == 2 * len(news)
+    words = [sentence.words for sentence in tweets]
+    repeated = [sentence for sentence in both if sentence.words in words]
+    assert len(repeated) == len(news)
+    assert not both.is_labelled
+    assert evenly(None, tweets) is tweets
+
+
+def test_packed_rows_hold_all_words_in_order_and_fit(news: Corpus, bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings(longest_row=40))
+    rows = packed(news, encoder)
+    assert [word for row in rows for word in row.words] == [word for sentence in news for word in sentence.words]
+    assert len(rows) < len(news)
+    assert max(encoder.count_pieces(rows)) <= 40
+
+
+def test_little_text_is_not_held_out_and_the_last_update_is_kept(news: Corpus, bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    tuning = tuning_stage(encoder, guesser_for(encoder), None, news, DomainTuning(masking="random"), 1)
+    assert tuning.held_out == 0
+    assert isinstance(tuning.stage.selector, LastUpdate)
+
+
+def test_what_is_held_out_is_not_learnt_from(make_corpus: Any, bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    text = make_corpus(300, seed=5)
+    tuning = tuning_stage(encoder, guesser_for(encoder), None, text, DomainTuning(masking="random"), 1)
+    selector: Any = tuning.stage.selector
+    measured = {sentence.words for part in selector.parts for sentence in part}
+    batches: Any = tuning.stage.batches
+    assert measured
+    assert measured.isdisjoint(sentence.words for sentence in batches.corpora["target"])
+
+
+def test_the_head_is_tied_to_the_taggers_own_table(bert: str) -> None:
+    tagger = Tagger.build(bert, labels=["PER"])
+    encoder: Any = tagger.encoder
+    head: Any = guesser_for(encoder).head
+    assert head.predictions.decoder.weight is encoder.model.get_input_embeddings().weight
+
+
+def test_a_tagger_from_disk_has_lost_the_head_and_that_is_told_at_once(
+    bert: str, news: Corpus, tweets: Corpus, tmp_path: Path
+) -> None:
+    Tagger.build(bert, labels=news.labels).save(tmp_path / "tagger")
+    with pytest.raises(UsageError, match="lost its language-model head"):
+        adapt(Tagger.load(tmp_path / "tagger"), news, tweets, "adversarial-masking")
+
+
+def test_extra_text_is_read_too(bert: str, news: Corpus, tweets: Corpus, text: Path, tmp_path: Path) -> None:
+    tagger = Tagger.build(bert, labels=news.labels, seed=1)
+    options: dict[str, Any] = {"updates": 2, "rows_per_batch": 4, "extra": (str(text),)}
+    outcome = adapt(tagger, news, tweets, "adversarial-masking", training={"updates": 2}, **options)
+    stages = [stage["stage"] for stage in outcome.stages]
+    assert stages == ["source", "domain-tuning", "task-tuning"]
+    assert "held-out text" in outcome.stages[1]["selector"]  # the tweets alone would be too few to hold any out
+
+
+def test_an_empty_word_and_a_long_sentence_are_no_obstacle(bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    odd = Corpus.of([Sentence(("",)), Sentence(("Anna",) * 400), Sentence(("\u200b", "😀"))])
+    tuning = tuning_stage(encoder, guesser_for(encoder), None, odd, DomainTuning(masking="random"), 1)
+    assert tuning.stage.batches.epoch_length >= 1
