@@ -14,12 +14,16 @@ _SUFFIXES = (".conll", ".txt", ".conllu", ".jsonl", ".json", ".csv", ".tsv", ".p
 
 def expand(places: Sequence[str]) -> dict[str, str]:
     """Short names for files; a folder or a bundled domain stands for the corpora in it, the training part first."""
-    found = [inner for place in places for inner in _parts(place)]
-    names = {place: Path(place).name for place in found}
-    if len(set(names.values())) < len(names):  # two files of one name: their folders tell them apart
-        names = {place: "/".join(Path(place).parts[-2:]) for place in found}
+    return short_names([inner for place in places for inner in _parts(place)])
+
+
+def short_names(places: Sequence[str]) -> dict[str, str]:
+    """The last part of each path as its name; two of one name are told apart by their folders."""
+    names = {place: Path(place).name or place for place in places}
     if len(set(names.values())) < len(names):
-        names = {place: place for place in found}
+        names = {place: "/".join(Path(place).parts[-2:]) for place in places}
+    if len(set(names.values())) < len(names):
+        names = {place: place for place in places}
     return {name: place for place, name in names.items()}
 
 

@@ -15,10 +15,12 @@ from typer.core import TyperGroup
 from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
 from acclimate.cli.check import check_command
+from acclimate.cli.compare_text import compare_text_command
 from acclimate.cli.convert import convert_command
 from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.listings import corpora_command, recipes_command, settings_command
+from acclimate.cli.masks import masks_command
 from acclimate.cli.predict import predict_command
 from acclimate.cli.pretrain import pretrain_command
 from acclimate.cli.subsets import split_command, subset_command
@@ -82,12 +84,14 @@ app.command("adapt")(adapt_command)
 app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("check")(check_command)
+app.command("compare-text")(compare_text_command)
 app.command("convert")(convert_command)
 app.command("subset")(subset_command)
 app.command("split")(split_command)
 app.command("pretrain")(pretrain_command)
 app.command("domain-tune")(domain_tune_command)
 app.command("vectors")(vectors_command)
+app.command("masks")(masks_command)
 app.command("recipes")(recipes_command)
 app.command("corpora")(corpora_command)
 app.command("settings")(settings_command)

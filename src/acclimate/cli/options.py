@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +32,8 @@ Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]
 Typeless = Annotated[bool, typer.Option("--typeless", help="Make every label the same: only borders count.")]
+LowerCase = Annotated[bool, typer.Option("--lower-case/--cased", help="How words are compared.")]
+CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Write the tables there, a file each.")]
 PreSplit = Annotated[
     bool, typer.Option("--pre-split", help="Plain text is already split into words: blanks separate them.")
 ]

@@ -1,0 +1,1 @@
+"""What corpora, masks and scores look like, as figures and as pictures. Nothing is trained here."""

@@ -1,0 +1,96 @@
+"""The masks that a run logged: which words of which sentences were hidden, when, and by whom.
+
+Domain tuning writes them to `records.jsonl` as `{"kind": "masks", "update": …, "policy": …, "rows": [{"words": […],
+"hidden": […], "by": …}, …]}`. A log may be long: it is read line by line and never held as a whole.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acclimate.data.problems import InputError
+
+RECORDS = "records.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedRow:
+    """One sentence of one update. `by` is the policy that chose its hidden words, which in a mixture may be either."""
+
+    update: int
+    policy: str
+    words: tuple[str, ...]
+    hidden: tuple[int, ...]  # numbers of words
+    by: str
+
+    @property
+    def hidden_words(self) -> tuple[str, ...]:
+        return tuple(self.words[number] for number in self.hidden)
+
+
+def read_masks(place: str | Path) -> Iterator[MaskedRow]:
+    """The masked rows of a run folder, or of one `records.jsonl`, in the order of the log."""
+    found = False
+    for file in _record_files(Path(place)):
+        for row in _read_file(file):
+            found = True
+            yield row
+    if not found:
+        raise InputError(
+            "no masks are logged here. Name the folder of a run whose recipe hides words and logs which ones.",
+            file=place,
+        )
+
+
+def _record_files(place: Path) -> list[Path]:
+    """The logs of a run: in the folder itself, or one for each recipe below `training`."""
+    if place.is_file():
+        return [place]
+    if not place.is_dir():
+        raise InputError("there is no such run folder.", file=place)
+    return [path for path in (place / RECORDS, *sorted(place.glob(f"training/*/{RECORDS}"))) if path.is_file()]
+
+
+def _read_file(file: Path) -> Iterator[MaskedRow]:
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            if b'"masks"' not in line:  # most lines are losses: not worth parsing
+                continue
+            entry = _parsed(line, file, number)
+            if entry.get("kind") == "masks":
+                yield from _rows(entry, file, number)
+
+
+def _parsed(line: bytes, file: Path, number: int) -> Mapping[str, Any]:
+    try:
+        entry = json.loads(line)
+    except ValueError:
+        if not line.endswith(b"\n"):
+            return {}  # a killed run may leave its last line cut off
+        text = line.decode("utf-8", "replace").strip()
+        raise InputError("this line is not JSON: the log is damaged.", file=file, line=number, text=text) from None
+    return entry if isinstance(entry, dict) else {}
+
+
+def _rows(entry: Mapping[str, Any], file: Path, number: int) -> Iterator[MaskedRow]:
+    try:
+        update, policy = int(entry["update"]), str(entry["policy"])
+        for row in entry["rows"]:
+            yield _row(update, policy, row)
+    except (KeyError, TypeError, ValueError) as error:
+        problem = f"an entry of masks needs update, policy, and rows of words, hidden and by; wrong here: {error}."
+        raise InputError(problem, file=file, line=number) from None
+
+
+def _row(update: int, policy: str, row: Mapping[str, Any]) -> MaskedRow:
+    words = row["words"]
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise TypeError(f"words {words!r}")
+    hidden = sorted({int(number) for number in row["hidden"]})  # a word in several pieces is still hidden once
+    if hidden and not 0 <= hidden[0] <= hidden[-1] < len(words):
+        raise ValueError(f"hidden {row['hidden']} of {len(words)} words")
+    return MaskedRow(update, policy, tuple(words), tuple(hidden), str(row.get("by") or policy))

@@ -1,0 +1,182 @@
+"""What a masking policy hides: words of the target, words of which part of speech, unseen words, entities.
+
+mlm4uda's Figure 3 (S0.20) and Table 4 (S0.21). Every figure of the hidden words stands beside the same figure of all
+words in the same rows, which is what a blind choice would give.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import count
+from typing import Any
+
+from acclimate.analysis.mask_counts import Compared, Counts, count_rows
+from acclimate.analysis.mask_log import MaskedRow
+from acclimate.analysis.yardsticks import Yardsticks
+from acclimate.data.problems import InputError
+
+PARTS_OF_SPEECH = ("ADJ", "VERB", "NOUN", "PROPN", "PRON", "ADV")
+OTHERS = "others"
+EVERYTHING = "all"
+SMOOTHING = 10.0  # a word counts as if it had also been seen so often, and hidden at the average rate
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Some updates in a row. Without a hidden word in them, or without two corpora to compare, there is no ratio."""
+
+    first: int
+    last: int
+    hidden: int
+    density_ratio: Compared | None
+
+
+@dataclass(frozen=True, slots=True)
+class OverHidden:
+    """A word that was hidden more often than others. `lift` 2 means twice the average rate, smoothed."""
+
+    word: str
+    lift: float
+    hidden: int
+    occurrences: int
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenWords:
+    """The hidden words of some rows. A figure is None where its yardstick was not given, or found nothing."""
+
+    rows: int
+    words: int
+    hidden: int
+    density_ratio: Compared | None
+    periods: tuple[Period, ...]
+    unseen: Compared | None  # share of words that the source does not have
+    in_entities: Compared | None  # share of words inside entities, in the rows that were found in the gold corpus
+    looked_up: int  # how many rows those are
+    parts_of_speech: Mapping[str, Compared] | None
+    over_hidden: tuple[OverHidden, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskStatistics:
+    """What one run hid: over all rows, and in a mixture also apart by the policy that chose the row."""
+
+    run: str
+    policy: str
+    updates: int  # the last one logged
+    every: int  # updates in a period
+    everything: HiddenWords
+    by: Mapping[str, HiddenWords]  # empty unless several policies chose
+
+    @property
+    def groups(self) -> dict[str, HiddenWords]:
+        return {EVERYTHING: self.everything, **self.by}
+
+    def as_dict(self) -> dict[str, Any]:
+        head = {"run": self.run, "policy": self.policy, "updates": self.updates, "every": self.every}
+        by = {name: group.as_dict() for name, group in self.by.items()}
+        return {**head, **self.everything.as_dict(), "by": by}
+
+
+def mask_statistics(
+    runs: Mapping[str, Iterable[MaskedRow]],
+    yardsticks: Yardsticks | None = None,
+    *,
+    every: int | None = None,
+    most: int = 20,
+    progress: Callable[[int], None] | None = None,
+) -> list[MaskStatistics]:
+    """What each run hid. Rows are read once, one after the other: `mask_statistics({"a": read_masks("runs/a")})`.
+
+    `every` is the length of a period in updates; without it the longest run has about ten, and all runs the same.
+    `most` over-hidden words are named. `progress` hears how many rows were read.
+    """
+    if every is not None and every < 1:
+        raise InputError(f"a period needs one update at least, not {every}.")
+    measures = yardsticks or Yardsticks()
+    counted = {name: count_rows(rows, measures, progress) for name, rows in runs.items()}
+    length = every or period_length(max((found.updates for found in counted.values()), default=1))
+    return [
+        MaskStatistics(
+            run=name,
+            policy=", ".join(found.policies),
+            updates=found.updates,
+            every=length,
+            everything=describe(found.everything, found.updates, length, most),
+            by={by: describe(part, found.updates, length, most) for by, part in found.by.items()}
+            if len(found.by) > 1
+            else {},
+        )
+        for name, found in counted.items()
+    ]
+
+
+def describe(counts: Counts, updates: int, every: int, most: int = 20) -> HiddenWords:
+    """Counts as figures."""
+    return HiddenWords(
+        rows=counts.rows,
+        words=counts.words.total(),
+        hidden=counts.hidden.total(),
+        density_ratio=counts.density_ratio,
+        periods=tuple(_periods(counts, updates, every)),
+        unseen=counts.unseen.compared,
+        in_entities=counts.in_entities.compared,
+        looked_up=counts.looked_up,
+        parts_of_speech=part_of_speech_shares(counts.hidden_tags, counts.tags) if counts.tags else None,
+        over_hidden=tuple(over_hidden(counts.hidden, counts.words, most)),
+    )
+
+
+def period_length(updates: int, wanted: int = 10) -> int:
+    """A round number of updates (1, 2, 2.5 or 5 times a power of ten) that makes ten periods or fewer."""
+    rounds = (step * 10**power for power in count() for step in (1, 2, 2.5, 5) if step * 10**power % 1 == 0)
+    return int(next(length for length in rounds if length * wanted >= updates))
+
+
+def part_of_speech_shares(hidden: Counter[str], overall: Counter[str]) -> dict[str, Compared]:
+    """Shares of the parts of speech of Table 4, and of PROPN, which the paper counts among the others."""
+    return {
+        part: Compared(_share(hidden, part) if hidden else 0.0, _share(overall, part))
+        for part in (*PARTS_OF_SPEECH, OTHERS)
+    }
+
+
+def over_hidden(hidden: Counter[str], overall: Counter[str], most: int = 20) -> list[OverHidden]:
+    """The words whose share among the hidden ones most exceeds their share among all.
+
+    That quotient is the word's own rate of being hidden over the average rate. A word seen twice and hidden twice says
+    little, so each is also given `SMOOTHING` occurrences that were hidden at the average rate.
+    """
+    if not hidden:
+        return []
+    average = hidden.total() / overall.total()
+    found = []
+    for word, times in hidden.items():
+        rate = (times + SMOOTHING * average) / (overall[word] + SMOOTHING)
+        if rate > average:
+            found.append(OverHidden(word, rate / average, times, overall[word]))
+    return sorted(found, key=lambda item: (-item.lift, -item.hidden, item.word))[:most]
+
+
+def _share(counts: Counter[str], part: str) -> float:
+    named = counts[part] if part != OTHERS else counts.total() - sum(counts[name] for name in PARTS_OF_SPEECH)
+    return named / counts.total()
+
+
+def _periods(counts: Counts, updates: int, every: int) -> Iterator[Period]:
+    """All periods from the first update on: one in which nothing was logged is there, and empty."""
+    groups: dict[int, list[int]] = {}
+    for update in sorted(counts.hidden_by_update.keys() | counts.ratios_by_update.keys()):
+        groups.setdefault(max(update - 1, 0) // every, []).append(update)
+    for number in range(-(-updates // every)):
+        yield _period(counts, groups.get(number, ()), number * every + 1, (number + 1) * every)
+
+
+def _period(counts: Counts, inside: Sequence[int], first: int, last: int) -> Period:
+    hidden = sum(counts.hidden_by_update[update] for update in inside)
+    return Period(first, last, hidden, counts.density_ratio_of(inside))

@@ -1,0 +1,21 @@
+"""Pictures of the analyses. They need matplotlib (`pip install 'acclimate[plots]'`), imported when one is drawn.
+
+Every function gives a `matplotlib.figure.Figure`; `save_figure` writes it as PNG or SVG. pyplot is not touched.
+"""
+
+from acclimate.analysis.plots.bars import draw_parts_of_speech, draw_seen_accuracy
+from acclimate.analysis.plots.canvas import check_picture, require_matplotlib, save_figure
+from acclimate.analysis.plots.heat_map import draw_overlap
+from acclimate.analysis.plots.lines import draw_density_ratio
+from acclimate.analysis.plots.masks import mask_pictures
+
+__all__ = [
+    "check_picture",
+    "draw_density_ratio",
+    "draw_overlap",
+    "draw_parts_of_speech",
+    "draw_seen_accuracy",
+    "mask_pictures",
+    "require_matplotlib",
+    "save_figure",
+]

@@ -1,0 +1,61 @@
+"""Corpora side by side."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from mask_rows import corpus
+
+from acclimate.analysis.tables import write_csv, write_tables
+from acclimate.analysis.text_comparison import compare_text
+from acclimate.data.problems import InputError
+
+NEWS, POSTS = corpus("the [bank] rose", "the bank"), corpus("lol the bank", "lol").unlabelled()
+
+
+def test_the_last_corpus_is_set_against_the_first() -> None:
+    found = compare_text({"news": NEWS, "between": NEWS, "posts": POSTS}, least_sentences=2)
+    assert (found.source, found.target, [item.word for item in found.top_words]) == ("news", "posts", ["lol"])
+    assert found.distance == pytest.approx(1 / 2)
+    assert found.overlap.words == (1, 1, 1)
+
+
+def test_one_corpus_alone_is_set_against_nothing() -> None:
+    found = compare_text({"news": NEWS})
+    assert found.as_dict()["density_ratio"] is None
+    assert "apart" not in found.render()
+
+
+def test_no_corpus_is_refused() -> None:
+    with pytest.raises(InputError, match="no corpus to compare"):
+        compare_text({})
+
+
+def test_the_page_says_which_words_were_compared() -> None:
+    assert compare_text({"news": NEWS}).words_compared == "in lower case, in 3 sentences or more, without stop words"
+    every_word = compare_text({"news": NEWS}, lower_case=False, least_sentences=1, stop_words=())
+    assert "words in common, % (as written)" in every_word.render()
+
+
+def test_the_page_shows_figures_and_what_is_not_known() -> None:
+    lines = compare_text({"news": NEWS, "posts": POSTS}).render().splitlines()
+    assert lines[1].split() == ["news", "2", "5", "3", "2.5", "1", "0.50", "20.0", "0.0", "0.0"]
+    assert lines[2].split() == ["posts", "2", "4", "3", "2.0", "-", "-", "-", "50.0", "33.3"]
+    assert "  news: X 1" in lines
+
+
+def test_all_of_it_can_be_stored(tmp_path: Path) -> None:
+    found = compare_text({"news": NEWS, "posts": POSTS}, least_sentences=1)
+    assert json.loads(json.dumps(found.as_dict()))["density_ratio"]["top_words"][0]["word"] == "lol"
+    write_tables(found.tables(), tmp_path / "tables")
+    with (tmp_path / "tables" / "statistics.csv").open(encoding="utf-8") as file:
+        news, posts = csv.DictReader(file)
+    assert (news["labels"], posts["spans"]) == ("X=1", "")
+
+
+def test_a_table_without_rows_is_an_empty_file(tmp_path: Path) -> None:
+    write_csv([], tmp_path / "a.csv")
+    assert (tmp_path / "a.csv").read_text(encoding="utf-8").strip() == ""
