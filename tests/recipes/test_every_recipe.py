@@ -37,7 +37,7 @@ class Losses(Nobody):
 
 
 # less of what a recipe does by itself
-OPTIONS: dict[str, dict[str, Any]] = {"adversarial-masking": {"updates": 2, "rows_per_batch": 4}}
+OPTIONS: dict[str, dict[str, Any]] = {"adversarial-masking": {"updates": 2, "rows_per_batch": 4, "quick": False}}
 
 
 def losses_of(tagger: Tagger, source: Corpus, target: Corpus, recipe: str, training: dict[str, Any] = QUICK) -> Losses:

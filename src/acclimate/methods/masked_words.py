@@ -29,6 +29,7 @@ class Budget:
     share: float = 0.15
     by_words: bool = False  # words, each with all its pieces; else pieces
     samples: int = 1  # puzzles per batch, whose losses are averaged
+    quick: bool = True  # a policy's look at the text may be in half precision
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -97,7 +98,9 @@ class MaskedWords(Objective):
             first = first_pieces(pieces, self.continues)
         attention = view.inputs.get("attention")
         posed = pose(pieces, self.special, self.budget.share, attention, first, self.budget.by_words)
-        return replace(posed, words=words, originals=view.originals, encoder=encoder, guesser=guesser)
+        return replace(
+            posed, words=words, originals=view.originals, encoder=encoder, guesser=guesser, quick=self.budget.quick
+        )
 
     def speed_up(self) -> None:
         """Compile the training pass: a minute's wait at the start, then about twice as fast on a GPU."""

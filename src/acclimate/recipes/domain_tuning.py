@@ -39,6 +39,7 @@ class DomainTuning(LoopSettings):
     swapped: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
     kept: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: shown as they are
     samples: int = Field(1, ge=1)  # puzzles per batch
+    quick: bool = True  # a policy's look at the text in half precision, on a CPU that is fast in it
     policy: PolicySettings = PolicySettings()
     rows_per_batch: int = Field(32, ge=1)  # sentences per update
     packed: bool = False  # fill rows with several sentences; else one each
@@ -120,7 +121,7 @@ def masked_words(
     special = tuple(tokenizer.all_special_ids)
     ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
     corruption = Corruption(tokenizer.mask_token_id, ordinary, settings.swapped, settings.kept)
-    budget = Budget(settings.share, settings.by_words, samples)
+    budget = Budget(settings.share, settings.by_words, samples, settings.quick)
     return MaskedWords(policy, corruption, special, budget, guesser)
 
 

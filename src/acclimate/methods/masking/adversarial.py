@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, uncached
+from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.methods.masking.sequential_subset_law import GumbelPath, SequentialSubsetLaw, gumbel_path
 from acclimate.methods.masking.subset_law import SubsetLaw
 
@@ -88,7 +88,7 @@ class Adversarial(Policy):
         if self._learns is None:
             self._learns = self.training and bool(torch.rand(()) < self.beta)
         states = puzzle.states.detach()
-        with torch.set_grad_enabled(self._learns), uncached(states.device):
+        with torch.set_grad_enabled(self._learns), looking(states.device, quick=False):
             draw = self._draw(puzzle, self.generator(states))
         if self._learns:
             self._draws.append(draw)
@@ -138,7 +138,7 @@ class Adversarial(Policy):
             masked = encoder.embed({"pieces": torch.full_like(pieces, self.mask)})["pieces"]
         mixed = shown + soft.unsqueeze(2) * (masked - shown)  # (row, piece, width)
         leaf = mixed.detach().requires_grad_()
-        with torch.enable_grad(), uncached(pieces.device):
+        with torch.enable_grad(), looking(pieces.device, quick=False):
             states = encoder.states_of(leaf, draw.puzzle.attention)
             scores = guesser(states)
             losses = functional.cross_entropy(scores.flatten(0, 1).float(), pieces.flatten(), reduction="none")

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from acclimate.methods.masking.policy import Policy, gumbel_like
-from acclimate.methods.masking.puzzle import Puzzle, uncached
+from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.model.word_guesser import WordGuesser
 
 _AT_ONCE = 1024  # places whose scores of the whole vocabulary are in memory together
@@ -31,7 +31,7 @@ class Entropy(Policy):
     @torch.no_grad()
     def forward(self, puzzle: Puzzle) -> Tensor:
         _, guesser = puzzle.solver
-        with uncached(puzzle.pieces.device):
+        with looking(puzzle.pieces.device, puzzle.quick):
             entropies = puzzle.per_place(entropies_of(guesser, puzzle.states))
         if self.choice == "top":
             return entropies
