@@ -47,12 +47,13 @@ def read_masks(place: str | Path) -> Iterator[MaskedRow]:
 
 
 def _record_files(place: Path) -> list[Path]:
-    """The logs of a run: in the folder itself, or one for each recipe below `training`."""
+    """The logs of a run: in the folder itself, below `training` (domain-tune), or below that for each recipe (adapt)."""
     if place.is_file():
         return [place]
     if not place.is_dir():
         raise InputError("there is no such run folder.", file=place)
-    return [path for path in (place / RECORDS, *sorted(place.glob(f"training/*/{RECORDS}"))) if path.is_file()]
+    places = (place / RECORDS, place / "training" / RECORDS, *sorted(place.glob(f"training/*/{RECORDS}")))
+    return [path for path in places if path.is_file()]
 
 
 def _read_file(file: Path) -> Iterator[MaskedRow]:

@@ -27,7 +27,7 @@ from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
 
-_FEWEST, _MOST = 40, 2_000  # sentences: with fewer none are held out, and more than so many never
+_FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and more than about so many never
 
 
 class DomainTuning(LoopSettings):
