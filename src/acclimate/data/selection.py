@@ -1,0 +1,325 @@
+"""Selection of extra text: out of huge raw text, the lines most like a target text.
+
+The rule is that of adversarial masking (mlm4uda): the Jaccard similarity between the set of n-grams of a line and that
+of the whole target, averaged over n = 1 to 4.
+
+The files are read in pieces, each by whoever is free, and the best lines of all pieces are the best of all. Which lines
+these are does not depend on the number of workers: equal scores are ranked by file and line.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from acclimate.data.best_lines import BestLines, RankedLines
+from acclimate.data.corpus import Corpus
+from acclimate.data.ngrams import MEASURES, Measure, Target, TargetNgrams
+from acclimate.data.problems import InputError
+from acclimate.data.readers.ledger import Tokenize
+from acclimate.data.target_text import Text, read_target
+from acclimate.data.text_blocks import Piece, TextBlock, cut_into_pieces, read_blocks
+from acclimate.data.writers.saving import written_aside
+
+_SMALL_FILES = 8 << 20  # bytes on disk that make up a task
+
+
+@dataclass(frozen=True)
+class SelectionProgress:
+    """How far the reading is."""
+
+    stored: int  # bytes of the files as they are on disk
+    stored_of: int
+    text: int  # bytes of text
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was selected out of what."""
+
+    lines_read: int
+    lines_kept: int
+    lines_too_long: int  # more than a megabyte; left out
+    lowest: float
+    highest: float
+    megabytes: float  # of text, 10^6 bytes
+    seconds: float
+
+    @property
+    def megabytes_per_second(self) -> float:
+        return self.megabytes / max(self.seconds, 1e-9)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "megabytes_per_second": round(self.megabytes_per_second, 3)}
+
+
+Watch = Callable[[SelectionProgress], None]
+
+
+def select_text(
+    like: Text | Sequence[Text],
+    files: Iterable[str | Path],
+    top: int,
+    out: str | Path,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    measure: Measure = "jaccard",
+    lower_case: bool = True,
+    tokenize: Tokenize = "words",
+    shortest: int = 1,
+    longest: int | None = None,
+    scores: str | Path | None = None,
+    format: str | None = None,
+    watch: Watch = lambda progress: None,
+) -> Selection:
+    """Write the `top` lines of files that are most like a text, the best first, each line once.
+
+    like: raw text or a corpus in any format, or several; `format` as in `read_corpus`.
+    files: raw text, plain, .gz or .xz, a sentence or paragraph per line.
+    out: compressed if it ends in .gz or .xz. It appears when all is done.
+    executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
+        processes (default: 1). With one, `jobs` is how many workers are to be kept busy (default: the cores here).
+    measure: "jaccard" divides what line and target share by all that either has, "overlap" by what the line has.
+    lower_case: `The` and `the` are one word.
+    tokenize: "words", or "blanks" for text that is already split into words.
+    shortest, longest: lines with fewer or more words are not taken.
+    scores: a file of score, file and line for each line of `out`.
+    """
+    started = time.monotonic()
+    places = [str(file) for file in files]
+    choice = _Choice(top, measure, shortest, math.inf if longest is None else longest)
+    _check_places(like, places, out, scores)
+    pieces = cut_into_pieces(places)
+    target = read_target(like, format, lower_case=lower_case, tokenize=tokenize)
+    tasks = _tasks(pieces)
+    tally = _Tally(top, sum(piece.size for piece in pieces), watch)
+    with _workers(executor, jobs, len(tasks)) as workers:
+        _do_all(tasks, target, choice, tally, workers, at_once=2 * (jobs or os.cpu_count() or 1))
+    best, lines_read = tally.best.ranked(), sum(tally.lines.values())
+    if not best.texts:
+        raise InputError(f"none of {lines_read:,} lines can be taken. Give other text, or other limits of length.")
+    _write(best, pieces, tally, out, scores)
+    return Selection(
+        lines_read=lines_read,
+        lines_kept=len(best.texts),
+        lines_too_long=tally.too_long,
+        lowest=float(best.scores[-1]),
+        highest=float(best.scores[0]),
+        megabytes=tally.text / 1e6,
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+@dataclass(frozen=True)
+class _Choice:
+    top: int
+    measure: Measure
+    shortest: int
+    longest: float
+
+    def __post_init__(self) -> None:
+        if self.measure not in MEASURES:
+            raise InputError(f"measure={self.measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")
+        if self.top < 1:
+            raise InputError(f"top={self.top}: at least one line must be wanted.")
+        if self.longest < self.shortest:
+            raise InputError(f"no line has at least {self.shortest} and at most {self.longest} words.")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a task brings back."""
+
+    best: RankedLines
+    lines: dict[int, int]  # in each piece
+    too_long: int
+    text: int  # bytes
+    stored: int
+
+
+def _best_of_pieces(
+    pieces: Sequence[Piece],
+    target: Target,
+    choice: _Choice,
+    floor: float,
+    tell: Callable[[int, int], None] = lambda stored, text: None,
+) -> _Found:
+    """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
+    best = BestLines(choice.top, floor, in_order=True)
+    lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
+    with _ngrams(target) as ngrams:
+        for piece in pieces:
+            stored = 0
+            for block in read_blocks(piece):
+                _offer_lines(block, piece, ngrams, choice, best)
+                lines[piece.number] += block.lines
+                too_long, text = too_long + block.left_out, text + len(block.text)
+                tell(block.stored - stored, len(block.text))
+                stored = block.stored
+    return _Found(best.ranked(), lines, too_long, text, sum(piece.size for piece in pieces))
+
+
+def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, choice: _Choice, best: BestLines) -> None:
+    read = ngrams.words.read(block.text)
+    promising = ngrams.promising(read, best.floor, choice.measure)
+    lines = ngrams.words.number(read, promising)
+    scores = ngrams.count(lines).scores(choice.measure)
+    fits = (lines.lengths >= max(1, choice.shortest)) & (lines.lengths <= choice.longest)
+    taken = np.flatnonzero(fits & (scores >= best.floor))
+    places = promising[taken]
+    pieces = np.full(len(taken), piece.number)
+    best.offer(RankedLines(scores[taken], pieces, block.first_line + places, read.lines(places)))
+
+
+_idle_ngrams: dict[str, list[TargetNgrams]] = {}  # by fingerprint of the target
+
+
+@contextmanager
+def _ngrams(target: Target) -> Iterator[TargetNgrams]:
+    """The target's n-grams: made once for each process or thread that works, for what they learnt of words is of use in
+    the next piece too. Those of other targets are forgotten."""
+    idle = _idle_ngrams.get(target.fingerprint)
+    if idle is None:
+        _idle_ngrams.clear()
+        idle = _idle_ngrams[target.fingerprint] = []
+    try:
+        ngrams = idle.pop()
+    except IndexError:
+        ngrams = TargetNgrams(target)
+    yield ngrams
+    idle.append(ngrams)
+
+
+def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces in their order; small ones together, so that many small files are not many small tasks."""
+    tasks: list[list[Piece]] = []
+    size = math.inf
+    for piece in pieces:
+        if size + piece.size > _SMALL_FILES:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(piece)
+        size += piece.size
+    return tasks
+
+
+@contextmanager
+def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterator[Executor | None]:
+    """The executor that was given, processes of our own, or nobody."""
+    jobs = min(jobs or 1, tasks)
+    if executor is not None or jobs < 2:
+        try:
+            yield executor
+        finally:
+            _idle_ngrams.clear()
+        return
+    before = set(multiprocessing.active_children())
+    # new processes, not copies of this one, which may have threads that hold locks (a progress bar)
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_at_ctrl_c)
+    try:
+        yield pool
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()  # or whoever waits for the message would wait for the files that are being read
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_at_ctrl_c() -> None:
+    """Without a page of traceback from each process: this one tells."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class _Tally:
+    """What all tasks have brought so far."""
+
+    def __init__(self, top: int, stored_of: int, watch: Watch) -> None:
+        self.best = BestLines(top, in_order=False)
+        self.lines: dict[int, int] = {}  # in each piece
+        self.too_long = self.text = 0
+        self._stored, self._stored_of, self._watch = 0, stored_of, watch
+
+    def add(self, found: _Found) -> None:
+        self.best.offer(found.best)
+        self.lines.update(found.lines)
+        self.too_long += found.too_long
+
+    def read(self, stored: int, text: int) -> None:
+        self._stored += stored
+        self.text += text
+        self._watch(SelectionProgress(self._stored, self._stored_of, self.text))
+
+
+def _do_all(
+    tasks: Iterable[Sequence[Piece]],
+    target: Target,
+    choice: _Choice,
+    tally: _Tally,
+    executor: Executor | None,
+    at_once: int,
+) -> None:
+    """Do tasks, at most so many at once: what they bring back must not pile up. Later ones are told how good a line
+    must be by now, and bring back less."""
+    waiting: set[Future[_Found]] = set()
+
+    def collect(least: int) -> None:
+        nonlocal waiting
+        while len(waiting) > least:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                found = future.result()
+                tally.add(found)
+                tally.read(found.stored, found.text)
+
+    try:
+        for pieces in tasks:
+            if executor is None:
+                tally.add(_best_of_pieces(pieces, target, choice, tally.best.floor, tally.read))
+                continue
+            collect(at_once - 1)
+            waiting.add(executor.submit(_best_of_pieces, pieces, target, choice, tally.best.floor))
+        collect(0)
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _check_places(like: Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
+    """Better said now than after hours: nothing that is read is written over."""
+    texts = [like] if isinstance(like, Text) else like
+    read = {os.path.realpath(file) for file in [*files, *(text for text in texts if not isinstance(text, Corpus))]}
+    places = [os.path.realpath(place) for place in written if place is not None]
+    for place in places:
+        if place in read:
+            raise InputError("this file is read; it cannot be written over. Name another one.", file=place)
+    if len(set(places)) < len(places):
+        raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
+
+
+def _write(
+    best: RankedLines, pieces: Sequence[Piece], tally: _Tally, out: str | Path, scores: str | Path | None
+) -> None:
+    with written_aside(out) as file:
+        file.writelines(text + b"\n" for text in best.texts)
+    if scores is None:
+        return
+    before: dict[int, int] = {}  # lines of the same file before each piece
+    for piece in pieces:
+        before[piece.number] = before[piece.number - 1] + tally.lines[piece.number - 1] if piece.start else 0
+    with written_aside(scores) as file:
+        file.write(b"score\tfile\tline\n")
+        for score, piece, line in zip(best.scores.tolist(), best.pieces.tolist(), best.numbers.tolist(), strict=True):
+            file.write(f"{score!r}\t{pieces[piece].file}\t{before[piece] + line + 1}\n".encode())
