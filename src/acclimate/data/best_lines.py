@@ -45,9 +45,14 @@ class BestLines:
         if self._waiting > self.top + max(self.top // 4, 1000):
             self.ranked()
 
+    def collected(self) -> RankedLines:
+        """All that are still in the running, in no order: somebody else will rank them together with others."""
+        return self.ranked() if self._waiting > self.top else _together(self._parts)
+
     def ranked(self) -> RankedLines:
         """The best lines, the best first."""
-        lines = _sorted(self._parts)
+        lines = _together(self._parts)
+        lines = lines.only(np.lexsort((lines.numbers, lines.pieces, -lines.scores)).tolist())
         first: dict[bytes, int] = dict(zip(reversed(lines.texts), range(len(lines.texts) - 1, -1, -1), strict=True))
         kept = sorted(first.values())[: self.top]
         lines = lines.only(kept)
@@ -58,13 +63,12 @@ class BestLines:
         return lines
 
 
-def _sorted(parts: Sequence[RankedLines]) -> RankedLines:
+def _together(parts: Sequence[RankedLines]) -> RankedLines:
     parts = [_NOTHING, *parts]
     scores = np.concatenate([part.scores for part in parts])
     pieces = np.concatenate([part.pieces for part in parts])
     numbers = np.concatenate([part.numbers for part in parts])
-    lines = RankedLines(scores, pieces, numbers, [text for part in parts for text in part.texts])
-    return lines.only(np.lexsort((numbers, pieces, -scores)).tolist())
+    return RankedLines(scores, pieces, numbers, [text for part in parts for text in part.texts])
 
 
 _NOTHING = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), [])

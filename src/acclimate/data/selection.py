@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from acclimate.data.best_lines import BestLines, RankedLines
-from acclimate.data.corpus import Corpus
 from acclimate.data.ngrams import MEASURES, Measure, Target, TargetNgrams
 from acclimate.data.problems import InputError
 from acclimate.data.readers.ledger import Tokenize
@@ -68,7 +67,7 @@ Watch = Callable[[SelectionProgress], None]
 
 
 def select_text(
-    like: Text | Sequence[Text],
+    like: Target | Text | Sequence[Text],
     files: Iterable[str | Path],
     top: int,
     out: str | Path,
@@ -86,7 +85,8 @@ def select_text(
 ) -> Selection:
     """Write the `top` lines of files that are most like a text, the best first, each line once.
 
-    like: raw text or a corpus in any format, or several; `format` as in `read_corpus`.
+    like: raw text or a corpus in any format, or several; `format` as in `read_corpus`. What `read_target` made of them
+        may be given instead; then `lower_case` and `tokenize` are those it was made with.
     files: raw text, plain, .gz or .xz, a sentence or paragraph per line.
     out: compressed if it ends in .gz or .xz. It appears when all is done.
     executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
@@ -102,7 +102,7 @@ def select_text(
     choice = _Choice(top, measure, shortest, math.inf if longest is None else longest)
     _check_places(like, places, out, scores)
     pieces = cut_into_pieces(places)
-    target = read_target(like, format, lower_case=lower_case, tokenize=tokenize)
+    target = like if isinstance(like, Target) else read_target(like, format, lower_case=lower_case, tokenize=tokenize)
     tasks = _tasks(pieces)
     tally = _Tally(top, sum(piece.size for piece in pieces), watch)
     with _workers(executor, jobs, len(tasks)) as workers:
@@ -168,7 +168,7 @@ def _best_of_pieces(
                 too_long, text = too_long + block.left_out, text + len(block.text)
                 tell(block.stored - stored, len(block.text))
                 stored = block.stored
-    return _Found(best.ranked(), lines, too_long, text, sum(piece.size for piece in pieces))
+    return _Found(best.collected(), lines, too_long, text, sum(piece.size for piece in pieces))
 
 
 def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, choice: _Choice, best: BestLines) -> None:
@@ -297,10 +297,10 @@ def _do_all(
             future.cancel()
 
 
-def _check_places(like: Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
+def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
     """Better said now than after hours: nothing that is read is written over."""
-    texts = [like] if isinstance(like, Text) else like
-    read = {os.path.realpath(file) for file in [*files, *(text for text in texts if not isinstance(text, Corpus))]}
+    texts = [like] if isinstance(like, Target | Text) else like
+    read = {os.path.realpath(file) for file in [*files, *(text for text in texts if isinstance(text, str | Path))]}
     places = [os.path.realpath(place) for place in written if place is not None]
     for place in places:
         if place in read:
@@ -313,7 +313,8 @@ def _write(
     best: RankedLines, pieces: Sequence[Piece], tally: _Tally, out: str | Path, scores: str | Path | None
 ) -> None:
     with written_aside(out) as file:
-        file.writelines(text + b"\n" for text in best.texts)
+        for start in range(0, len(best.texts), 1000):
+            file.write(b"\n".join((*best.texts[start : start + 1000], b"")))
     if scores is None:
         return
     before: dict[int, int] = {}  # lines of the same file before each piece
