@@ -35,6 +35,7 @@ class BestLines:
     def __init__(self, top: int, floor: float = 0.0, *, in_order: bool) -> None:
         self.top = top
         self.floor = floor  # a lower score is not wanted
+        self.lowest = 0.0  # of the wanted number of lines, if there are so many
         self._in_order = in_order  # lines are offered in the order of their places: later ones must be better
         self._parts: list[RankedLines] = []
         self._waiting = 0
@@ -58,8 +59,8 @@ class BestLines:
         lines = lines.only(kept)
         self._parts, self._waiting = [lines], len(kept)
         if len(kept) == self.top:
-            lowest = float(lines.scores[-1])
-            self.floor = max(self.floor, float(np.nextafter(lowest, 2)) if self._in_order else lowest)
+            self.lowest = float(lines.scores[-1])
+            self.floor = max(self.floor, float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest)
         return lines
 
 

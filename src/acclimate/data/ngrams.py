@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from acclimate.data.keys import NOT_FOUND, Keys, KeyTable, Numbers, different, pair_keys, stand_ins
 from acclimate.data.readers.ledger import Tokenize
-from acclimate.data.word_numbers import Block, NumberedLines, WordNumbers
+from acclimate.data.stretches import Block
+from acclimate.data.word_numbers import NumberedLines, WordNumbers
 
 Measure = Literal["jaccard", "overlap"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)

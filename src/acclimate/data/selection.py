@@ -14,21 +14,21 @@ import multiprocessing
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from acclimate.data.best_lines import BestLines, RankedLines
-from acclimate.data.ngrams import MEASURES, Measure, Target, TargetNgrams
+from acclimate.data.ngrams import Measure, Target
 from acclimate.data.problems import InputError
 from acclimate.data.readers.ledger import Tokenize
+from acclimate.data.selection_task import Choice, Found, best_of_pieces, forget_ngrams
 from acclimate.data.target_text import Text, read_target
-from acclimate.data.text_blocks import Piece, TextBlock, cut_into_pieces, read_blocks
+from acclimate.data.text_blocks import Piece, cut_into_pieces
 from acclimate.data.writers.saving import written_aside
 
 _SMALL_FILES = 8 << 20  # bytes on disk that make up a task
@@ -99,7 +99,7 @@ def select_text(
     """
     started = time.monotonic()
     places = [str(file) for file in files]
-    choice = _Choice(top, measure, shortest, math.inf if longest is None else longest)
+    choice = Choice(top, measure, shortest, math.inf if longest is None else longest)
     _check_places(like, places, out, scores)
     pieces = cut_into_pieces(places)
     target = like if isinstance(like, Target) else read_target(like, format, lower_case=lower_case, tokenize=tokenize)
@@ -110,7 +110,7 @@ def select_text(
     best, lines_read = tally.best.ranked(), sum(tally.lines.values())
     if not best.texts:
         raise InputError(f"none of {lines_read:,} lines can be taken. Give other text, or other limits of length.")
-    _write(best, pieces, tally, out, scores)
+    _write(best, out, scores, _places(best, pieces, tally.lines))
     return Selection(
         lines_read=lines_read,
         lines_kept=len(best.texts),
@@ -120,86 +120,6 @@ def select_text(
         megabytes=tally.text / 1e6,
         seconds=round(time.monotonic() - started, 3),
     )
-
-
-@dataclass(frozen=True)
-class _Choice:
-    top: int
-    measure: Measure
-    shortest: int
-    longest: float
-
-    def __post_init__(self) -> None:
-        if self.measure not in MEASURES:
-            raise InputError(f"measure={self.measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")
-        if self.top < 1:
-            raise InputError(f"top={self.top}: at least one line must be wanted.")
-        if self.longest < self.shortest:
-            raise InputError(f"no line has at least {self.shortest} and at most {self.longest} words.")
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What a task brings back."""
-
-    best: RankedLines
-    lines: dict[int, int]  # in each piece
-    too_long: int
-    text: int  # bytes
-    stored: int
-
-
-def _best_of_pieces(
-    pieces: Sequence[Piece],
-    target: Target,
-    choice: _Choice,
-    floor: float,
-    tell: Callable[[int, int], None] = lambda stored, text: None,
-) -> _Found:
-    """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
-    best = BestLines(choice.top, floor, in_order=True)
-    lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
-    with _ngrams(target) as ngrams:
-        for piece in pieces:
-            stored = 0
-            for block in read_blocks(piece):
-                _offer_lines(block, piece, ngrams, choice, best)
-                lines[piece.number] += block.lines
-                too_long, text = too_long + block.left_out, text + len(block.text)
-                tell(block.stored - stored, len(block.text))
-                stored = block.stored
-    return _Found(best.collected(), lines, too_long, text, sum(piece.size for piece in pieces))
-
-
-def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, choice: _Choice, best: BestLines) -> None:
-    read = ngrams.words.read(block.text)
-    promising = ngrams.promising(read, best.floor, choice.measure)
-    lines = ngrams.words.number(read, promising)
-    scores = ngrams.count(lines).scores(choice.measure)
-    fits = (lines.lengths >= max(1, choice.shortest)) & (lines.lengths <= choice.longest)
-    taken = np.flatnonzero(fits & (scores >= best.floor))
-    places = promising[taken]
-    pieces = np.full(len(taken), piece.number)
-    best.offer(RankedLines(scores[taken], pieces, block.first_line + places, read.lines(places)))
-
-
-_idle_ngrams: dict[str, list[TargetNgrams]] = {}  # by fingerprint of the target
-
-
-@contextmanager
-def _ngrams(target: Target) -> Iterator[TargetNgrams]:
-    """The target's n-grams: made once for each process or thread that works, for what they learnt of words is of use in
-    the next piece too. Those of other targets are forgotten."""
-    idle = _idle_ngrams.get(target.fingerprint)
-    if idle is None:
-        _idle_ngrams.clear()
-        idle = _idle_ngrams[target.fingerprint] = []
-    try:
-        ngrams = idle.pop()
-    except IndexError:
-        ngrams = TargetNgrams(target)
-    yield ngrams
-    idle.append(ngrams)
 
 
 def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
@@ -223,13 +143,16 @@ def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterato
         try:
             yield executor
         finally:
-            _idle_ngrams.clear()
+            forget_ngrams()
         return
     before = set(multiprocessing.active_children())
     # new processes, not copies of this one, which may have threads that hold locks (a progress bar)
     pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_at_ctrl_c)
     try:
         yield pool
+    except BrokenProcessPool:
+        advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
+        raise InputError(f"a process that read was killed from outside; {advice}.") from None
     except BaseException:
         for process in set(multiprocessing.active_children()) - before:
             process.terminate()  # or whoever waits for the message would wait for the files that are being read
@@ -239,8 +162,9 @@ def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterato
 
 
 def _end_at_ctrl_c() -> None:
-    """Without a page of traceback from each process: this one tells."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Without a page of traceback from each process; but whoever was told to ignore Ctrl-C goes on doing so."""
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class _Tally:
@@ -252,8 +176,9 @@ class _Tally:
         self.too_long = self.text = 0
         self._stored, self._stored_of, self._watch = 0, stored_of, watch
 
-    def add(self, found: _Found) -> None:
+    def add(self, found: Found) -> None:
         self.best.offer(found.best)
+        self.best.floor = max(self.best.floor, found.lowest)
         self.lines.update(found.lines)
         self.too_long += found.too_long
 
@@ -266,14 +191,14 @@ class _Tally:
 def _do_all(
     tasks: Iterable[Sequence[Piece]],
     target: Target,
-    choice: _Choice,
+    choice: Choice,
     tally: _Tally,
     executor: Executor | None,
     at_once: int,
 ) -> None:
     """Do tasks, at most so many at once: what they bring back must not pile up. Later ones are told how good a line
     must be by now, and bring back less."""
-    waiting: set[Future[_Found]] = set()
+    waiting: set[Future[Found]] = set()
 
     def collect(least: int) -> None:
         nonlocal waiting
@@ -287,10 +212,10 @@ def _do_all(
     try:
         for pieces in tasks:
             if executor is None:
-                tally.add(_best_of_pieces(pieces, target, choice, tally.best.floor, tally.read))
+                tally.add(best_of_pieces(pieces, target, choice, tally.best.floor, tally.read))
                 continue
             collect(at_once - 1)
-            waiting.add(executor.submit(_best_of_pieces, pieces, target, choice, tally.best.floor))
+            waiting.add(executor.submit(best_of_pieces, pieces, target, choice, tally.best.floor))
         collect(0)
     finally:
         for future in waiting:
@@ -309,18 +234,23 @@ def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *w
         raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
 
 
-def _write(
-    best: RankedLines, pieces: Sequence[Piece], tally: _Tally, out: str | Path, scores: str | Path | None
-) -> None:
-    with written_aside(out) as file:
+def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:
+    """Both files, or none of them."""
+    with ExitStack() as files:
+        file = files.enter_context(written_aside(out))
         for start in range(0, len(best.texts), 1000):
             file.write(b"\n".join((*best.texts[start : start + 1000], b"")))
-    if scores is None:
-        return
-    before: dict[int, int] = {}  # lines of the same file before each piece
+        if scores is not None:
+            file = files.enter_context(written_aside(scores))
+            file.write(b"score\tfile\tline\n")
+            rows = zip(best.scores.tolist(), places, strict=True)
+            file.writelines(f"{score!r}\t{place}\n".encode() for score, place in rows)
+
+
+def _places(best: RankedLines, pieces: Sequence[Piece], lines: Mapping[int, int]) -> Iterator[str]:
+    """File and line of the best lines. `lines`: how many each piece has."""
+    before: dict[int, int] = {}  # in the same file
     for piece in pieces:
-        before[piece.number] = before[piece.number - 1] + tally.lines[piece.number - 1] if piece.start else 0
-    with written_aside(scores) as file:
-        file.write(b"score\tfile\tline\n")
-        for score, piece, line in zip(best.scores.tolist(), best.pieces.tolist(), best.numbers.tolist(), strict=True):
-            file.write(f"{score!r}\t{pieces[piece].file}\t{before[piece] + line + 1}\n".encode())
+        before[piece.number] = before[piece.number - 1] + lines[piece.number - 1] if piece.start else 0
+    for number, line in zip(best.pieces.tolist(), best.numbers.tolist(), strict=True):
+        yield f"{pieces[number].file}\t{before[number] + line + 1}"

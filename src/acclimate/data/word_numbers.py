@@ -8,97 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acclimate.data.keys import NOT_FOUND, PADDING, Keys, KeyTable, Numbers, different, mixed, stand_ins, stretch_keys
+from acclimate.data.keys import NOT_FOUND, PADDING, Keys, KeyTable, Numbers, different, stretch_keys
 from acclimate.data.readers.ledger import Tokenize
-from acclimate.data.text_blocks import LONGEST_LINE
+from acclimate.data.stretches import IS_PLAIN, Block, cut_at_blanks, keys_with_next, ranges, recalled, remembered, sums
 from acclimate.data.words import find_words, split_words
-
-# what is remembered of a stretch, in the bits of one number: where its words are in a list, how many they are, and how
-# many of these are known
-_COUNT_BITS = LONGEST_LINE.bit_length()  # a word has a byte at least
-_KNOWN_BITS = 12
-_MOST, _MANY = (1 << _COUNT_BITS) - 1, (1 << _KNOWN_BITS) - 1  # _MANY stands for any higher number too
-
-
-def _marks(blanks: bytes) -> bytes:
-    """A table for `bytes.translate`: 0 for a blank or line end, 1 for anything else."""
-    return bytes(character not in blanks for character in range(256))
-
-
-_NOT_BLANK = {"words": _marks(b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "), "blanks": _marks(b"\t\n\r ")}
-_IS_PLAIN: NDArray[np.bool_] = np.array([code < 128 and chr(code).isalnum() for code in range(256)])
-_IS_CLOSING: NDArray[np.bool_] = np.isin(np.arange(256), list(b',;:!?")'))
-
-
-@dataclass(frozen=True)
-class Block:
-    """Whole lines of text and the stretches between blanks. Places count from the line end put before the text."""
-
-    text: bytes
-    starts: Numbers  # (stretch)
-    ends: Numbers  # (stretch)
-    reaches: Numbers  # (stretch): how far one must look to split it
-    keys: Keys  # (stretch)
-    entries: Numbers  # (stretch): what is remembered of it, or NOT_FOUND
-    borders: Numbers  # (line + 1): the first stretch of each line, and the number of stretches
-
-    def __len__(self) -> int:
-        return len(self.borders) - 1
-
-    @cached_property
-    def most_known(self) -> Numbers:
-        """(line): it has no more known words than this."""
-        return np.diff(_sums(self._most_known)[self.borders])
-
-    @cached_property
-    def _most_known(self) -> Numbers:
-        """(stretch). All words of a new one may be known. It has at most one for each sign, and for each run of letters
-        and digits: these are only split where an apostrophe follows (do|n't)."""
-        known = self.entries & _MANY
-        unsure = np.flatnonzero(known == _MANY)  # new ones among them, as all bits of NOT_FOUND are set
-        starts, lengths = self.starts[unsure], self.ends[unsure] - self.starts[unsure]
-        letters, places = np.frombuffer(self.text, np.uint8), _ranges(starts, lengths)
-        begins_word = ~(_IS_PLAIN[letters[places]] & _IS_PLAIN[letters[places - 1]])
-        known[unsure] = np.diff(_sums(begins_word)[_sums(lengths)])
-        return known
-
-    def most_different_known(self, chosen: Numbers) -> Numbers:
-        """(chosen line): it has no more different known words than this, as what it says twice counts once."""
-        stretches, counts = self.stretches(chosen)
-        line_keys = np.repeat(chosen.astype(np.uint64), counts)
-        first = stand_ins(mixed(self.keys[stretches], line_keys)) == np.arange(len(stretches))
-        return np.diff(_sums(self._most_known[stretches] * first)[_sums(counts)])
-
-    def stretches(self, chosen: Numbers) -> tuple[Numbers, Numbers]:
-        """The stretches of some lines, and how many each line has."""
-        firsts, counts = self.borders[chosen], self.borders[chosen + 1] - self.borders[chosen]
-        return _ranges(firsts, counts), counts
-
-    def is_plain(self, stretches: Numbers) -> NDArray[np.bool_]:
-        """(stretch): it is letters and digits, with at most one of some signs after them. No splitter of words does
-        anything but part the two."""
-        letters = np.frombuffer(self.text, np.uint8)
-        starts, ends = self.starts[stretches], self.ends[stretches]
-        ends = ends - (_IS_CLOSING[letters[ends - 1]] & (ends - starts > 1))
-        borders = _sums(ends - starts)
-        others = np.diff(_sums(~_IS_PLAIN[letters[_ranges(starts, ends - starts)]])[borders])
-        plain: NDArray[np.bool_] = others == 0
-        return plain
-
-    def texts(self, stretches: Numbers) -> list[str]:
-        places = zip(self.starts[stretches].tolist(), self.ends[stretches].tolist(), strict=True)
-        return b"\n".join([self.text[start:end] for start, end in places]).decode().split("\n")
-
-    def lines(self, chosen: Numbers) -> list[bytes]:
-        """The text of lines that have some, without the blanks around it."""
-        first, last = self.starts[self.borders[chosen]], self.ends[self.borders[chosen + 1] - 1]
-        return [self.text[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True)]
-
 
 Split = Callable[[Block, Numbers], tuple[Numbers, Keys]]
 
@@ -140,10 +57,10 @@ class WordNumbers:
         if self.most is not None and (len(self._stretches) >= self.most or len(self._lists) >= 4 * self.most):
             self._forget()
         text = b"".join((b"\n", text, b"" if text.endswith(b"\n") else b"\n", PADDING))
-        starts, ends = self._between_blanks(text)
+        starts, ends = cut_at_blanks(text, self.tokenize)
         keys, reaches = stretch_keys(text, starts, ends), ends
         if self.tokenize == "words":
-            keys, reaches = _with_next(text, starts, ends, keys)
+            keys, reaches = keys_with_next(text, starts, ends, keys)
         line_ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(text) - len(PADDING)) == ord("\n"))
         borders = np.searchsorted(starts, line_ends)
         return Block(text, starts, ends, reaches, keys, self._stretches.find(keys), borders)
@@ -153,11 +70,10 @@ class WordNumbers:
         stretches, counts = block.stretches(chosen)
         entries = block.entries[stretches]
         new = np.flatnonzero(entries == NOT_FOUND)
-        if new.size:
-            entries[new] = self._learnt(block, stretches[new])
-        sizes = entries >> _KNOWN_BITS & _MOST
-        words = self._lists.all[_ranges(entries >> _COUNT_BITS + _KNOWN_BITS, sizes)].astype(np.int64)
-        return NumberedLines(words, np.diff(_sums(sizes)[_sums(counts)]))
+        entries[new] = self._learnt(block, stretches[new])
+        where, sizes = recalled(entries)
+        words = self._lists.all[ranges(where, sizes)].astype(np.int64)
+        return NumberedLines(words, np.diff(sums(sizes)[sums(counts)]))
 
     def of(self, words: Sequence[str]) -> Numbers:
         """The numbers of words that are not to be split; new ones get one."""
@@ -177,11 +93,6 @@ class WordNumbers:
         ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(text) - len(PADDING)) == ord("\n"))
         return stretch_keys(text, np.concatenate(([0], ends[:-1] + 1))[: len(ends)], ends)
 
-    def _between_blanks(self, text: bytes) -> tuple[Numbers, Numbers]:
-        marks = np.frombuffer(text.translate(_NOT_BLANK[self.tokenize]), np.uint8, len(text) - len(PADDING))
-        changes = np.flatnonzero(marks[1:] != marks[:-1]) + 1
-        return changes[0::2].copy(), changes[1::2].copy()  # a copy is read faster than every other number
-
     def _learnt(self, block: Block, stretches: Numbers) -> Numbers:
         """Split new stretches, and remember of each where its words are, how many they are and how many are known."""
         firsts, which = different(block.keys[stretches])
@@ -190,10 +101,9 @@ class WordNumbers:
         for group, split in self._ways_to_split(block, stretches):
             counts, keys = split(block, stretches[group])
             numbers = self._numbers(keys)
-            borders = _sums(counts)
-            known = np.minimum(np.diff(_sums(numbers < len(self._known))[borders]), _MANY)
-            where = len(self._lists) + borders[:-1]
-            entries[group] = where << _COUNT_BITS + _KNOWN_BITS | counts << _KNOWN_BITS | known
+            borders = sums(counts)
+            known = np.diff(sums(numbers < len(self._known))[borders])
+            entries[group] = remembered(len(self._lists) + borders[:-1], counts, known)
             self._lists.extend(numbers)
         self._stretches.add(block.keys[stretches], entries)
         return entries[which]
@@ -202,7 +112,7 @@ class WordNumbers:
         if self.tokenize == "blanks":
             return [(np.arange(len(stretches)), self._not_split)]
         looks_on = block.reaches[stretches] > block.ends[stretches]
-        plain = block.is_plain(stretches) & ~looks_on
+        plain = block.is_plain(stretches)
         ways = (
             (plain, self._split_plain),
             (~plain & ~looks_on, self._split_together),
@@ -218,8 +128,8 @@ class WordNumbers:
         """The same for letters and digits, which are a word, and with a sign after them, which is another."""
         text = block.text.lower() if self.lower_case else block.text  # ASCII is all there is to be lower-cased
         starts, ends = block.starts[stretches], block.ends[stretches]
-        signs = ~_IS_PLAIN[np.frombuffer(text, np.uint8)[ends - 1]]
-        borders = _sums(1 + signs)
+        signs = ~IS_PLAIN[np.frombuffer(text, np.uint8)[ends - 1]]
+        borders = sums(1 + signs)
         word_starts, word_ends = np.empty(borders[-1], np.int64), np.empty(borders[-1], np.int64)
         word_starts[borders[:-1]], word_ends[borders[:-1]] = starts, ends - signs
         word_starts[borders[1:][signs] - 1], word_ends[borders[1:][signs] - 1] = ends[signs] - 1, ends[signs]
@@ -247,38 +157,6 @@ class WordNumbers:
             counts.append(len(found))
             words += found
         return np.array(counts, np.int64), self._keys(words)
-
-
-def _with_next(text: bytes, starts: Numbers, ends: Numbers, keys: Keys) -> tuple[Keys, Numbers]:
-    """After an initial (`J. Smith`) and after `No. 5` one must look at what comes next to know what the full stop is:
-    there the key is that of both stretches. Returns the keys, and how far one must look."""
-    letters = np.frombuffer(text, np.uint8)
-    stops = np.flatnonzero(letters[ends[:-1] - 1] == ord("."))
-    last, third, fourth = (letters[ends[stops] - back] for back in (2, 3, 4))
-    initial = (last >= ord("A")) & (last <= ord("Z")) & ~_IS_PLAIN[third]
-    number = (last == ord("o")) & (third == ord("N"))
-    numbers = (last == ord("s")) & (third == ord("o")) & (fourth == ord("N"))
-    following = (starts[stops + 1] == ends[stops] + 1) & (letters[ends[stops]] != ord("\n"))
-    stops = stops[(initial | number | numbers) & following]
-    keys[stops] = mixed(keys[stops], ~keys[stops + 1])  # turned over: it is not the key of both without a blank
-    reaches = ends.copy()
-    reaches[stops] = ends[stops + 1]
-    return keys, reaches
-
-
-def _sums(counts: NDArray[np.generic]) -> Numbers:
-    """The sum of none, of the first, of the first two, … of all."""
-    sums: Numbers = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=sums[1:])
-    return sums
-
-
-def _ranges(starts: Numbers, counts: Numbers) -> Numbers:
-    """The numbers from each start on, as many as it counts: [5, 8], [2, 3] → 5 6 8 9 10."""
-    sums = _sums(counts)
-    ranges: Numbers = np.repeat(starts - sums[:-1], counts)
-    ranges += np.arange(sums[-1])
-    return ranges
 
 
 class _Growing:
