@@ -34,8 +34,7 @@ def _marks(blanks: bytes) -> bytes:
 
 
 _NOT_BLANK = {"words": _marks(b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "), "blanks": _marks(b"\t\n\r ")}
-IS_PLAIN: NDArray[np.bool_] = np.array([code < 128 and chr(code).isalnum() for code in range(256)])
-_IS_CLOSING: NDArray[np.bool_] = np.isin(np.arange(256), list(b',;:!?")'))
+_IS_PLAIN: NDArray[np.bool_] = np.array([code < 128 and chr(code).isalnum() for code in range(256)])
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class Block:
         unsure = np.flatnonzero(known == _MANY)  # new ones among them, as all bits of NOT_FOUND are set
         starts, lengths = self.starts[unsure], self.ends[unsure] - self.starts[unsure]
         letters, places = np.frombuffer(self.text, np.uint8), ranges(starts, lengths)
-        begins_word = ~(IS_PLAIN[letters[places]] & IS_PLAIN[letters[places - 1]])
+        begins_word = ~(_IS_PLAIN[letters[places]] & _IS_PLAIN[letters[places - 1]])
         known[unsure] = np.diff(sums(begins_word)[sums(lengths)])
         return known
 
@@ -82,20 +81,9 @@ class Block:
         firsts, counts = self.borders[chosen], self.borders[chosen + 1] - self.borders[chosen]
         return ranges(firsts, counts), counts
 
-    def is_plain(self, stretches: Numbers) -> NDArray[np.bool_]:
-        """(stretch): it is letters and digits, with at most one of some signs after them. No splitter of words does
-        anything but part the two."""
-        letters = np.frombuffer(self.text, np.uint8)
-        starts, ends = self.starts[stretches], self.ends[stretches]
-        ends = ends - (_IS_CLOSING[letters[ends - 1]] & (ends - starts > 1))
-        borders = sums(ends - starts)
-        others = np.diff(sums(~IS_PLAIN[letters[ranges(starts, ends - starts)]])[borders])
-        plain: NDArray[np.bool_] = others == 0
-        return plain
-
     def texts(self, stretches: Numbers) -> list[str]:
         places = zip(self.starts[stretches].tolist(), self.ends[stretches].tolist(), strict=True)
-        return b"\n".join([self.text[start:end] for start, end in places]).decode().split("\n")
+        return b"\n".join([self.text[start:end] for start, end in places]).decode().split("\n")[: len(stretches)]
 
     def lines(self, chosen: Numbers) -> list[bytes]:
         """The text of lines that have some, without the blanks around it."""
@@ -116,7 +104,7 @@ def keys_with_next(text: bytes, starts: Numbers, ends: Numbers, keys: Keys) -> t
     letters = np.frombuffer(text, np.uint8)
     stops = np.flatnonzero(letters[ends[:-1] - 1] == ord("."))
     last, third, fourth = (letters[ends[stops] - back] for back in (2, 3, 4))
-    initial = (last >= ord("A")) & (last <= ord("Z")) & ~IS_PLAIN[third]
+    initial = (last >= ord("A")) & (last <= ord("Z")) & ~_IS_PLAIN[third]
     number = (last == ord("o")) & (third == ord("N"))
     numbers = (last == ord("s")) & (third == ord("o")) & (fourth == ord("N"))
     following = (starts[stops + 1] == ends[stops] + 1) & (letters[ends[stops]] != ord("\n"))

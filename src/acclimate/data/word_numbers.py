@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from acclimate.data.keys import NOT_FOUND, PADDING, Keys, KeyTable, Numbers, different, stretch_keys
 from acclimate.data.readers.ledger import Tokenize
-from acclimate.data.stretches import IS_PLAIN, Block, cut_at_blanks, keys_with_next, ranges, recalled, remembered, sums
+from acclimate.data.stretches import Block, cut_at_blanks, keys_with_next, ranges, recalled, remembered, sums
 from acclimate.data.words import find_words, split_words
 
 Split = Callable[[Block, Numbers], tuple[Numbers, Keys]]
@@ -108,36 +108,18 @@ class WordNumbers:
         self._stretches.add(block.keys[stretches], entries)
         return entries[which]
 
-    def _ways_to_split(self, block: Block, stretches: Numbers) -> list[tuple[Numbers, Split]]:
-        if self.tokenize == "blanks":
-            return [(np.arange(len(stretches)), self._not_split)]
+    def _ways_to_split(self, block: Block, stretches: Numbers) -> list[tuple[NDArray[np.bool_], Split]]:
         looks_on = block.reaches[stretches] > block.ends[stretches]
-        plain = block.is_plain(stretches)
-        ways = (
-            (plain, self._split_plain),
-            (~plain & ~looks_on, self._split_together),
-            (looks_on, self._split_looking_on),
-        )
-        return [(np.flatnonzero(group), split) for group, split in ways if group.any()]
+        split = self._not_split if self.tokenize == "blanks" else self._split_together
+        return [(~looks_on, split), (looks_on, self._split_looking_on)]
 
     def _not_split(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
         """How many words each stretch has, and the keys of all words."""
         return np.ones(len(stretches), np.int64), self._keys(block.texts(stretches))
 
-    def _split_plain(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
-        """The same for letters and digits, which are a word, and with a sign after them, which is another."""
-        text = block.text.lower() if self.lower_case else block.text  # ASCII is all there is to be lower-cased
-        starts, ends = block.starts[stretches], block.ends[stretches]
-        signs = ~IS_PLAIN[np.frombuffer(text, np.uint8)[ends - 1]]
-        borders = sums(1 + signs)
-        word_starts, word_ends = np.empty(borders[-1], np.int64), np.empty(borders[-1], np.int64)
-        word_starts[borders[:-1]], word_ends[borders[:-1]] = starts, ends - signs
-        word_starts[borders[1:][signs] - 1], word_ends[borders[1:][signs] - 1] = ends[signs] - 1, ends[signs]
-        return 1 + signs, stretch_keys(text, word_starts, word_ends)
-
     def _split_together(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
-        """The same for any others. One search through all of them is faster than many; whose the words are follows from
-        their lengths, as they leave out nothing but blanks."""
+        """One search through all of them is faster than many. Whose the words are follows from their lengths, as they
+        leave out nothing but blanks."""
         texts = block.texts(stretches)
         words = split_words("\n\n".join(texts))
         word_ends = np.cumsum(list(map(len, words)))
@@ -148,7 +130,7 @@ class WordNumbers:
         return counts, self._keys(words)
 
     def _split_looking_on(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
-        """The same for the few of which what comes next is to be looked at."""
+        """For the few of which what comes next is to be looked at."""
         counts, words = [], []
         for stretch in stretches.tolist():
             start, end, reach = int(block.starts[stretch]), int(block.ends[stretch]), int(block.reaches[stretch])
