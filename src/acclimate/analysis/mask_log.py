@@ -47,7 +47,7 @@ def read_masks(place: str | Path) -> Iterator[MaskedRow]:
 
 
 def _record_files(place: Path) -> list[Path]:
-    """The logs of a run: in the folder itself, below `training` (domain-tune), or below that for each recipe (adapt)."""
+    """The logs of a run: in the folder itself, below `training` (domain-tune) or one for each recipe there (adapt)."""
     if place.is_file():
         return [place]
     if not place.is_dir():

@@ -23,6 +23,7 @@ from acclimate.cli.listings import corpora_command, recipes_command, settings_co
 from acclimate.cli.masks import masks_command
 from acclimate.cli.predict import predict_command
 from acclimate.cli.pretrain import pretrain_command
+from acclimate.cli.select import SelectCommand, select_command
 from acclimate.cli.subsets import split_command, subset_command
 from acclimate.cli.vectors import vectors_command
 from acclimate.cli.wording import in_options
@@ -88,6 +89,7 @@ app.command("compare-text")(compare_text_command)
 app.command("convert")(convert_command)
 app.command("subset")(subset_command)
 app.command("split")(split_command)
+app.command("select", cls=SelectCommand)(select_command)
 app.command("pretrain")(pretrain_command)
 app.command("domain-tune")(domain_tune_command)
 app.command("vectors")(vectors_command)

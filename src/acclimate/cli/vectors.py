@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from acclimate.cli.options import InputFormat, Json, Quiet
+from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,21 +88,12 @@ def vectors_command(
 
 
 def _check_place(out: str, overwrite: bool, as_json: bool) -> None:
-    """Better said now than after an hour of training."""
     from acclimate.settings import UsageError
 
-    if out == "-":
-        if as_json:
-            raise UsageError("--out - prints the vectors, and --json its report, to the same place: name a file.")
-        return
-    path = Path(out).absolute()
-    if path.is_dir():
-        raise UsageError(f"--out {out} is a folder: name a file.")
-    if path.exists() and not overwrite:
-        raise UsageError(f"--out {out} is there already. Name another file, or replace it with --overwrite.")
-    above = next(folder for folder in path.parents if folder.exists())
-    if not above.is_dir() or not os.access(above, os.W_OK):
-        raise UsageError(f"--out {out}: nothing can be written in {above}. Name a file elsewhere.")
+    if out == "-" and as_json:
+        raise UsageError("--out - prints the vectors, and --json its report, to the same place: name a file.")
+    if out != "-":
+        check_file_to_write("--out", out, overwrite)
 
 
 def _watched(texts: Sequence[str], format: str | None, console: Console) -> Iterator[Sequence[str]]:

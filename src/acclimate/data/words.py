@@ -85,10 +85,20 @@ def _word_pattern() -> re.Pattern[str]:
     negation = f"[nN][{_APOSTROPHE}][tT]{end}"
     clitic = f"[{_APOSTROPHE}](?:s|S|ll|LL|re|RE|ve|VE|d|D|m|M){end}"
     inner = f"[{_HYPHEN}]|(?!{clitic})[{_APOSTROPHE}]|\\.(?=[a-z0-9_])|(?<=[A-Z])&(?=[A-Z])|@(?=[{w}]{{1,80}}\\.[{w}])"
+    with_stop = [  # letters before a full stop or an apostrophe; ſ is an s to `(?i:…)`
+        f"(?i:{_NEGATED})(?={negation})|{after_word}{negation}",
+        f"[A-Za-z](?:\\.[A-Za-z])+(?![@{w}])\\.?|(?:Ph|M|D|Sc|Ed)\\.(?:Phil|D|Sc|Ed|A){end}\\.?",  # U.S., e.g., Ph.D.
+        f"(?:{_TITLES.replace(' ', '|')}|{_BEFORE_NUMBERS.replace(' ', '|')}|{_OTHER_ABBREVIATIONS.replace(' ', '|')})"
+        f"\\.{end}|Nos?\\.(?=\\s?[0-9])",
+        # an initial; not I, which ends many a sentence
+        r"[A-HJ-Z]\.(?=\s?(?!(?:The|He|She|It|In|But|And|This|We|They)\b)[A-Z][a-z.])",
+    ]
     kinds = [
-        r"[A-Za-z]++(?=[ ,\n)])|[.,;:!?)\"](?!\S)|[0-9]++(?= )",  # most words: nothing to be careful about
+        # most words: nothing to be careful about
+        r"[A-Za-z]++(?:-[A-Za-z]++)*+(?=[ ,;!?\"()\]\n])|[.,;:!?)\"](?!\S)|[0-9]++(?= )|[\"(](?=[A-Za-z0-9])",
         f"(?:https?|ftp)://{_URL_PART}*{_URL_END}/?|www\\.{_URL_PART}*{_URL_END}/?",
-        f"(?:[A-Za-z0-9-]{{1,60}}\\.){{1,4}}(?:{_DOMAIN_ENDS})/{_URL_PART}*{_URL_END}/?",  # bit.ly/abc
+        # bit.ly/abc; here and below one look ahead spares many words many others
+        f"(?=[A-Za-z0-9-]{{1,60}}+\\.)(?:[A-Za-z0-9-]{{1,60}}\\.){{1,4}}(?:{_DOMAIN_ENDS})/{_URL_PART}*{_URL_END}/?",
         f"[0-9#*]\ufe0f?\u20e3|[\U0001f1e6-\U0001f1ff]{{2}}|{picture}(?:\u200d{picture})*",  # keycap, flag, family
         f"[@＠][A-Za-z0-9_]++{end}|[#＃][{w}]++|\\$[A-Z]{{1,5}}{end}",  # mention, hashtag, share ($AAPL)
         f"[:;=][-o^{_APOSTROPHE}]?[)(]+{end}",  # emoticons, these also at the end of a word (fine:))
@@ -97,12 +107,7 @@ def _word_pattern() -> re.Pattern[str]:
         r"&(?:amp|lt|gt|quot|apos|nbsp|#[0-9]{1,6});",
         # 3.5, 1,000,000, 5:30, 120/80, 2020-05-01; letters may follow at once (5mg, 2nd, 12-hour)
         f"[0-9]++(?:[.,:/{_HYPHEN}][0-9]++)*+(?:[{_HYPHEN}]?(?![ap]\\.m)[{w}]++)*+",
-        f"(?i:{_NEGATED})(?={negation})|{after_word}(?:{negation}|{clitic})",
-        f"[A-Za-z](?:\\.[A-Za-z])+(?![@{w}])\\.?|(?:Ph|M|D|Sc|Ed)\\.(?:Phil|D|Sc|Ed|A){end}\\.?",  # U.S., e.g., Ph.D.
-        f"(?:{_TITLES.replace(' ', '|')}|{_BEFORE_NUMBERS.replace(' ', '|')}|{_OTHER_ABBREVIATIONS.replace(' ', '|')})"
-        f"\\.{end}|Nos?\\.(?=\\s?[0-9])",
-        # an initial; not I, which ends many a sentence
-        r"[A-HJ-Z]\.(?=\s?(?!(?:The|He|She|It|In|But|And|This|We|They)\b)[A-Z][a-z.])",
+        f"(?=[A-Za-zſ]++[.{_APOSTROPHE}])(?:{'|'.join(with_stop)})|(?=[{_APOSTROPHE}]){after_word}{clitic}",
         f"[{w}]++(?:(?:{inner})[{w}]++)*+",  # a word, with inner hyphens, O'Brien, acclimate.py, a.b@c.org, AT&T
         f"[{_CJK}][\u3099\u309a\ufe00-\ufe0f\U000e0100-\U000e01ef]*",
         r"\.{2,}|…+|[!?]+|-{2,}|={2,}|\*{2,}|~{2,}|[–—]{2,}|``|''|,,",
@@ -114,6 +119,11 @@ def _word_pattern() -> re.Pattern[str]:
 def find_words(text: str) -> Offsets:
     """Where the words of a text stand. `Don't go.` → `Do`, `n't`, `go`, `.`"""
     return [match.span() for match in _word_pattern().finditer(text)]
+
+
+def split_words(text: str) -> list[str]:
+    """The words that `find_words` finds, where nobody asks for their places: a third faster."""
+    return _word_pattern().findall(text)
 
 
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n]+")

@@ -6,8 +6,10 @@ import gzip
 import lzma
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import IO, cast
 
 from acclimate.data.problems import InputError
 
@@ -47,3 +49,32 @@ def save(data: bytes, path: str | Path) -> None:
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def written_aside(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file to write to piece by piece, compressed by its name; it is put in its place when all went well."""
+    path = Path(path)
+    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
+            yield file
+        os.replace(aside, path)
+    except OSError as error:
+        raise InputError(f"the file cannot be written ({error}).", file=path) from error
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _compressed(stored: IO[bytes], suffix: str) -> Iterator[IO[bytes]]:
+    if suffix == ".gz":
+        with gzip.GzipFile("", "wb", fileobj=stored, mtime=0) as file:
+            yield cast(IO[bytes], file)
+    elif suffix == ".xz":
+        with lzma.open(stored, "wb") as file:
+            yield cast(IO[bytes], file)
+    else:
+        yield stored

@@ -1,0 +1,177 @@
+"""`acclimate select`: out of huge raw text, the lines most like a target text."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import typer
+from typer.core import TyperCommand
+
+from acclimate.cli.options import InputFormat, Json, PreSplit, Quiet
+from acclimate.cli.places import check_file_to_write
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from acclimate.data.selection import Selection, SelectionProgress
+    from acclimate.data.target_text import Text
+
+
+class MeasureName(StrEnum):
+    jaccard = "jaccard"
+    overlap = "overlap"
+
+
+class SelectCommand(TyperCommand):
+    """`--from` and `--like` take all words up to the next option: the shell makes many of `huge/*.txt.gz`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, _spelled_out(args, ("--like", "--from")))
+
+
+def _spelled_out(words: list[str], options: tuple[str, ...]) -> list[str]:
+    """`--from a b` as `--from a --from b`."""
+    spelled: list[str] = []
+    repeated, has_value = "", False
+    for word in words:
+        if word.startswith("-") and word != "-":
+            option, equals, _ = word.partition("=")
+            repeated, has_value = option if option in options else "", bool(equals)
+        elif repeated and has_value:
+            spelled.append(repeated)
+        else:
+            has_value = True
+        spelled.append(word)
+    return spelled
+
+
+def select_command(
+    like: Annotated[
+        list[str],
+        typer.Option(metavar="TEXT...", help="What to be like: raw text, a corpus of any format, or a bundled one."),
+    ],
+    files: Annotated[
+        list[str],
+        typer.Option("--from", metavar="FILE...", help="Raw text, a sentence or paragraph a line; plain, .gz or .xz."),
+    ],
+    top: Annotated[int, typer.Option(min=1, help="How many lines to take. They are held in memory.")],
+    out: Annotated[
+        str, typer.Option(metavar="FILE", help="Where to write, the best line first; .gz and .xz compress.")
+    ],
+    measure: Annotated[
+        MeasureName,
+        typer.Option(help="jaccard: as published, favours long lines; overlap: share of a line that the target has."),
+    ] = MeasureName.jaccard,
+    shortest: Annotated[int, typer.Option(min=1, help="Take no line with fewer words.")] = 1,
+    longest: Annotated[int | None, typer.Option(min=1, help="Take no line with more words.")] = None,
+    lower_case: Annotated[
+        bool, typer.Option("--lower-case/--cased", help="Whether `The` and `the` are the same word.")
+    ] = True,
+    pre_split: PreSplit = False,
+    input_format: InputFormat = None,
+    scores: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Also write score, file and line of each line taken.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes that read.", show_default="one per core")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Out of huge raw text, select the lines most like a target text, by the n-grams (n = 1 to 4) they share.
+
+    Example: acclimate select --like target.txt --from huge/*.txt.gz --top 500000 --out extra.txt.gz
+
+    Lines that stand there twice are taken once. The result does not depend on the number of processes.
+    """
+    for option, file in (("--out", out), ("--scores", scores)):
+        if file is not None:
+            check_file_to_write(option, file, overwrite)
+    from acclimate.cli.progress import stderr_console
+    from acclimate.data.selection import select_text
+
+    with ReadingBar(stderr_console(quiet)) as bar:
+        selection = select_text(
+            [_text(name) for name in like],
+            files,
+            top,
+            out,
+            jobs=jobs or _cores(),
+            measure=measure.value,
+            lower_case=lower_case,
+            tokenize="blanks" if pre_split else "words",
+            shortest=shortest,
+            longest=longest,
+            scores=scores,
+            format=input_format,
+            watch=bar.show,
+        )
+    _tell(selection, top, out, as_json)
+
+
+def _text(name: str) -> Text:
+    from acclimate.cli.corpora import is_bundled, open_corpus
+
+    return open_corpus(name) if is_bundled(name) else name
+
+
+def _cores() -> int:
+    """The cores this process may use, which on a shared machine are fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _tell(selection: Selection, top: int, out: str, as_json: bool) -> None:
+    from acclimate.cli.progress import warn
+    from acclimate.evaluation.table import count
+
+    kept = selection.lines_kept
+    if kept < top:
+        warn(f"--top {top:,} is more than there is: all {count(kept, 'different line')} that fit were taken.")
+    if selection.lines_too_long:
+        warn(f"{count(selection.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
+    if as_json:
+        typer.echo(json.dumps({"out": out, **selection.as_dict()}, ensure_ascii=False))
+        return
+    scores = f"scores {selection.lowest:.6g} to {selection.highest:.6g}"
+    typer.echo(f"{out}: {kept:,} of {count(selection.lines_read, 'line')}, {scores}")
+    speed = f"{selection.megabytes_per_second:,.1f} MB/s"
+    typer.echo(f"read {selection.megabytes:,.1f} MB in {selection.seconds:,.1f} s ({speed})")
+    typer.echo(f"use it: acclimate pretrain --text {out}")
+
+
+class ReadingBar:
+    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
+
+    def __init__(self, console: Console) -> None:
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        self.console = console
+        shown = [
+            TextColumn("reading"),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[state]}"),
+        ]
+        left = [TextColumn("left"), TimeRemainingColumn()]
+        self._bar = Progress(*shown, *left, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", total=None, state="")
+        self._started, self._tenths = time.monotonic(), 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._bar.stop()
+
+    def show(self, progress: SelectionProgress) -> None:
+        speed = progress.text / 1e6 / max(1e-9, time.monotonic() - self._started)
+        state = f"{progress.text / 1e6:,.0f} MB, {speed:,.1f} MB/s"
+        self._bar.update(self._task, completed=progress.stored, total=progress.stored_of, state=state)
+        tenths = 10 * progress.stored // max(1, progress.stored_of)
+        if tenths > self._tenths and not self.console.is_terminal:
+            self.console.print(f"{10 * tenths} % read: {state}")
+        self._tenths = tenths

@@ -1,0 +1,256 @@
+"""Selection of extra text: out of huge raw text, the lines most like a target text.
+
+The rule is that of adversarial masking (mlm4uda): the Jaccard similarity between the set of n-grams of a line and that
+of the whole target, averaged over n = 1 to 4.
+
+The files are read in pieces, each by whoever is free, and the best lines of all pieces are the best of all. Which lines
+these are does not depend on the number of workers: equal scores are ranked by file and line.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from acclimate.data.best_lines import BestLines, RankedLines
+from acclimate.data.line_ngrams import Measure, Target
+from acclimate.data.problems import InputError
+from acclimate.data.readers.ledger import Tokenize
+from acclimate.data.selection_task import Choice, Found, best_of_pieces, forget_ngrams
+from acclimate.data.target_text import Text, read_target
+from acclimate.data.text_blocks import Piece, cut_into_pieces
+from acclimate.data.writers.saving import written_aside
+
+_SMALL_FILES = 8 << 20  # bytes on disk that make up a task
+
+
+@dataclass(frozen=True)
+class SelectionProgress:
+    """How far the reading is."""
+
+    stored: int  # bytes of the files as they are on disk
+    stored_of: int
+    text: int  # bytes of text
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was selected out of what."""
+
+    lines_read: int
+    lines_kept: int
+    lines_too_long: int  # more than a megabyte; left out
+    lowest: float
+    highest: float
+    megabytes: float  # of text, 10^6 bytes
+    seconds: float
+
+    @property
+    def megabytes_per_second(self) -> float:
+        return self.megabytes / max(self.seconds, 1e-9)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "megabytes_per_second": round(self.megabytes_per_second, 3)}
+
+
+Watch = Callable[[SelectionProgress], None]
+
+
+def select_text(
+    like: Target | Text | Sequence[Text],
+    files: Iterable[str | Path],
+    top: int,
+    out: str | Path,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    measure: Measure = "jaccard",
+    lower_case: bool = True,
+    tokenize: Tokenize = "words",
+    shortest: int = 1,
+    longest: int | None = None,
+    scores: str | Path | None = None,
+    format: str | None = None,
+    watch: Watch = lambda progress: None,
+) -> Selection:
+    """Write the `top` lines of files that are most like a text, the best first, each line once.
+
+    like: raw text or a corpus in any format, or several; `format` as in `read_corpus`. What `read_target` made of them
+        may be given instead; then `lower_case` and `tokenize` are those it was made with.
+    files: raw text, plain, .gz or .xz, a sentence or paragraph per line.
+    out: compressed if it ends in .gz or .xz. It appears when all is done.
+    executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
+        processes (default: 1). With one, `jobs` is how many workers are to be kept busy (default: the cores here).
+    measure: "jaccard" divides what line and target share by all that either has, "overlap" by what the line has.
+    lower_case: `The` and `the` are one word.
+    tokenize: "words", or "blanks" for text that is already split into words.
+    shortest, longest: lines with fewer or more words are not taken.
+    scores: a file of score, file and line for each line of `out`.
+    """
+    started = time.monotonic()
+    places = [str(file) for file in files]
+    choice = Choice(top, measure, shortest, math.inf if longest is None else longest)
+    _check_places(like, places, out, scores)
+    pieces = cut_into_pieces(places)
+    target = like if isinstance(like, Target) else read_target(like, format, lower_case=lower_case, tokenize=tokenize)
+    tasks = _tasks(pieces)
+    tally = _Tally(top, sum(piece.size for piece in pieces), watch)
+    with _workers(executor, jobs, len(tasks)) as workers:
+        _do_all(tasks, target, choice, tally, workers, at_once=2 * (jobs or os.cpu_count() or 1))
+    best, lines_read = tally.best.ranked(), sum(tally.lines.values())
+    if not best.texts:
+        raise InputError(f"none of {lines_read:,} lines can be taken. Give other text, or other limits of length.")
+    _write(best, out, scores, _places(best, pieces, tally.lines))
+    return Selection(
+        lines_read=lines_read,
+        lines_kept=len(best.texts),
+        lines_too_long=tally.too_long,
+        lowest=float(best.scores[-1]),
+        highest=float(best.scores[0]),
+        megabytes=tally.text / 1e6,
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces in their order; small ones together, so that many small files are not many small tasks."""
+    tasks: list[list[Piece]] = []
+    size = math.inf
+    for piece in pieces:
+        if size + piece.size > _SMALL_FILES:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(piece)
+        size += piece.size
+    return tasks
+
+
+@contextmanager
+def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterator[Executor | None]:
+    """The executor that was given, processes of our own, or nobody."""
+    jobs = min(jobs or 1, tasks)
+    if executor is not None or jobs < 2:
+        try:
+            yield executor
+        finally:
+            forget_ngrams()
+        return
+    before = set(multiprocessing.active_children())
+    # new processes, not copies of this one, which may have threads that hold locks (a progress bar)
+    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_at_ctrl_c)
+    try:
+        yield pool
+    except BrokenProcessPool:
+        advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
+        raise InputError(f"a process that read was killed from outside; {advice}.") from None
+    except BaseException:
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()  # or whoever waits for the message would wait for the files that are being read
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _end_at_ctrl_c() -> None:
+    """Without a page of traceback from each process; but whoever was told to ignore Ctrl-C goes on doing so."""
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class _Tally:
+    """What all tasks have brought so far."""
+
+    def __init__(self, top: int, stored_of: int, watch: Watch) -> None:
+        self.best = BestLines(top, in_order=False)
+        self.lines: dict[int, int] = {}  # in each piece
+        self.too_long = self.text = 0
+        self._stored, self._stored_of, self._watch = 0, stored_of, watch
+
+    def add(self, found: Found) -> None:
+        self.best.offer(found.best)
+        self.best.floor = max(self.best.floor, found.lowest)
+        self.lines.update(found.lines)
+        self.too_long += found.too_long
+
+    def read(self, stored: int, text: int) -> None:
+        self._stored += stored
+        self.text += text
+        self._watch(SelectionProgress(self._stored, self._stored_of, self.text))
+
+
+def _do_all(
+    tasks: Iterable[Sequence[Piece]],
+    target: Target,
+    choice: Choice,
+    tally: _Tally,
+    executor: Executor | None,
+    at_once: int,
+) -> None:
+    """Do tasks, at most so many at once: what they bring back must not pile up. Later ones are told how good a line
+    must be by now, and bring back less."""
+    waiting: set[Future[Found]] = set()
+
+    def collect(least: int) -> None:
+        nonlocal waiting
+        while len(waiting) > least:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                found = future.result()
+                tally.add(found)
+                tally.read(found.stored, found.text)
+
+    try:
+        for pieces in tasks:
+            if executor is None:
+                tally.add(best_of_pieces(pieces, target, choice, tally.best.floor, tally.read))
+                continue
+            collect(at_once - 1)
+            waiting.add(executor.submit(best_of_pieces, pieces, target, choice, tally.best.floor))
+        collect(0)
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
+    """Better said now than after hours: nothing that is read is written over."""
+    texts = [like] if isinstance(like, Target | Text) else like
+    read = {os.path.realpath(file) for file in [*files, *(text for text in texts if isinstance(text, str | Path))]}
+    places = [os.path.realpath(place) for place in written if place is not None]
+    for place in places:
+        if place in read:
+            raise InputError("this file is read; it cannot be written over. Name another one.", file=place)
+    if len(set(places)) < len(places):
+        raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
+
+
+def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:
+    """Both files, or none of them."""
+    with ExitStack() as files:
+        file = files.enter_context(written_aside(out))
+        for start in range(0, len(best.texts), 1000):
+            file.write(b"\n".join((*best.texts[start : start + 1000], b"")))
+        if scores is not None:
+            file = files.enter_context(written_aside(scores))
+            file.write(b"score\tfile\tline\n")
+            rows = zip(best.scores.tolist(), places, strict=True)
+            file.writelines(f"{score!r}\t{place}\n".encode() for score, place in rows)
+
+
+def _places(best: RankedLines, pieces: Sequence[Piece], lines: Mapping[int, int]) -> Iterator[str]:
+    """File and line of the best lines. `lines`: how many each piece has."""
+    before: dict[int, int] = {}  # in the same file
+    for piece in pieces:
+        before[piece.number] = before[piece.number - 1] + lines[piece.number - 1] if piece.start else 0
+    for number, line in zip(best.pieces.tolist(), best.numbers.tolist(), strict=True):
+        yield f"{pieces[number].file}\t{before[number] + line + 1}"

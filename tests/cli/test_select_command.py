@@ -1,0 +1,111 @@
+"""`acclimate select`: its options, its words, and what it refuses."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+
+import pytest
+from command_line import Files, acclimate
+from rich.console import Console
+
+from acclimate.cli.select import ReadingBar
+from acclimate.data.selection import SelectionProgress
+
+LINES = ["Anna flew to Oslo .", "zebra crossing", "Anna flew to Oslo .", "Shares of Acme fell", "It rained all day ."]
+
+
+@pytest.fixture
+def huge(tmp_path: Path) -> list[Path]:
+    """Raw text in two files."""
+    files = [tmp_path / "1.txt", tmp_path / "2.txt.gz"]
+    files[0].write_text("\n".join(LINES), encoding="utf-8")
+    files[1].write_bytes(gzip.compress(b"nothing like it\nAcme opens an office\n"))
+    return files
+
+
+def test_the_lines_most_like_the_target_are_written_best_first(files: Files, huge: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "extra.txt"
+    answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 2, "--out", out)
+    assert out.read_text(encoding="utf-8").splitlines() == ["It rained all day .", "Anna flew to Oslo ."]
+    assert f"{out}: 2 of 7 lines, scores 0." in answer.out
+    assert f"acclimate pretrain --text {out}" in answer.out
+    assert "100 % read" in answer.err
+
+
+def test_several_texts_may_follow_one_option(files: Files, huge: list[Path], tmp_path: Path) -> None:
+    for name, words in {
+        "a": ("--like", files.news, files.tweets, "--from", *huge, "--top", 3),
+        "b": ("--from", huge[0], "--top=3", "--from", huge[1], f"--like={files.news}", files.tweets),
+    }.items():
+        acclimate("select", *words, "--out", tmp_path / name, "-q")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    stray = acclimate("select", "--from", huge[0], "--like", files.news, "--top", 3, huge[1], "--out", "x", code=2)
+    assert "unexpected extra argument" in stray.err
+
+
+def test_json_says_what_was_done(files: Files, huge: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "extra.txt.gz"
+    answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 3, "--out", out, "--json", "--quiet")
+    assert answer.err == ""
+    found = answer.json
+    assert (found["out"], found["lines_read"], found["lines_kept"], found["lines_too_long"]) == (str(out), 7, 3, 0)
+    assert 0 < found["lowest"] < found["highest"] < 1
+    assert found["megabytes_per_second"] > 0
+    assert len(gzip.decompress(out.read_bytes()).splitlines()) == 3
+
+
+def test_fewer_lines_than_asked_for_are_told_even_when_quiet(files: Files, huge: list[Path], tmp_path: Path) -> None:
+    answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 100, "--out", tmp_path / "x", "-q")
+    assert "--top 100 is more than there is: all 6 different lines that fit were taken." in answer.err
+    assert len((tmp_path / "x").read_text(encoding="utf-8").splitlines()) == 6
+
+
+def test_a_bundled_corpus_a_measure_limits_and_scores(huge: list[Path], tmp_path: Path) -> None:
+    words = ["--measure", "overlap", "--shortest", 3, "--longest", 4, "--cased", "--pre-split", "--jobs", 1]
+    place = ["--out", tmp_path / "x", "--scores", tmp_path / "scores.tsv"]
+    acclimate("select", "--like", "news", "--from", *huge, "--top", 9, *words, *place, "-q")
+    texts = (tmp_path / "x").read_text(encoding="utf-8").splitlines()
+    assert sorted(texts) == ["Acme opens an office", "Shares of Acme fell", "nothing like it"]
+    head, *rows = (tmp_path / "scores.tsv").read_text(encoding="utf-8").splitlines()
+    assert head == "score\tfile\tline"
+    assert {row.split("\t", 1)[1] for row in rows} == {f"{huge[0]}\t4", f"{huge[1]}\t1", f"{huge[1]}\t2"}
+
+
+def test_a_file_that_is_there_is_not_overwritten_unasked(files: Files, huge: list[Path], tmp_path: Path) -> None:
+    words = ["select", "--like", files.news, "--from", *huge, "--top", 1]
+    (tmp_path / "x").write_text("before", encoding="utf-8")
+    assert "is there already" in acclimate(*words, "--out", tmp_path / "x", code=2).err
+    assert "--scores" in acclimate(*words, "--out", tmp_path / "y", "--scores", tmp_path / "x", code=2).err
+    assert "is a folder: name a file" in acclimate(*words, "--out", tmp_path, code=2).err
+    assert "cannot be written over" in acclimate(*words, "--out", huge[0], "--overwrite", code=1).err
+    assert (tmp_path / "x").read_text(encoding="utf-8") == "before"
+    acclimate(*words, "--out", tmp_path / "x", "--overwrite", "-q")
+    assert (tmp_path / "x").read_text(encoding="utf-8") == "It rained all day .\n"
+
+
+def test_text_that_cannot_be_read_is_named_with_its_line(files: Files, tmp_path: Path) -> None:
+    bad = tmp_path / "latin1.txt"
+    bad.write_bytes(b"a line of words\nun caf\xe9\n")
+    words = ["--top", 1, "--out", tmp_path / "x"]
+    assert f"{bad}, line 2: byte 0xe9" in acclimate("select", "--like", files.news, "--from", bad, *words, code=1).err
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"word " * 1000)[:20])
+    cut = acclimate("select", "--like", files.news, "--from", tmp_path / "cut.gz", *words, code=1)
+    assert "cut.gz, line 1: the compressed file is cut short" in cut.err
+    missing = acclimate("select", "--like", files.news, "--from", tmp_path / "nowhere", *words, code=1)
+    assert "no such text file" in missing.err
+    (tmp_path / "empty.txt").touch()
+    empty = acclimate("select", "--like", tmp_path / "empty.txt", "--from", files.tweets, *words, code=1)
+    assert "the target text has no words" in empty.err
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_bar_shows_how_much_is_read_and_how_fast() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with ReadingBar(console) as bar:
+        bar.show(SelectionProgress(stored=50, stored_of=100, text=2_000_000))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "50%" in shown
+    assert "2 MB, " in shown
+    assert "MB/s" in shown
