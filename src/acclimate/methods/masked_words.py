@@ -68,6 +68,7 @@ class MaskedWords(Objective):
         self.continues: Tensor | None
         self._posed: tuple[Puzzle, Hidden] | None = None
         self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
+        self._look: Callable[[Transformer, Tensor, Tensor | None], Tensor] | None = None
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
         puzzle = self.puzzle(source if self.domain == "source" else target)
@@ -99,12 +100,20 @@ class MaskedWords(Objective):
         attention = view.inputs.get("attention")
         posed = pose(pieces, self.special, self.budget.share, attention, first, self.budget.by_words)
         return replace(
-            posed, words=words, originals=view.originals, encoder=encoder, guesser=guesser, quick=self.budget.quick
+            posed,
+            words=words,
+            originals=view.originals,
+            encoder=encoder,
+            guesser=guesser,
+            quick=self.budget.quick,
+            look=self._look,
         )
 
     def speed_up(self) -> None:
-        """Compile the training pass: a minute's wait at the start, then about twice as fast on a GPU."""
+        """Compile the training pass, and a policy's look at the text: a minute's wait at the start, then about twice as
+        fast on a GPU."""
         self._quick = torch.compile(self.losses)
+        self._look = torch.compile(Transformer.states)
 
     def losses(
         self,

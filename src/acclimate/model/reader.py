@@ -31,6 +31,8 @@ class Reader(Learner):
 
     def view(self, part: Tensor | Sequence[Sentence]) -> TextView:
         inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.number(part)
+        if "attention" in inputs and inputs["attention"].all():
+            del inputs["attention"]  # full rows need no mask, and without one the fast attention kernels serve
         view = TextView(self.encoder, {name: self._sent(tensor) for name, tensor in inputs.items()})
         view.guesser = self.guesser
         if not isinstance(part, Tensor):

@@ -42,6 +42,7 @@ class DomainTuning(LoopSettings):
     quick: bool = True  # a policy's look at the text in half precision, on a CPU that is fast in it
     policy: PolicySettings = PolicySettings()
     rows_per_batch: int = Field(32, ge=1)  # sentences per update
+    compile: bool = False  # a slow start, then faster on a GPU: for long runs, best with packed rows
     packed: bool = False  # fill rows with several sentences; else one each
     held_out: float = Field(0.02, ge=0, lt=1)  # share of the target text that the loss is measured on
     epochs: float | None = Field(None, gt=0)
@@ -82,6 +83,8 @@ def tuning_stage(
     policy = build_policy(settings.masking, Ground(encoder, source, kept, settings.policy))
     policy.prepare((text,), progress)
     objective = masked_words(encoder, guesser, policy, settings, settings.samples)
+    if settings.compile:
+        objective.speed_up()
     objectives: dict[str, Objective] = {"masked_words": objective}
     if any(True for _ in policy.parameters()):
         objectives["puzzle"] = PuzzleLesson(policy)

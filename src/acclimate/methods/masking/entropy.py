@@ -11,7 +11,8 @@ from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.model.word_guesser import WordGuesser
 
-_AT_ONCE = 1024  # places whose scores of the whole vocabulary are in memory together
+# places whose scores of the whole vocabulary are in memory together: a CPU likes what fits into its cache
+_AT_ONCE = {"cpu": 128, "cuda": 2048}
 
 
 class Entropy(Policy):
@@ -39,10 +40,11 @@ class Entropy(Policy):
 
 
 @torch.no_grad()
-def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int = _AT_ONCE) -> Tensor:
+def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = None) -> Tensor:
     """Entropy in nats of the guesser's law at every place (row, piece), from states (row, piece, feature). The scores
     of the vocabulary are made and forgotten some places at a time."""
     flat = states.flatten(0, -2)
+    at_once = at_once or _AT_ONCE.get(states.device.type, 1024)
     parts = [entropy(guesser(flat[start : start + at_once])) for start in range(0, len(flat), at_once)]
     return torch.cat(parts).view(states.shape[:-1])
 
