@@ -26,7 +26,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
@@ -207,11 +207,29 @@ def against_random(
             pairs.append([json.loads(gzip.decompress(file.read_bytes())) for file in files])
     if not pairs:
         return ""
-    whole = Corpus.of(sentence for _ in pairs for sentence in gold)
-    first, second = (whole.with_tags([tags for pair in pairs for tags in pair[which]]) for which in (0, 1))
+    # a sentence is drawn with the answers of all seeds: seeds are no further sentences, and would make p too small
+    whole = Corpus.of(joined([sentence.words] * len(pairs), [sentence.tags or ()] * len(pairs)) for sentence in gold)
+    first, second = (
+        whole.with_tags(
+            [
+                joined([sentence.words] * len(pairs), [pair[which][number] for pair in pairs]).tags or ()
+                for number, sentence in enumerate(gold)
+            ]
+        )
+        for which in (0, 1)
+    )
     metric: Metric = "span f1" if measure == "span_f1" else "token f1"
     found = paired_bootstrap(whole, first, second, metric=metric)
     return f" ({100 * found.difference:+.2f}, p {found.p_value:.3f})"
+
+
+def joined(words: Sequence[Sequence[str]], tags: Sequence[Sequence[str]]) -> Any:
+    """The same sentence several times in one, a full stop between them so that no span runs on."""
+    from acclimate.data.corpus import Sentence
+
+    return Sentence(
+        tuple(word for row in words for word in (*row, ".")), tuple(tag for row in tags for tag in (*row, "O"))
+    )
 
 
 def seen_table(rows: list[dict[str, Any]]) -> str:
@@ -269,6 +287,7 @@ def main() -> None:
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     results = out / "results.jsonl"
+    same_settings(out, {"set": options.set, "task": options.task, "limit": options.limit})
     rows = [json.loads(line) for line in results.read_text().splitlines()] if results.is_file() else []
     done = {(row["target"], row["policy"], row["text"], row["seed"]) for row in rows}
     jobs = [job for job in planned(options) if (job.target, job.policy, job.text, job.seed) not in done]
@@ -287,11 +306,19 @@ def main() -> None:
                         rows.append(row)
                         file.write(json.dumps(row) + "\n")
                 print(f"done: {waiting[future].name}", file=sys.stderr, flush=True)
-    rows = [row for row in rows if row["text"] == options.text or row["policy"] == NONE]
+    rows = [row for row in rows if row["text"] == options.text]
     shown = tables(rows, options)
     print(shown)
     if options.table:
         Path(options.table).write_text(shown + "\n", encoding="utf-8")
+
+
+def same_settings(out: Path, settings: dict[str, Any]) -> None:
+    """Results of other settings must not be mixed in."""
+    place = out / "settings.json"
+    if place.is_file() and json.loads(place.read_text()) != settings:
+        sys.exit(f"{out} holds results of other settings ({place.read_text().strip()}). Choose another --out.")
+    place.write_text(json.dumps(settings) + "\n", encoding="utf-8")
 
 
 def planned(options: argparse.Namespace) -> list[Job]:
@@ -320,7 +347,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--set", action="append", default=[], metavar="A=B", help="a setting of domain tuning")
     parser.add_argument("--task", action="append", default=[], metavar="A=B", help="a setting of training the tagger")
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every corpus")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="for a trial: so many sentences to learn from and test on"
+    )
     parser.add_argument("--table", metavar="FILE")
     return parser.parse_args()
 

@@ -30,7 +30,7 @@ def test_the_lines_most_like_the_target_are_written_best_first(files: Files, hug
     answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 2, "--out", out)
     assert out.read_text(encoding="utf-8").splitlines() == ["It rained all day .", "Anna flew to Oslo ."]
     assert f"{out}: 2 of 7 lines, scores 0." in answer.out
-    assert f"acclimate pretrain --text {out}" in answer.out
+    assert f"acclimate domain-tune --text {out}" in answer.out
     assert "100 % read" in answer.err
 
 

@@ -144,6 +144,12 @@ def test_a_state_that_is_no_number_is_never_kept_as_the_best(build: Callable[...
         run(build(), news, Scripted(*[0.0] * 9), objectives, updates=30, evaluate_every=3, patience=1)
 
 
+def test_a_score_that_is_no_number_is_never_the_best(build: Callable[..., Tagger], news: Corpus) -> None:
+    selector = Scripted(0.5, float("nan"), 0.2)
+    summary = run(build(), news, selector, updates=6, evaluate_every=2)
+    assert (summary["kept_update"], summary["score"]) == (2, 0.5)
+
+
 def test_who_looks_on_is_told_everything(build: Callable[..., Tagger], news: Corpus) -> None:
     told: list[Any] = []
 

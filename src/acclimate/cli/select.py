@@ -139,7 +139,7 @@ def _tell(selection: Selection, top: int, out: str, as_json: bool) -> None:
     typer.echo(f"{out}: {kept:,} of {count(selection.lines_read, 'line')}, {scores}")
     speed = f"{selection.megabytes_per_second:,.1f} MB/s"
     typer.echo(f"read {selection.megabytes:,.1f} MB in {selection.seconds:,.1f} s ({speed})")
-    typer.echo(f"use it: acclimate pretrain --text {out}")
+    typer.echo(f"use it: acclimate domain-tune --text {out}")
 
 
 class ReadingBar:

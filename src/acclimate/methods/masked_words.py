@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from acclimate.methods.masking.corruption import Corruption
@@ -133,6 +133,13 @@ class MaskedWords(Objective):
         by_row: Tensor = losses.detach().sum(1) / hidden.counts.sum(1).clamp_min(1)
         mean: Tensor = losses.sum() / hidden.counts.sum().clamp_min(1)
         return mean, by_row
+
+    def apart(self) -> list[list[nn.Parameter]]:
+        learned = list(self.policy.parameters())
+        return [learned] if learned else []
+
+    def before_update(self, update: int) -> None:
+        self.policy.before_update(update)
 
     def notes(self) -> Mapping[str, Any] | None:
         """Which words of some rows were hidden last, and by which policy."""

@@ -25,5 +25,13 @@ class Objective(nn.Module):
         """Something of the last update to write into the record now and then, under its `kind`; most have nothing."""
         return None
 
+    def apart(self) -> list[list[nn.Parameter]]:
+        """Parameters of players with an aim of their own. Each group is clipped by itself: a large gradient of one must
+        not shorten the step of another."""
+        return []
+
+    def before_update(self, update: int) -> None:
+        """Called with the number of the update that begins, the same in every process."""
+
     def after_update(self, learner: Learner) -> None:
         """Called once the optimizer has moved; a moving-average teacher follows the learner here."""

@@ -23,7 +23,7 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
-from acclimate.recipes.claim import claim, fingerprint
+from acclimate.recipes.claim import claim, file_digest, fingerprint
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete
 from acclimate.training.engine import build_engine, is_main_process
@@ -120,6 +120,7 @@ def adapt(
         complete(chosen.options, options, where=f"options of recipe {recipe}"),
         seed,
     )
+    chosen.check(plan)
     held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
     if source_test is None and select == "source-dev" and held_out is not None:
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
@@ -173,6 +174,8 @@ def require_language_model(tagger: Tagger, recipe: str) -> None:
             f"{SHIPPED[0]}, or another one."
         )
     guesser_for(tagger.encoder)
+    if tagger.encoder.pieces.tokenizer.mask_token_id is None:
+        raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
 
 
 def _target(target: Corpus | None, labelled: Corpus | None) -> Corpus:
@@ -201,6 +204,7 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> 
         # how often a state is saved and where it is logged changes no weight
         "training": plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
         "options": plan.options.model_dump(mode="json"),
+        "extra": {file: file_digest(Path(file)) for file in getattr(plan.options, "extra", ())},
         "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
     }
 

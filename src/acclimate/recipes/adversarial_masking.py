@@ -7,14 +7,17 @@ labelled source; the target's labels are never seen.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from acclimate.data.batches import SOURCE
+from acclimate.data.problems import InputError
 from acclimate.methods.tagging import Tagging
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import DomainTuning, read_text, tuning_stage
 from acclimate.recipes.recipe import Plan
+from acclimate.settings import UsageError
 from acclimate.training.stage import Stage
 
 
@@ -22,6 +25,19 @@ class AdversarialMaskingSettings(DomainTuning):
     """Domain tuning, and how the tagger is trained afterwards."""
 
     extra: tuple[str, ...] = ()  # files of more text like the target's; see `acclimate select`
+
+
+def check_plan(plan: Plan) -> None:
+    options: AdversarialMaskingSettings = plan.options
+    for file in options.extra:
+        if not Path(file).exists():
+            raise InputError("there is no such file of extra text.", file=file)
+    usual = DomainTuning()
+    for name in ("device", "precision", "tensorboard"):
+        if getattr(options, name) != getattr(usual, name):
+            raise UsageError(
+                f"options.{name} has no effect in a recipe: set training.{name}, which holds for all of it."
+            )
 
 
 def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

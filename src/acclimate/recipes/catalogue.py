@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking
+from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
@@ -29,6 +29,7 @@ RECIPES: dict[str, Recipe] = {
             adversarial_masking,
             AdversarialMaskingSettings,
             needs_language_model=True,
+            check=check_plan,
         ),
     )
 }

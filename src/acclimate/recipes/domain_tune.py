@@ -69,13 +69,15 @@ def domain_tune(
     training = Path(out) / "training"
     target = read_text(settings.text)
     source = None if settings.source is None else read_text((settings.source,))
-    if is_main_process():
-        claim(training, _begun_with(settings, source, target))
     reader = _reader(settings.encoder)
     engine = build_engine(settings, reader)
     tell(f"{settings.masking}: {len(target):,} sentences of {', '.join(Path(name).name for name in settings.text)}")
     torch.manual_seed(settings.seed)
+    if settings.masking.endswith("pos"):
+        tell("tagging parts of speech, which takes a while")
     tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed)
+    if is_main_process():
+        claim(training, _begun_with(settings, source, target))
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
+from typing import Any
 
 import torch
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from acclimate.data.batches import TARGET, Batches
 from acclimate.data.corpus import Corpus, Sentence
@@ -15,7 +16,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
 from acclimate.data.running_text import TextChoice
 from acclimate.methods.masked_words import Budget, MaskedWords
-from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy
+from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.uniform import Uniform
@@ -49,7 +50,20 @@ class DomainTuning(LoopSettings):
     updates: int | None = Field(2_000, ge=1)
     warm_up: float = Field(0.1, ge=0)
     clip: float | None = Field(1.0, gt=0)
-    patience: int | None = Field(5, ge=1)  # looks at the held-out loss, of which there are ten, without a better one
+    patience: int | None = Field(
+        None, ge=1
+    )  # looks at the held-out loss, of which there are ten, before it stops early
+
+    @model_validator(mode="before")
+    @classmethod
+    def _epochs_instead_of_updates(cls, values: Any) -> Any:
+        given = isinstance(values, dict) and values.get("epochs") is not None and "updates" not in values
+        return {**values, "updates": None} if given else values
+
+    @field_validator("masking")
+    @classmethod
+    def _known_policy(cls, name: str) -> str:
+        return known_policy(name)
 
 
 @dataclass(frozen=True)
@@ -76,7 +90,10 @@ def tuning_stage(
     learner's own: then it is not given."""
     if not len(target):
         raise InputError("domain tuning needs text of the target domain, and there is none.")
-    kept, measured = _held_out(target, settings.held_out, seed)
+    kept, measured = _held_out(cut(target, encoder), settings.held_out, seed)
+    if source is not None:
+        apart = {sentence.words for sentence in measured}
+        source = cut(source, encoder).filter(lambda sentence: sentence.words not in apart)
     text = evenly(source, kept)
     if settings.packed:
         text = packed(text, encoder)
@@ -137,6 +154,31 @@ def evenly(source: Corpus | None, target: Corpus) -> Corpus:
     return Corpus.of(both, f"{source.name} and {target.name}").unlabelled()
 
 
+def cut(corpus: Corpus, encoder: Transformer) -> Corpus:
+    """Sentences that are too long for a row in parts that are not: the windows a tagger reads them through overlap, and
+    what stands in two would count twice."""
+    room, counts = encoder.pieces.room, encoder.count_pieces(corpus)
+    longest = room + len(encoder.pieces.before) + len(encoder.pieces.after)
+    if max(counts, default=0) <= longest:
+        return corpus
+    parts: list[Sentence] = []
+    for sentence, count in zip(corpus, counts, strict=True):
+        parts += [sentence] if count <= longest else _parts(sentence, encoder, room)
+    return Corpus.of(parts, corpus.name, corpus.kind)
+
+
+def _parts(sentence: Sentence, encoder: Transformer, room: int) -> list[Sentence]:
+    parts: list[list[str]] = []
+    used = room
+    for word, pieces in zip(sentence.words, encoder.pieces.of_words(sentence.words), strict=True):
+        if used + len(pieces) > room:
+            parts.append([])
+            used = 0
+        parts[-1].append(word)
+        used += len(pieces)
+    return [Sentence(tuple(part)) for part in parts]
+
+
 def packed(corpus: Corpus, encoder: Transformer) -> Corpus:
     """Neighbouring sentences joined while they fit into a row."""
     room = encoder.pieces.room
@@ -165,13 +207,14 @@ def _held_out(target: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
     choice = TextChoice(min(max(share, 10 / len(target)), _MOST / len(target)), seed=seed)
     lots = [choice.is_held_out(" ".join(sentence.words)) for sentence in target]
     kept, measured = ([number for number, lot in enumerate(lots) if lot == wanted] for wanted in (False, True))
-    return (target.select(kept), target.select(measured)) if kept else (target, Corpus(()))
+    return (target.select(kept), target.select(measured[:_MOST])) if kept else (target, Corpus(()))
 
 
 def _selector(measured: Corpus, encoder: Transformer, guesser: WordGuesser | None, settings: DomainTuning) -> Selector:
     """Masks of plain chance whatever the policy is, so that losses can be compared."""
-    if not len(measured):
-        return LastUpdate("last update (too little text to hold any out)")
+    special = set(encoder.pieces.tokenizer.all_special_ids)
+    if not any(set(chain.from_iterable(encoder.pieces.of_words(one.words))) - special for one in measured):
+        return LastUpdate("last update (no held-out text to choose by)")
     objective = masked_words(encoder, guesser, Uniform(), settings)
     ordered = sorted(measured, key=len)
     parts = [ordered[start : start + 64] for start in range(0, len(ordered), 64)]

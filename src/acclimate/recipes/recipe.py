@@ -48,3 +48,6 @@ class Recipe:
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
     needs_target: bool = True
     needs_language_model: bool = False  # the tagger must stand on a masked language model
+    check: Callable[[Plan], None] = lambda plan: (
+        None
+    )  # raises what would otherwise be told after the baseline's training

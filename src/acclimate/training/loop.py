@@ -37,7 +37,7 @@ class Training:
         self.stage, self.engine, self.update = stage, engine, 0
         step = TrainingStep(learner, stage.objectives).to(engine.device).train()
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
-        self.trainable = [parameter for parameter in step.parameters() if parameter.requires_grad]
+        self.players = players(step)
         optimizer = build_optimizer(step, stage.settings, self.rate)
         self.step, self.optimizer = engine.prepare(step, optimizer)
         self.schedule = stage.schedule()
@@ -60,6 +60,7 @@ class Training:
                 group["lr"] = rate
             losses: dict[str, Tensor] = {}
             words = 0
+            self.bare_step.before_update(self.update)
             for _ in range(accumulate):
                 batch = next(batches)
                 words += stage.batches.size(batch)
@@ -67,7 +68,7 @@ class Training:
                     found = self.step(batch)
                     engine.backward(stage.total(found, self.update))
                     if engine.sync_gradients and stage.settings.clip is not None:
-                        engine.clip_grad_norm_(self.trainable, stage.settings.clip)
+                        self._clip(stage.settings.clip)
                     self.optimizer.step()
                     self.optimizer.zero_grad()
                 for name, loss in found.items():
@@ -75,6 +76,23 @@ class Training:
             self.update += 1
             self.bare_step.after_update()
             yield Progress(stage.name, self.update, stage.updates, losses, rate, words * processes)
+
+    def _clip(self, most: float) -> None:
+        """The learner and what belongs to it together, every other player alone."""
+        self.engine.clip_grad_norm_(self.players[0], most)
+        for player in self.players[
+            1:
+        ]:  # the engine has undone the loss's scale by now, and would refuse to do it twice
+            nn.utils.clip_grad_norm_(player, most)
+
+
+def players(step: TrainingStep) -> list[list[nn.Parameter]]:
+    """All that is trained, in groups that are clipped together: first the learner's, then each player's that has an aim
+    of its own."""
+    apart = [group for objective in step.objectives.values() for group in objective.apart()]  # type: ignore[operator]
+    others = {id(parameter) for group in apart for parameter in group}
+    rest = [parameter for parameter in step.parameters() if id(parameter) not in others]
+    return [[parameter for parameter in group if parameter.requires_grad] for group in (rest, *apart)]
 
 
 Kind = TypeVar("Kind", bound=LoopSettings)

@@ -72,6 +72,8 @@ class Memory:
     def judge(self, update: int, score: float) -> bool:
         """Whether this state is the one to keep. Of equal ones the later: it has learnt longer."""
         self.looks.append((update, score))
+        if not math.isfinite(score):
+            return False  # a state that cannot be measured is not worth keeping
         if self.best_score is None or score > self.best_score:
             self.improved_update = update
         if self.best_score is not None and score < self.best_score:
@@ -154,7 +156,7 @@ def _run_stage(
     if resumed is not None:
         notes, best = resumed
         memory = Memory(**{**notes, "looks": [(update, score) for update, score in notes["looks"]]})
-    record.rewind(stage.name, training.update)
+    record.rewind(stage.name, -1 if resumed is None else training.update)
     watcher.begin(stage.name, training.update, stage.updates)
     started = time.monotonic() - memory.seconds
     if stage.selector is not None and not selector.is_blind and resumed is None:

@@ -75,7 +75,9 @@ class HeldOutLoss:
 
     @torch.no_grad()
     def __call__(self, learner: Learner) -> float:
-        objective = self.objective.to(learner.device).eval()
+        objective = self.objective.to(learner.device)
+        modules = [module for module in objective.modules() if module.training]  # the guesser is shared
+        objective.eval()
         devices = [learner.device] if learner.device.type == "cuda" else []
         training = learner.training
         learner.eval()
@@ -89,7 +91,9 @@ class HeldOutLoss:
                 total += mean * hidden.counts.sum()
                 count += hidden.counts.sum()
         learner.train(training)
-        return -float(total / count)
+        for module in modules:
+            module.training = True
+        return -float(total / count.clamp(min=1))
 
     def told(self, score: float) -> str:
         return f"held-out loss {-score:.3f}, perplexity {math.exp(-score):.2f}"

@@ -27,6 +27,11 @@ class TrainingStep(nn.Module):
         source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
         return {name: objective(source, target) for name, objective in self.objectives.items()}
 
+    def before_update(self, update: int) -> None:
+        for objective in self.objectives.values():
+            assert isinstance(objective, Objective)
+            objective.before_update(update)
+
     def after_update(self) -> None:
         for objective in self.objectives.values():
             assert isinstance(objective, Objective)

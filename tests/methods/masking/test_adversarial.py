@@ -87,8 +87,8 @@ def test_its_own_step_leaves_the_language_model_bit_identical(reader: Reader, ne
     assert not torch.equal(was, policy.generator.layers[0].weight)
 
 
-def train(reader: Reader, news: Corpus, policy: Policy, weights: dict[str, float]) -> None:
-    settings = TrainingSettings(updates=3, device="cpu", learning_rate=1e-2)
+def train(reader: Reader, news: Corpus, policy: Policy, weights: dict[str, float], **training: Any) -> None:
+    settings = TrainingSettings.model_validate({"updates": 3, "device": "cpu", "learning_rate": 1e-2, **training})
     objectives = {"masked_words": objective(reader, policy), "puzzle": PuzzleLesson(policy)}
     stage = Stage("tune", objectives, Batches({TARGET: news}, 60), settings, weights=weights)
     run_stages(reader, [stage], build_engine(settings, reader), LastUpdate(), seed=1)
@@ -118,7 +118,7 @@ class Bandit(Adversarial):
         self.scores = torch.nn.Parameter(torch.zeros(places))
 
     def forward(self, puzzle: Puzzle) -> Tensor:
-        self._learns = True
+        self._rewarded = True
         draw = self._draw(puzzle, self.scores.expand(puzzle.pieces.shape))
         self._draws.append(draw)
         return draw.chosen.float()
@@ -173,14 +173,14 @@ def test_on_a_bandit_the_rewarded_place_comes_to_be_chosen() -> None:
 
 def test_a_row_alone_is_held_against_what_was_usual() -> None:
     bandit, puzzle = Bandit(5), small_puzzle(1, 5)
-    for loss, sign in ((4.0, 1.0), (0.1, -1.0)):
+    for loss, sign in ((2.0, 0.0), (4.0, 1.0), (0.1, -1.0)):  # the first is all that is known
         chosen = bandit(puzzle)
         bandit.reward(torch.tensor([loss]))
         lesson = bandit.lesson()
         assert lesson is not None
         (slope,) = torch.autograd.grad(lesson, bandit.scores)
         assert (torch.sign(-slope[chosen[0].bool()]) == sign).all()
-    assert 0 < bandit.usual < 4
+    assert 1 < bandit.usual[0] / bandit.usual[1] < 4
 
 
 def test_several_samples_are_learnt_from_together(reader: Reader, news: Corpus) -> None:
@@ -223,3 +223,55 @@ def test_a_draw_is_of_the_size_that_the_puzzle_asks_for() -> None:
 def test_an_impossible_rate_is_refused() -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         Adversarial(4, 4, beta=1.5)
+
+
+def test_a_row_with_nothing_to_hide_is_no_puzzle() -> None:
+    bandit = Bandit(5)
+    losses, posed = torch.tensor([5.0, 6.0, 7.0, 0.0]), torch.tensor([True, True, True, False])
+    found = bandit._advantages(losses, posed)
+    torch.testing.assert_close(found, torch.tensor([-1.0, 0.0, 1.0, 0.0]), rtol=0, atol=1e-4)
+    assert float(bandit.usual[0] / bandit.usual[1]) == pytest.approx(6.0)
+
+
+def test_the_players_do_not_meet_in_the_clip_either(bert: str, news: Corpus) -> None:
+    """The language model moves as far, to the bit, whether or not the adversary learns beside it."""
+    moved = []
+    for weight in (1.0, 0.0):
+        torch.manual_seed(0)
+        reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)).eval()
+        train(reader, news, adversary(reader), {"puzzle": weight}, updates=1, clip=0.1)
+        moved.append({name: value.clone() for name, value in reader.named_parameters()})
+    assert all(torch.equal(value, moved[1][name]) for name, value in moved[0].items())
+
+
+@pytest.mark.parametrize("accumulate", [1, 4])
+def test_the_coin_is_tossed_once_an_update(reader: Reader, news: Corpus, accumulate: int) -> None:
+    policy = adversary(reader, beta=0.3)
+    learnt: list[int] = []
+    policy.generator.layers[0].weight.register_hook(lambda slope: learnt.append(1))
+    train(reader, news, policy, {}, updates=60, accumulate=accumulate)
+    assert len(learnt) % accumulate == 0
+    assert 0.15 * 60 < len(learnt) / accumulate < 0.45 * 60
+
+
+def test_the_coin_depends_on_the_number_of_the_update_alone(reader: Reader) -> None:
+    tossed = []
+    for _ in range(2):
+        policy = adversary(reader, beta=0.5)
+        torch.manual_seed(len(tossed))
+        row = []
+        for update in range(40):
+            policy.before_update(update)
+            row.append(policy._learns)
+        tossed.append(row)
+    assert tossed[0] == tossed[1]
+    assert 10 < sum(map(bool, tossed[0])) < 30
+
+
+def test_draws_do_not_pile_up_when_nobody_asks_for_the_lesson(reader: Reader, news: Corpus) -> None:
+    policy = adversary(reader)
+    mlm, view = objective(reader, policy), reader.view(news[:4])
+    for update in range(5):
+        mlm.before_update(update)
+        mlm(view, view)
+    assert len(policy._draws) == 1

@@ -79,20 +79,30 @@ class Adversarial(Policy):
         self.generator = PuzzleGenerator(width, inner, dropout)
         self.mask, self.beta, self.estimator = mask, beta, estimator
         self.temperature, self.paper_boundary = temperature, paper_boundary
-        self.register_buffer("usual", torch.zeros(()))  # a moving mean of the losses
+        self.register_buffer("usual", torch.zeros(2))  # a moving mean of the losses, and how much of it is filled
         self.usual: Tensor
-        self._learns: bool | None = None  # the coin of this update, once it is tossed
+        self._seed = int(torch.randint(2**31, ()))  # every process draws the same here
+        self._learns: bool | None = None  # the coin of this update
         self._draws: list[Draw] = []
+        self._rewarded = False  # whether the last draw is one to learn from
 
     def forward(self, puzzle: Puzzle) -> Tensor:
-        if self._learns is None:
-            self._learns = self.training and bool(torch.rand(()) < self.beta)
+        toss = bool(torch.rand(()) < self.beta) if self._learns is None else self._learns
+        learns = self.training and toss
         states = puzzle.states.detach()
-        with torch.set_grad_enabled(self._learns), looking(states.device, quick=False):
+        with torch.set_grad_enabled(learns), looking(states.device, quick=False):
             draw = self._draw(puzzle, self.generator(states))
-        if self._learns:
+        if learns:
             self._draws.append(draw)
+        self._rewarded = learns
         return draw.chosen.float()
+
+    def before_update(self, update: int) -> None:
+        """One coin for the whole update, however many batches and processes it has; a function of its number, so that a
+        run that goes on tosses the same."""
+        dice = torch.Generator().manual_seed(self._seed * 1_000_003 + update)
+        self._learns = bool(torch.rand((), generator=dice) < self.beta)
+        self._draws.clear()
 
     def _draw(self, puzzle: Puzzle, scores: Tensor) -> Draw:
         question = (scores, puzzle.allowed, puzzle.sizes, puzzle.most)
@@ -106,25 +116,31 @@ class Adversarial(Policy):
         return Draw(puzzle, path.chosen, slow, path)
 
     def reward(self, losses: Tensor) -> None:
-        if self._learns:
+        if self._rewarded:
             self._draws[-1].losses = losses.detach().float()
 
     def lesson(self) -> Tensor | None:
-        draws, self._draws, self._learns = self._draws, [], None
+        draws, self._draws = self._draws, []
         if not draws:
             return None
         if self.estimator == "relaxed":
             return torch.stack([self._relaxed(draw) for draw in draws]).mean()
         losses = torch.cat([_required(draw.losses) for draw in draws])
         logs = torch.cat([_log_chance(draw) for draw in draws])
-        return -(self._advantages(losses) * logs).mean()
+        posed = torch.cat([draw.puzzle.sizes > 0 for draw in draws])  # a row with nothing to hide was no puzzle
+        return -(self._advantages(losses, posed) * logs).sum() / posed.sum().clamp(min=1)
 
-    def _advantages(self, losses: Tensor) -> Tensor:
+    def _advantages(self, losses: Tensor, posed: Tensor) -> Tensor:
         """How much harder each row was than the others, in standard deviations; a row alone is held against what was
-        usual so far."""
-        alone = len(losses) == 1
-        advantages = losses - self.usual if alone else (losses - losses.mean()) / (losses.std() + 1e-6)
-        self.usual.lerp_(losses.mean(), 0.1)
+        usual so far. 0 for rows that were no puzzle."""
+        count = posed.sum()
+        mean = torch.where(posed, losses, 0).sum() / count.clamp(min=1)
+        away = torch.where(posed, losses - mean, 0)
+        spread = (away.square().sum() / (count - 1).clamp(min=1)).sqrt()
+        usual = torch.where(self.usual[1] > 0, self.usual[0] / self.usual[1].clamp(min=1e-6), mean)
+        alone = torch.where(posed, losses - usual, 0)
+        advantages = torch.where(count > 1, away / (spread + 1e-6), alone)
+        self.usual.lerp_(torch.stack([mean, torch.ones_like(mean)]), 0.1 * (count > 0).to(mean.dtype))
         return advantages
 
     def _relaxed(self, draw: Draw) -> Tensor:

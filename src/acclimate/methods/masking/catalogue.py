@@ -127,10 +127,16 @@ def policy_names() -> list[str]:
     return [*POLICIES, *(f"{MIXED}{name}" for name in POLICIES if name != "random")]
 
 
+def known_policy(name: str) -> str:
+    """The name, if there is such a policy."""
+    if name in policy_names():
+        return name
+    close = difflib.get_close_matches(name, policy_names(), n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    raise UsageError(f"Unknown masking {name!r}. {hint}Known: {', '.join(policy_names())}.")
+
+
 def build_policy(name: str, ground: Ground) -> Policy:
-    if name not in policy_names():
-        close = difflib.get_close_matches(name, policy_names(), n=1)
-        hint = f"Did you mean {close[0]!r}? " if close else ""
-        raise UsageError(f"Unknown masking {name!r}. {hint}Known: {', '.join(policy_names())}.")
+    known_policy(name)
     policy = POLICIES[name.removeprefix(MIXED)](ground)
     return Mixture(policy, ground.settings.mixed) if name.startswith(MIXED) else policy

@@ -39,6 +39,9 @@ class Mixture(Policy):
     def prepare(self, corpora: Iterable[Corpus], progress: Callable[[int], None] | None = None) -> None:
         self.policy.prepare(corpora, progress)
 
+    def before_update(self, update: int) -> None:
+        self.policy.before_update(update)
+
     def reward(self, losses: Tensor) -> None:
         if len(self._rows):
             self.policy.reward(losses[self._there])

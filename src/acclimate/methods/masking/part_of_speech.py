@@ -44,7 +44,7 @@ class PartOfSpeech(Policy):
         weights = [weight for sentence in puzzle.originals for weight in self._known[sentence.words]]
         device = puzzle.pieces.device
         spread = puzzle.spread(torch.tensor(weights).to(device, non_blocking=True))
-        return spread.log() + gumbel_like(spread)
+        return spread.clamp(min=1e-9).log() + gumbel_like(spread)
 
     def _learn(self, sentences: Iterable[Sentence], progress: Callable[[int], None] | None = None) -> None:
         text = Corpus.of({sentence.words: Sentence(sentence.words) for sentence in sentences}.values())

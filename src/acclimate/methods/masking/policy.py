@@ -26,6 +26,9 @@ class Policy(nn.Module):
     def prepare(self, corpora: Iterable[Corpus], progress: Callable[[int], None] | None = None) -> None:
         """Look at the text beforehand, where that saves time. `progress` hears of sentences done."""
 
+    def before_update(self, update: int) -> None:
+        """The number of the update that begins, the same in every process."""
+
     def reward(self, losses: Tensor) -> None:
         """Hear how hard each row was: the mean loss at its hidden pieces (row), without a gradient."""
 

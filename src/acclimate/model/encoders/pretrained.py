@@ -167,7 +167,8 @@ def _not_found(place: str, what: str, failure: Exception) -> EncoderNotFound:
         hint = f"That folder was found but could not be loaded: {reason}"
     else:
         hint = f"It is no folder here, and the model hub gave: {reason}"
+    ours = "" if what == "masked language model" else " or 'character-cnn-lstm'"
     return EncoderNotFound(
-        f"No {what} under {place!r}. {hint} Use {', '.join(map(repr, SHIPPED))} or 'character-cnn-lstm', "
-        "which come with the package, a folder with a saved encoder, or a model name while online."
+        f"No {what} under {place!r}. {hint} Use {', '.join(map(repr, SHIPPED))}{ours}, from the package, "
+        "a folder with a saved encoder, or a model name while online."
     )
