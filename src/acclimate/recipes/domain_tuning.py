@@ -50,9 +50,8 @@ class DomainTuning(LoopSettings):
     updates: int | None = Field(2_000, ge=1)
     warm_up: float = Field(0.1, ge=0)
     clip: float | None = Field(1.0, gt=0)
-    patience: int | None = Field(
-        None, ge=1
-    )  # looks at the held-out loss, of which there are ten, before it stops early
+    # looks without a better held-out loss, of about ten in all, before it stops; policies then differ in updates
+    patience: int | None = Field(None, ge=1)
 
     @model_validator(mode="before")
     @classmethod

@@ -49,9 +49,10 @@ class Adversarial(Policy):
     the losses it is rewarded with are numbers to it.
 
     `score`: minus advantage times log q(S), the advantage being how much harder a row was than its batch-mates, signed.
-    Unbiased. `gumbel-path`: the same with the product of softened choices along Algorithm 2, which is the paper's and
-    is biased. `relaxed`: softened choices mix the embeddings of [MASK] and of the pieces, and the gradient comes back
-    through the language model, whose weights are held still.
+    Unbiased, but for the batch's own mean and spread in the advantage. `gumbel-path`: the same with the product of
+    softened choices along Algorithm 2, which is the paper's and is biased. `relaxed`: softened choices mix the
+    embeddings of [MASK] and of the pieces, and the gradient comes back through the language model, whose weights are
+    held still.
 
     It learns at a share `beta` of the updates; at the others it has no gradient at all, since a loss of zero would
     still move Adam. `paper_boundary` gives the law of the paper's Eq. 12, for study (it prefers early words).
