@@ -154,7 +154,7 @@ def test_what_is_held_out_is_not_learnt_from(make_corpus: Any, bert: str) -> Non
     text = make_corpus(300, seed=5)
     tuning = tuning_stage(encoder, guesser_for(encoder), None, text, DomainTuning(masking="random"), 1)
     selector: Any = tuning.stage.selector
-    measured = {sentence.words for part in selector.parts for sentence in part}
+    measured = {sentence.words for part in selector.parts() for sentence in part}
     batches: Any = tuning.stage.batches
     assert measured
     assert measured.isdisjoint(sentence.words for sentence in batches.corpora["target"])
@@ -197,7 +197,7 @@ def test_what_the_source_shares_with_the_held_out_text_is_not_learnt_from(make_c
     tuning = tuning_stage(encoder, guesser_for(encoder), text, text, DomainTuning(masking="random"), 1)
     selector: Any = tuning.stage.selector
     batches: Any = tuning.stage.batches
-    measured = {sentence.words for part in selector.parts for sentence in part}
+    measured = {sentence.words for part in selector.parts() for sentence in part}
     assert measured.isdisjoint(sentence.words for sentence in batches.corpora["target"])
 
 

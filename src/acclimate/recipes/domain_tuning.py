@@ -217,4 +217,4 @@ def _selector(measured: Corpus, encoder: Transformer, guesser: WordGuesser | Non
     objective = masked_words(encoder, guesser, Uniform(), settings)
     ordered = sorted(measured, key=len)
     parts = [ordered[start : start + 64] for start in range(0, len(ordered), 64)]
-    return HeldOutLoss(parts, objective, f"{len(measured):,} sentences")
+    return HeldOutLoss(lambda: parts, objective, f"{len(measured):,} sentences")

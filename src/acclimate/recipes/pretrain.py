@@ -107,7 +107,7 @@ def pretrain(
         objective.speed_up()
     measure = None
     if len(held_out) >= pieces.room:
-        parts = list(Rows(held_out, **common, rows_per_batch=256).in_order())
+        parts = Rows(held_out, **common, rows_per_batch=256).in_order
         size = f"{len(held_out) // pieces.room * pieces.room:,} pieces"
         measure = HeldOutLoss(parts, build_objective(settings, tokenizer), size, is_blind=True)
     parameters = sum(parameter.numel() for parameter in reader.parameters())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -64,7 +64,7 @@ class HeldOutLoss:
     Blind in pre-training, where the last state is kept; in domain tuning it chooses.
     """
 
-    parts: Sequence[Any]  # each what the learner's `view` takes
+    parts: Callable[[], Iterable[Any]]  # one after the other, each what the learner's `view` takes
     objective: MaskedWords
     size: str  # how much text that is, for people
     is_blind: bool = False
@@ -84,7 +84,7 @@ class HeldOutLoss:
         total, count = torch.zeros(2, device=learner.device)
         with torch.random.fork_rng(devices):  # the training's own stream of random numbers goes on undisturbed
             torch.manual_seed(0)
-            for part in self.parts:
+            for part in self.parts():
                 puzzle = objective.puzzle(learner.view(part))
                 hidden = hide(puzzle, objective.policy(puzzle))
                 mean, _ = objective.losses(*puzzle.solver, puzzle.pieces, hidden, puzzle.attention)

@@ -33,22 +33,8 @@ def save(data: bytes, path: str | Path) -> None:
             left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
         return
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix == ".gz":
-        data = gzip.compress(data, mtime=0)  # without the time, so that the same corpus gives the same file
-    elif suffix == ".xz":
-        data = lzma.compress(data)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(data)
-        os.replace(aside, path)
-    except OSError as error:
-        raise InputError(f"the file cannot be written ({error}).", file=path) from error
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
+    with written_aside(path) as file:
+        file.write(data)
 
 
 @contextmanager
