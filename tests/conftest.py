@@ -18,6 +18,7 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
+from acclimate.data.word_pieces import train_word_pieces
 
 torch.set_num_threads(1)
 settings.register_profile(
@@ -104,13 +105,9 @@ def part_of_speech() -> Corpus:
 @pytest.fixture(scope="session")
 def word_piece() -> Any:
     """A WordPiece tokenizer as BERT has: it drops control characters and knows few letters."""
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+    from tokenizers import processors
 
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.train_from_iterator(_training_text(), trainers.WordPieceTrainer(vocab_size=150, special_tokens=special))
+    tokenizer = train_word_pieces(_training_text, 150, 64).backend_tokenizer
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )

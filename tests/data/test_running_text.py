@@ -103,7 +103,7 @@ def test_case_noise_respells_its_share_and_nothing_held_out(file: Path) -> None:
 
 
 def test_pieces_are_those_of_the_tokenizer_with_a_separator_after_each_paragraph(tmp_path: Path, file: Path) -> None:
-    tokenizer = train_word_pieces(LINES, 120, 16)
+    tokenizer = train_word_pieces(lambda: LINES, 120, 16)
     count = write_pieces(paragraphs(file), tokenizer, tmp_path / "pieces")
     found = read_pieces(tmp_path / "pieces", len(tokenizer))
     expected = [
@@ -116,7 +116,7 @@ def test_pieces_are_those_of_the_tokenizer_with_a_separator_after_each_paragraph
 
 
 def test_no_text_gives_no_pieces(tmp_path: Path) -> None:
-    tokenizer = train_word_pieces(LINES, 120, 16)
+    tokenizer = train_word_pieces(lambda: LINES, 120, 16)
     assert write_pieces([], tokenizer, tmp_path / "none") == 0
     assert len(read_pieces(tmp_path / "none", len(tokenizer))) == 0
 

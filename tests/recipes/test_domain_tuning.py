@@ -32,7 +32,7 @@ def text(tmp_path_factory: pytest.TempPathFactory, make_corpus: Any) -> Path:
 
 
 def settings_for(text: Path, bert: str, **values: Any) -> DomainTuneSettings:
-    usual = {"updates": 30, "rows_per_batch": 16, "learning_rate": 1e-3, "device": "cpu", "evaluate_every": 10}
+    usual = {"updates": 30, "rows_per_batch": 16, "learning_rate": 1e-2, "device": "cpu", "evaluate_every": 10}
     return DomainTuneSettings.model_validate({"text": (str(text),), "encoder": bert, **usual, **values})
 
 
@@ -48,7 +48,7 @@ def test_the_held_out_loss_falls_and_both_ends_are_told(tuned: tuple[Path, Domai
     assert done.loss_after is not None
     assert [update for update, _ in done.looks] == [0, 10, 20, 30]
     assert done.loss_before == done.looks[0][1]
-    assert done.loss_after == min(loss for _, loss in done.looks) < done.loss_before - 0.05
+    assert done.loss_after == min(loss for _, loss in done.looks) < done.loss_before - 0.2
     assert done.perplexity_after == pytest.approx(torch.tensor(done.loss_after).exp().item(), rel=1e-5)
     assert (done.masking, done.updates) == ("adversarial", 30)
 

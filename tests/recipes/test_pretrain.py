@@ -55,7 +55,8 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two megabytes, and a tokenizer beside it: learnt twice, one would differ in a few rare pieces."""
     place = tmp_path_factory.mktemp("text") / "made-up.txt"
     place.write_text(made_up_text(2_000_000), encoding="utf-8")
-    train_word_pieces(made_up_text(200_000, seed=1).splitlines(), 150, 32).save_pretrained(place.parent / "tokenizer")
+    lines = made_up_text(200_000, seed=1).splitlines()
+    train_word_pieces(lambda: lines, 150, 32).save_pretrained(place.parent / "tokenizer")
     return place
 
 

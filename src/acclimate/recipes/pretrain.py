@@ -200,7 +200,7 @@ def _tokenizer(settings: PretrainSettings, choice: TextChoice, tell: Callable[[s
     if there is not None:
         return load_tokenizer(there)
     tell(f"learning a vocabulary of {settings.vocabulary:,} pieces")
-    return train_word_pieces(training_text(settings.text, choice), settings.vocabulary, settings.encoder.row)
+    return train_word_pieces(lambda: training_text(settings.text, choice), settings.vocabulary, settings.encoder.row)
 
 
 def _begun_with(settings: PretrainSettings) -> dict[str, Any]:
