@@ -137,9 +137,10 @@ def numbered_slowly(pieces: Pieces, sentences: list[list[str]]) -> dict[str, Ten
     """Row by row and word by word."""
     rows: list[list[int]] = []
     owners: list[list[int]] = []  # of each piece of each row: the number of its word in the batch
+    whose: list[int] = []  # of each row: the number of its sentence
     places: list[list[tuple[int, int]]] = []
     before = 0
-    for words in sentences:
+    for number, words in enumerate(sentences):
         spelled = pieces.of_words(words)
         places.append([])
         for window in windows([len(row) for row in spelled], pieces.room):
@@ -152,13 +153,14 @@ def numbered_slowly(pieces: Pieces, sentences: list[list[str]]) -> dict[str, Ten
                 owner.extend([before + position] * len(spelled[position]))
             rows.append(row + pieces.after)
             owners.append(owner)
+            whose.append(number)
         before += len(words)
     width, longest = max(map(len, rows)), max(map(len, sentences))
     table = [row + [pieces.padding] * (width - len(row)) for row in rows]
     attention = [[True] * len(row) + [False] * (width - len(row)) for row in rows]
     first = [[row * width + column for row, column in kept] + [0] * (longest - len(kept)) for kept in places]
     numbers = [owner + [-1] * (width - len(owner)) for owner in owners]
-    found = {"pieces": table, "attention": attention, "words": numbers, "first": first}
+    found = {"pieces": table, "attention": attention, "words": numbers, "first": first, "sentences": whose}
     return {name: torch.tensor(rows) for name, rows in found.items()}
 
 

@@ -131,7 +131,7 @@ def test_weight_decay_reaches_matrices_only(build: Callable[..., Tagger]) -> Non
     assert (shrunk["weight_decay"], kept["weight_decay"]) == (0.3, 0)
     assert named[0] | named[1] == {name for name, weight in step.named_parameters() if weight.requires_grad}
     assert all(name.endswith(("weight", "weight_ih_l0", "weight_hh_l0", "transitions")) for name in named[0])
-    assert {"learner.encoder.character_table.weight", "learner.scores.bias", "objectives.pull.own"} <= named[1]
+    assert {"learner.encoder.word_table.special", "learner.scores.bias", "objectives.pull.own"} <= named[1]
     assert not named[0] & named[1]
 
 
@@ -184,7 +184,7 @@ def test_a_pre_trained_encoder_is_moved_with_more_care(build: Callable[..., Tagg
 
 def test_a_large_pre_trained_encoder_is_moved_with_the_most_care(build: Callable[..., Tagger]) -> None:
     large = build("bert")
-    large.encoder.width = 768
+    large.encoder.state_width = 768
     assert default_learning_rate(large) == 5e-5
 
 

@@ -101,7 +101,7 @@ class Pieces:
 
     def number(self, sentences: Sequence[Sequence[str]]) -> dict[str, Tensor]:
         """`pieces`, `attention` and `words` (row, piece): the number of each piece's word in the batch, -1 for special
-        pieces; and `first` (sentence, word): each word's place in the flat rows."""
+        pieces; `first` (sentence, word): each word's place in the flat rows; `sentences` (row): whose row it is."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         pieces = self.of_words(list(chain.from_iterable(sentences)))
         counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
@@ -127,7 +127,8 @@ class Pieces:
         row = np.repeat(np.arange(len(sizes)), kept)  # of each word: the one row that keeps it
         first = np.zeros((len(lengths), int(lengths.max())), np.int64)
         first[np.arange(first.shape[1]) < lengths[:, None]] = row * width + before + starts[:-1] - begins[row]
-        arrays = {"pieces": table, "attention": attention, "words": words, "first": first}
+        owners = np.searchsorted(lengths.cumsum(), from_word, side="right")
+        arrays = {"pieces": table, "attention": attention, "words": words, "first": first, "sentences": owners}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     def _rows(self, lengths: Numbers, counts: Numbers, starts: Numbers) -> tuple[Numbers, Numbers, Numbers]:

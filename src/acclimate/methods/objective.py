@@ -30,6 +30,12 @@ class Objective(nn.Module):
         not shorten the step of another."""
         return []
 
+    def begin(self, learner: Learner) -> None:
+        """Called before the first update of a stage, and when a stage is resumed: set the learner as it is needed."""
+
+    def end(self, learner: Learner) -> None:
+        """Called after the last update: undo what `begin` did."""
+
     def before_update(self, update: int) -> None:
         """Called with the number of the update that begins, the same in every process."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from acclimate.data.batches import SOURCE
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.view import TextView
 
@@ -20,6 +21,6 @@ class Learner(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def view(self, part: Any) -> TextView:
+    def view(self, part: Any, domain: str = SOURCE) -> TextView:
         """One domain's part of a batch as this learner sees it, on its own device."""
         raise NotImplementedError

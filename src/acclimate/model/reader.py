@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
+from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.learner import Learner
@@ -29,7 +30,7 @@ class Reader(Learner):
         """The whole, as `transformers` has it: what to save."""
         return self._model[0]
 
-    def view(self, part: Tensor | Sequence[Sentence]) -> TextView:
+    def view(self, part: Tensor | Sequence[Sentence], domain: str = SOURCE) -> TextView:
         inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.number(part)
         if "attention" in inputs and inputs["attention"].all():
             del inputs["attention"]  # full rows need no mask, and without one the fast attention kernels serve

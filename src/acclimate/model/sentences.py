@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -22,6 +23,10 @@ class Sentences:
 
     def __len__(self) -> int:
         return len(self.originals)
+
+    def reading(self, inputs: Mapping[str, Tensor]) -> Sentences:
+        """The same sentences, read otherwise."""
+        return replace(self, inputs=dict(inputs))
 
     def to(self, device: torch.device | str) -> Sentences:
         """Everything on the device, but `lengths`: reading them there would make the CPU wait."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import acclimate
+from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import LabelSet
 from acclimate.data.problems import InputError
@@ -135,8 +136,30 @@ class Tagger(Learner):
             labelled=torch.tensor([sentence.tags is not None for sentence in sentences]),
         )
 
-    def view(self, part: Sequence[Sentence]) -> View:
-        return View(self, self.number(part).to(self.device))
+    def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
+        sentences = self.number(part).to(self.device)
+        return View(self, sentences.reading(self.encoder.drawn(sentences.inputs)) if self.training else sentences)
+
+    def split(self, shared: int | None = None, private: int | None = None) -> None:
+        """Give the encoder a part of its own beside the one that it shares (`Encoder.split`); the layer of scores is
+        drawn anew to fit."""
+        self.encoder.split(shared, private)
+        self.scores = nn.Linear(self.encoder.width, len(self.tags)).to(self.device)
+
+    def sibling(
+        self, labels: LabelSet, encoder: Encoder, scheme: Scheme | None = None, *, share_head: bool = False
+    ) -> Tagger:
+        """A tagger for other labels on an encoder that shares parts with this one's (`Encoder.sibling`), or on this one
+        itself. With `share_head` the CRF's moves from tag to tag are this one's; the labels must then be equal."""
+        if share_head and (labels != self.labels):
+            raise InputError(
+                f"one CRF for both domains needs the same labels in both, not {', '.join(labels)} "
+                f"and {', '.join(self.labels)}."
+            )
+        other = Tagger(encoder, labels, self.head_name, scheme or self.scheme, **self.crf).to(self.device)
+        if share_head:
+            other.head = self.head
+        return other
 
     def spell(self, numbers: Sequence[int]) -> list[str]:
         """Tag numbers as the tags a corpus holds (IOB2, or plain)."""

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
+from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.sentences import Sentences
 
 if TYPE_CHECKING:
@@ -62,13 +62,37 @@ class View(TextView):
         """Probability of each tag at each word under the head, (sentence, word, tag)."""
         return self.tagger.head.marginals(self.scores, self.sentences.mask)
 
+    @property
+    def shared_features(self) -> Tensor:
+        """The part of the features that both domains have in common, (sentence, word, feature)."""
+        return self.tagger.encoder.shared(self.features)
+
     def with_noise(self, noise: Mapping[str, Tensor]) -> View:
         """The same sentences with something added to the named embeddings."""
-        return View(
-            self.tagger,
-            self.sentences,
-            {name: value + noise[name] if name in noise else value for name, value in self.embeddings.items()},
-        )
+        added = {
+            name: value + fitted(noise[name], value) if name in noise else value
+            for name, value in self.embeddings.items()
+        }
+        return View(self.tagger, self.sentences, added)
+
+    def with_words(self, changes: Sequence[Change], context: bool = False) -> View:
+        """The same sentences with some words hidden or read as others. Frozen features of the context stay what they
+        were, unless `context` asks for new ones."""
+        inputs = self.encoder.replaced(self.inputs, changes)
+        if context:
+            inputs = self.encoder.reread(inputs, self.originals, changes)
+        changed = View(self.tagger, self.sentences.reading(inputs))
+        if "context" in self.embeddings and not context:
+            kept = {"context": self.embeddings["context"]}
+            changed.embeddings = {**self.encoder.embed(inputs, but=("context",)), **kept}
+        return changed
+
+
+def fitted(noise: Tensor, like: Tensor) -> Tensor:
+    """Noise for rows of another length: cut, or followed by nothing. A longer word may have taken a shorter one's
+    place."""
+    missing = like.size(1) - noise.size(1)
+    return noise if missing == 0 else nn.functional.pad(noise, (0, 0, 0, missing))
 
 
 class NoView(View):

@@ -35,6 +35,8 @@ class Training:
 
     def __init__(self, learner: Learner, stage: Stage, engine: Accelerator) -> None:
         self.stage, self.engine, self.update = stage, engine, 0
+        for objective in stage.objectives.values():
+            objective.begin(learner)
         step = TrainingStep(learner, stage.objectives).to(engine.device).train()
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
         self.players = players(step)
@@ -109,12 +111,13 @@ def completed(settings: Kind, learner: Learner) -> Kind:
 def default_learning_rate(learner: Learner) -> float:
     if not isinstance(learner.encoder, Transformer):
         return 3e-3
-    return 5e-5 if learner.encoder.width >= 512 else 3e-4
+    return 5e-5 if learner.encoder.state_width >= 512 else 3e-4
 
 
 def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> torch.optim.Optimizer:
     """Weight decay reaches matrices only: shrinking a bias, a norm or a rare word's vector helps nobody."""
-    tables = {id(table.weight) for table in step.modules() if isinstance(table, nn.Embedding)}
+    embeddings = (module for module in step.modules() if isinstance(module, nn.Embedding))
+    tables = {id(weight) for table in embeddings for weight in table.parameters()}
     matrices: list[nn.Parameter] = []
     others: list[nn.Parameter] = []
     for parameter in step.parameters():

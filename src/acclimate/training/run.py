@@ -190,6 +190,8 @@ def _run_stage(
                 save_checkpoint(folder, training, vars(memory), best)
     if best:
         learner.load_state_dict(best)
+    for objective in stage.objectives.values():
+        objective.end(learner)
     watcher.end(stage.name)
     summary = {
         "stage": stage.name,

@@ -38,4 +38,4 @@ class TrainingStep(nn.Module):
             objective.after_update(self.learner)
 
     def _view(self, batch: Batch, domain: str) -> Any:
-        return self.learner.view(batch[domain]) if domain in batch else NoView(domain)
+        return self.learner.view(batch[domain], domain) if domain in batch else NoView(domain)

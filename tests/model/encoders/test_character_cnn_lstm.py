@@ -91,7 +91,7 @@ def test_words_seen_once_are_read_as_unknown_now_and_then_while_training_only(bu
     inputs = encoder.number([Sentence(("once", "twice"))] * 400)
     unknown = encoder.word_table.weight[UNKNOWN]
     for training, low, high in ((True, 150, 250), (False, 0, 0)):
-        words = encoder.train(training).embed(inputs)["words"]
+        words = encoder.embed(encoder.drawn(inputs) if training else inputs)["words"]
         forgotten = (words == unknown).all(-1).sum(0).tolist()
         assert low <= forgotten[0] <= high
         assert forgotten[1] == 0

@@ -86,7 +86,7 @@ def _part_of_speech(ground: Ground) -> Policy:
 
 def _adversarial(ground: Ground) -> Policy:
     encoder, chosen = ground.encoder, ground.settings.adversary
-    return Adversarial(encoder.width, encoder.pieces.tokenizer.mask_token_id, **chosen.model_dump())
+    return Adversarial(encoder.state_width, encoder.pieces.tokenizer.mask_token_id, **chosen.model_dump())
 
 
 def _density_ratio(ground: Ground) -> Policy:

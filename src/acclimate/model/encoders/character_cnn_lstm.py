@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.vocabulary import PADDING, UNKNOWN, Vocabulary
+from acclimate.data.vocabulary import HIDDEN, PADDING, UNKNOWN, Vocabulary
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
-from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
+from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
+from acclimate.model.encoders.lexicon import Lexicon
+from acclimate.model.encoders.normalisation import Normalise, Table, shares_of
 from acclimate.model.encoders.recurrent import BidirectionalLstm, VariationalDropout
-from acclimate.model.encoders.vectors import Coverage, find_vectors, in_table, vectors_width
+from acclimate.model.encoders.vectors import Coverage, in_table
 from acclimate.settings import Settings
 
 _LONGEST_WORD = 64  # a longer one is read by its first 48 and last 16 characters, or one web address fills the memory
@@ -40,7 +42,11 @@ class CharacterCnnLstmSettings(Settings):
     # how often a word seen once in training is read as unknown, so that "unknown" is learnt
     forget_rare: float = Field(0.5, ge=0, le=1)
     vectors: str | None = None  # a text file of pre-trained vectors, which sets word_width; or glove (extra "glove")
-    train_vectors: bool = True
+    train_vectors: bool = True  # False: words without a vector are unknown, and only "unknown" itself is learnt
+    # adversarial training: every dimension of the tables gets mean 0 and variance 1, words weighted by how often they
+    # come; or a table could outgrow a noise of fixed size
+    normalise: Normalise = "none"
+    private_width: int = Field(0, ge=0)  # of an LSTM of its own beside the shared one, per direction (DATNet-P)
     contextual: ContextualSettings | None = None
 
 
@@ -56,16 +62,13 @@ class CharacterCnnLstm(Encoder):
         characters: Vocabulary,
         rare: Iterable[int] = (),
         context: FrozenContext | None = None,
+        word_shares: Tensor | None = None,
+        character_shares: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.settings, self.vocabulary, self.alphabet = settings, words, characters
-        self.word_table = nn.Embedding(len(words), settings.word_width, padding_idx=PADDING)
-        self.character_table = nn.Embedding(len(characters), settings.character_width, padding_idx=PADDING)
-        for table in (self.word_table, self.character_table):
-            reach = (3 / max(1, table.embedding_dim)) ** 0.5
-            nn.init.uniform_(table.weight, -reach, reach)
-            table.weight.data[PADDING] = 0
-        self.word_table.weight.requires_grad_(settings.train_vectors)
+        self.word_table = Table(len(words), settings.word_width, word_shares, frozen=not settings.train_vectors)
+        self.character_table = Table(len(characters), settings.character_width, character_shares)
         self.filters = nn.ModuleList(
             nn.Conv1d(settings.character_width, settings.character_filters, span, padding=span - 1)
             for span in settings.character_spans
@@ -73,57 +76,105 @@ class CharacterCnnLstm(Encoder):
         letters_width = settings.character_filters * len(settings.character_spans)
         self.highways = nn.ModuleList(nn.Linear(letters_width, 2 * letters_width) for _ in range(settings.highways))
         self.context = context
-        width = settings.word_width + letters_width + (context.width if context else 0)
-        self.lstm = BidirectionalLstm(width, settings.lstm_width, settings.lstm_layers, settings.dropout)
+        self.read_width = settings.word_width + letters_width + (context.width if context else 0)
+        self.lstm, self.private_lstm = self._layers()
         self.character_dropout = VariationalDropout(settings.dropout / 2)
-        self.width = self.lstm.width
-        self.share_characters = True  # each distinct word of a batch is spelled once; off, every word stands alone
-        self.register_buffer("rare", torch.zeros(len(words), dtype=torch.bool), persistent=False)
-        self.rare: Tensor
-        self.rare_words = sorted(rare)
-        self.rare[self.rare_words] = True
+        self.share_characters = True  # each distinct word of a batch is spelled once; see `stand_alone`
+        self._remember_rare(rare)
         self.coverage: Coverage | None = None  # how much of the text the vectors knew, when it was built from some
         self._spelled: dict[str, tuple[int, list[int]]] = {}
 
     @classmethod
     def build(cls, settings: CharacterCnnLstmSettings, text: Corpus, more: Corpus | None = None) -> CharacterCnnLstm:
-        """Vocabularies from the text. `more` text adds only words that the vector file knows: a word that is neither
-        in the labelled text nor in the vectors would keep its random vector, and "unknown" says more than that."""
-        counts: Counter[str] = Counter()
-        letters: Counter[str] = Counter()
-        has_table = settings.word_width > 0 or settings.vectors is not None
-        for word, count in text.vocabulary.items():
-            if has_table:
-                counts[in_table(word, settings.lower_case_words)] += count
-            letters.update(dict.fromkeys(word, count))
-        others: Counter[str] = Counter()
-        vectors: dict[str, Tensor] = {}
-        if settings.vectors is not None:
-            spellings = text.vocabulary if more is None else text.vocabulary + more.vocabulary
-            vectors = find_vectors(settings.vectors, spellings, settings.lower_case_words)
-            settings = settings.model_copy(update={"word_width": vectors_width(settings.vectors)})
-            for word, count in () if more is None else more.vocabulary.items():
-                others[in_table(word, settings.lower_case_words)] += count
-        added = sorted((others.keys() & vectors.keys()) - counts.keys())
-        kept = Counter({word: n for word, n in counts.items() if n >= settings.least_seen or word in vectors})
-        words = Vocabulary((*Vocabulary.of_counts(kept).items, *added))
-        rare = [words.number(word) for word, count in kept.items() if count == 1 and word not in vectors]
+        """Vocabularies from the text. `more` text adds only words that the vectors know."""
+        lexicon = Lexicon.of(settings, text, more)
+        settings = settings.model_copy(update={"word_width": lexicon.width})
+        letters = _letters(text)
+        alphabet = Vocabulary.of_counts(letters)
         context = None if settings.contextual is None else FrozenContext.load(settings.contextual)
-        encoder = cls(settings, words, Vocabulary.of_counts(letters), rare, context)
-        for word, vector in vectors.items():
-            encoder.word_table.weight.data[words.number(word)] = vector
-        if settings.vectors is not None:
-            encoder.coverage = Coverage.of(counts + others, vectors)
+        word_shares = shares_of(settings.normalise, lexicon.counts, len(lexicon.words))
+        character_shares = _character_shares(settings.normalise, letters, alphabet)
+        encoder = cls(settings, lexicon.words, alphabet, lexicon.rare, context, word_shares, character_shares)
+        lexicon.fill(encoder.word_table.weight.data)
+        encoder.coverage = lexicon.coverage
         return encoder
+
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return self.lstm.width + (0 if self.private_lstm is None else self.private_lstm.width)
+
+    def split(self, shared: int | None = None, private: int | None = None) -> None:
+        """Two LSTMs side by side, each half as wide as the one before, unless told otherwise."""
+        half = max(1, self.settings.lstm_width // 2)
+        sizes = {"lstm_width": shared or half, "private_width": private or half}
+        self.settings = self.settings.model_copy(update=sizes)
+        self.lstm, self.private_lstm = self._layers()
+        self.to(self.word_table.weight.device)
+
+    def sibling(self, text: Iterable[Sentence], vectors: str | None = None) -> CharacterCnnLstm:
+        """An encoder for other text: word table and private LSTM of its own; letters, filters and the shared LSTM are
+        this encoder's. Letters that are new to it are added to its alphabet. `vectors` are the other words' own."""
+        corpus = text if isinstance(text, Corpus) else Corpus.of(text)
+        settings = self.settings if vectors is None else self.settings.model_copy(update={"vectors": vectors})
+        lexicon = Lexicon.of(settings, corpus)
+        if lexicon.width != self.settings.word_width:
+            raise ValueError(
+                f"The vectors of the two domains must be of one size, as both go into the same LSTM: "
+                f"{self.settings.word_width} and {lexicon.width} ({settings.vectors})."
+            )
+        self._learn_letters(corpus)
+        shares = shares_of(settings.normalise, lexicon.counts, len(lexicon.words))
+        other = CharacterCnnLstm(
+            settings, lexicon.words, self.alphabet, lexicon.rare, self.context, shares, self.character_table.shares
+        )
+        lexicon.fill(other.word_table.weight.data)
+        other.coverage = lexicon.coverage
+        other.character_table, other.filters, other.highways = self.character_table, self.filters, self.highways
+        other.lstm = self.lstm
+        return other.to(self.word_table.weight.device)
+
+    def _layers(self) -> tuple[BidirectionalLstm, BidirectionalLstm | None]:
+        settings = self.settings
+        shape = (settings.lstm_layers, settings.dropout)
+        private = BidirectionalLstm(self.read_width, settings.private_width, *shape) if settings.private_width else None
+        return BidirectionalLstm(self.read_width, settings.lstm_width, *shape), private
+
+    def _learn_letters(self, text: Corpus) -> None:
+        """New letters get new rows at the end. Of the running text, half is what it was before and half is this: both
+        domains come equally often."""
+        counts = _letters(text)
+        fresh = Vocabulary.of_counts(
+            Counter({letter: n for letter, n in counts.items() if letter not in self.alphabet})
+        )
+        self.alphabet = Vocabulary((*self.alphabet.items, *fresh.items))
+        old = self.character_table
+        shares = _character_shares(self.settings.normalise, counts, self.alphabet)
+        if shares is not None and old.shares is not None:
+            shares = shares.to(old.shares.device) / 2
+            shares[: len(old.shares)] += old.shares / 2
+        table = Table(len(self.alphabet), self.settings.character_width, shares).to(old.weight.device)
+        table.weight.data[: len(old.weight)] = old.weight.data
+        self.character_table = table
+        self._spelled.clear()
+
+    def _remember_rare(self, rare: Iterable[int]) -> None:
+        self.register_buffer("rare", torch.zeros(len(self.vocabulary), dtype=torch.bool), persistent=False)
+        self.rare: Tensor
+        self.rare_words = sorted(rare)
+        self.rare[self.rare_words] = True
+
+    def stand_alone(self, alone: bool = True) -> None:
+        self.share_characters = not alone
 
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """`words` (sentence, word); `characters` (distinct word, character); `spelling` (sentence, word): row there."""
         lengths = [len(sentence) for sentence in sentences]
         words = [word for sentence in sentences for word in sentence.words]
-        spelled = dict.fromkeys(words) if self.share_characters else words
+        together = self.share_characters
+        spelled = dict.fromkeys(words) if together else words
         rows = [(PADDING, [PADDING]), *map(self._spell, spelled)]  # row 0 is what padding points to
         row_of = {word: row for row, word in enumerate(spelled, start=1)}
-        used = [row_of[word] for word in words] if self.share_characters else list(range(1, len(rows)))
+        used = [row_of[word] for word in words] if together else list(range(1, len(rows)))
         spelling = _padded(used, lengths)
         inputs = {
             "words": _numbers([number for number, _ in rows])[spelling],
@@ -138,22 +189,81 @@ class CharacterCnnLstm(Encoder):
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None:
         return None if self.context is None else self.context.count_pieces(sentences)
 
-    def embed(self, inputs: Inputs) -> dict[str, Tensor]:
+    def drawn(self, inputs: Inputs) -> Inputs:
+        """Words that were seen once are forgotten now and then."""
         words = inputs["words"]
-        if self.training and self.settings.forget_rare > 0:
-            forgotten = self.rare[words] & (torch.rand(words.shape, device=words.device) < self.settings.forget_rare)
-            words = words.masked_fill(forgotten, UNKNOWN)
-        return {"words": self.word_table(words), "characters": self.character_table(inputs["characters"])}
+        if self.settings.forget_rare == 0:
+            return inputs
+        forgotten = self.rare[words] & (torch.rand(words.shape, device=words.device) < self.settings.forget_rare)
+        return {**inputs, "words": words.masked_fill(forgotten, UNKNOWN)}
+
+    def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
+        found = {"words": self.word_table(inputs["words"]), "characters": self.character_table(inputs["characters"])}
+        if self.context is not None and "context" not in but:
+            found["context"] = self.context(inputs)
+        return found
 
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
-        letters = self.letters(embeddings["characters"], inputs["characters"] != PADDING)
+        inside = inputs["characters"] != PADDING
+        # a noise may have been added where no letter is
+        letters = self.letters(embeddings["characters"] * inside.unsqueeze(-1), inside)
         # looked up as in a table: the gradient of plain indexing is summed by several threads in no fixed order, and a
         # resumed run would differ from an unbroken one in the last bits
         parts = [embeddings["words"], nn.functional.embedding(inputs["spelling"], letters)]
         if self.context is not None:
-            parts.append(self.context(inputs))
-        features: Tensor = self.lstm(torch.cat(parts, dim=-1), inputs["lengths"])
-        return features
+            parts.append(embeddings["context"])
+        read = torch.cat(parts, dim=-1)
+        features: Tensor = self.lstm(read, inputs["lengths"])
+        if self.private_lstm is None:
+            return features
+        return torch.cat([self.private_lstm(read, inputs["lengths"]), features], dim=-1)
+
+    def shared(self, features: Tensor) -> Tensor:
+        return features if self.private_lstm is None else features[..., self.private_lstm.width :]
+
+    def owners(self, inputs: Inputs) -> dict[str, Tensor]:
+        words, spelling = inputs["words"], inputs["spelling"]
+        if self.share_characters:
+            raise ValueError(
+                "The letters of a word are shared by all sentences that hold it: call stand_alone() first."
+            )
+        sentences = torch.arange(len(words), device=words.device)
+        letters = words.new_zeros(len(inputs["characters"]))
+        letters[spelling.flatten()] = sentences.unsqueeze(1).expand_as(spelling).flatten()  # row 0 is nobody's
+        return {"words": sentences, "characters": letters}
+
+    def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
+        if not changes:
+            return inputs
+        spelled = [(HIDDEN, [HIDDEN]) if change.by is None else self._spell(change.by) for change in changes]
+        words, characters, spelling = (inputs[name].clone() for name in ("words", "characters", "spelling"))
+        device = words.device
+        letters = _padded([letter for _, row in spelled for letter in row], [len(row) for _, row in spelled])
+        longer = letters.size(1) - characters.size(1)
+        letters = nn.functional.pad(letters, (0, max(0, -longer))).to(device, non_blocking=True)
+        characters = nn.functional.pad(characters, (0, max(0, longer)))
+        places = [_numbers([getattr(change, name) for change in changes]).to(device) for name in ("sentence", "word")]
+        words[places[0], places[1]] = _numbers([number for number, _ in spelled]).to(device)
+        if self.share_characters:  # others may hold the same word: the new spellings come behind
+            spelling[places[0], places[1]] = torch.arange(len(changes), device=device) + len(characters)
+            characters = torch.cat([characters, letters])
+        else:
+            characters[_numbers([change.number + 1 for change in changes]).to(device)] = letters
+        return {**inputs, "words": words, "characters": characters, "spelling": spelling}
+
+    def reread(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
+        if self.context is None:
+            return inputs
+        hidden = self.context.hidden_word
+        changed = [list(sentence.words) for sentence in sentences]
+        for change in changes:
+            changed[change.sentence][change.word] = hidden if change.by is None else change.by
+        numbered = self.context.number([Sentence(tuple(words)) for words in changed])
+        return {**inputs, **{name: tensor.to(inputs["words"].device) for name, tensor in numbered.items()}}
+
+    def vectors_of(self, words: Sequence[str]) -> Tensor:
+        numbers = _numbers([self._spell(word)[0] for word in words]).to(self.word_table.weight.device)
+        return self.word_table.raw()[numbers]
 
     def letters(self, characters: Tensor, mask: Tensor) -> Tensor:
         """Character CNN with a maximum over the word: (word, character, size) → (word, filter)."""
@@ -203,7 +313,10 @@ class CharacterCnnLstm(Encoder):
             shipped = description.get("shipped_context")  # unknown to older folders, which hold a copy
             context = FrozenContext.load_saved(settings.contextual, folder / "contextual", shipped)
         words, characters = Vocabulary(description["words"]), Vocabulary(description["characters"])
-        return cls(settings, words, characters, description["rare"], context)
+        shares = [
+            None if settings.normalise == "none" else torch.zeros(len(items)) for items in (words, characters)
+        ]  # to be read with the weights
+        return cls(settings, words, characters, description["rare"], context, *shares)
 
     def save_extras(self, folder: Path) -> None:
         if self.context is not None:
@@ -221,6 +334,19 @@ class CharacterCnnLstm(Encoder):
                 letters,
             )
         return known
+
+
+def _letters(text: Corpus) -> Counter[str]:
+    """How often each letter comes in running text."""
+    letters: Counter[str] = Counter()
+    for word, count in text.vocabulary.items():
+        for letter in word:
+            letters[letter] += count
+    return letters
+
+
+def _character_shares(kind: Normalise, letters: Counter[str], alphabet: Vocabulary) -> Tensor | None:
+    return shares_of(kind, {alphabet.number(letter): float(n) for letter, n in letters.items()}, len(alphabet))
 
 
 def _padded(values: list[int], lengths: list[int]) -> Tensor:

@@ -91,6 +91,12 @@ class FrozenContext(nn.Module):
         self.model.eval()
         return self
 
+    @property
+    def hidden_word(self) -> str:
+        """What stands for a word that must not be read."""
+        tokenizer = self.pieces.tokenizer
+        return str(tokenizer.mask_token or tokenizer.unk_token or "")
+
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         numbered = self.pieces.number([sentence.words for sentence in sentences])
         if self.settings.pieces == "ends":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,16 @@ from acclimate.data.corpus import Sentence
 
 Inputs = Mapping[str, Tensor]
 Embeddings = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One word of a batch that is read as another one, or hidden."""
+
+    sentence: int
+    word: int  # its place in the sentence
+    number: int  # its place among all words of the batch, counted through
+    by: str | None  # None: hidden
 
 
 class Encoder(nn.Module):
@@ -35,13 +46,57 @@ class Encoder(nn.Module):
         words tell the price."""
         return None
 
-    def embed(self, inputs: Inputs) -> dict[str, Tensor]:
-        """The continuous inputs by name: `words`, `characters` or `pieces`."""
+    def drawn(self, inputs: Inputs) -> Inputs:
+        """The inputs as they are read in one update: what is left to chance before the embeddings is settled here, so
+        that a second reading of the same sentences reads the same words."""
+        return inputs
+
+    def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
+        """The continuous inputs by name: `words` and `characters` (and `context`), or `pieces`; `but` some of them."""
         raise NotImplementedError
 
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """Features (sentence, word, feature)."""
         raise NotImplementedError
+
+    def shared(self, features: Tensor) -> Tensor:
+        """The part of the features that both domains have in common: all of them, unless an encoder has private
+        parts."""
+        return features
+
+    def split(self, shared: int | None = None, private: int | None = None) -> None:
+        """Give the encoder a last layer with a part of its own beside the one that it shares; `width` changes. New
+        weights are drawn. Sizes that are not given are chosen to fit."""
+        raise NotImplementedError
+
+    def sibling(self, text: Iterable[Sentence]) -> Encoder:
+        """Another encoder for the words of this text: what belongs to the words is new, the rest is the very same."""
+        raise NotImplementedError
+
+    def owners(self, inputs: Inputs) -> dict[str, Tensor]:
+        """To which sentence each row of each embedding belongs. Rows that several sentences share have no owner, and
+        asking for it is an error."""
+        raise NotImplementedError
+
+    def stand_alone(self, alone: bool = True) -> None:
+        """From now on no row of an embedding is shared between sentences; or where it saves time, it is again."""
+
+    def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
+        """The inputs with some words hidden or read as others; every embedding keeps its rows."""
+        raise NotImplementedError
+
+    def reread(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
+        """The inputs with frozen features of the context, if there are any, made anew for the changed sentences:
+        `replaced` leaves them as they were, and there the old word shows through (E1.8)."""
+        return inputs
+
+    def vectors_of(self, words: Sequence[str]) -> Tensor:
+        """What is known of each word apart from any sentence, (word, size), as it stands in the table."""
+        raise NotImplementedError
+
+    def sizes_of(self, words: Sequence[str]) -> list[int]:
+        """Words of the same size may take each other's place (`replaced`)."""
+        return [1] * len(words)
 
     def description(self) -> dict[str, Any]:
         """What `from_description` needs, weights apart, as plain JSON."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
-from acclimate.model.encoders.encoder import Embeddings, Encoder, Inputs
+from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.pretrained import load_backbone, load_shell, load_tokenizer, longest_row, quietly
 from acclimate.settings import Settings
 
@@ -23,6 +23,8 @@ class TransformerSettings(Settings):
 
     dropout: float = Field(0.1, ge=0, lt=1)  # on the features, before the tag scores
     longest_row: int | None = Field(None, ge=8)  # pieces read together; the encoder's own limit when not given
+    feed_forward: int = Field(0, ge=0)  # width of a layer between the encoder and the tag scores; 0: none
+    private_width: int = Field(0, ge=0)  # of a layer of its own beside the shared one (DATNet-P)
 
 
 class Transformer(Encoder):
@@ -35,7 +37,8 @@ class Transformer(Encoder):
         limit = longest_row(tokenizer, model)
         self.pieces = Pieces(tokenizer, min(limit, settings.longest_row or limit))
         self.dropout = nn.Dropout(settings.dropout)
-        self.width = int(config.hidden_size)
+        self.state_width = int(config.hidden_size)
+        self.feed_forward, self.private = self._layers()
         self.origin: str | None = (
             None  # name or folder of the model that it was taken from, while nothing else is known
         )
@@ -46,13 +49,44 @@ class Transformer(Encoder):
         built.origin = str(encoder)
         return built
 
+    @property
+    def width(self) -> int:  # type: ignore[override]
+        return (self.settings.feed_forward or self.state_width) + self.settings.private_width
+
+    def split(self, shared: int | None = None, private: int | None = None) -> None:
+        """Two feed-forward layers side by side on the encoder, half its width each unless told otherwise."""
+        half = max(1, self.state_width // 2)
+        sizes = {"feed_forward": shared or half, "private_width": private or half}
+        self.settings = self.settings.model_copy(update=sizes)
+        self.feed_forward, self.private = self._layers()
+        self.to(next(self.model.parameters()).device)
+
+    def sibling(self, text: Iterable[Sentence]) -> Transformer:
+        """The same encoder, with a private layer of its own where there is one. Its pieces serve any words."""
+        other = Transformer(self.settings, self.model, self.pieces.tokenizer)
+        other.pieces, other.feed_forward, other.origin = self.pieces, self.feed_forward, self.origin
+        return other.to(next(self.model.parameters()).device)
+
+    @property
+    def has_layers(self) -> bool:
+        """Whether anything stands between the pre-trained encoder and the tag scores."""
+        return bool(self.settings.feed_forward or self.settings.private_width)
+
+    def _layers(self) -> tuple[nn.Module, nn.Module | None]:
+        def layer(width: int) -> nn.Module:
+            return nn.Sequential(nn.Linear(self.state_width, width), nn.GELU(), nn.Dropout(self.settings.dropout))
+
+        settings = self.settings
+        private = layer(settings.private_width) if settings.private_width else None
+        return layer(settings.feed_forward) if settings.feed_forward else nn.Identity(), private
+
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         return self.pieces.number([sentence.words for sentence in sentences])
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
         return self.pieces.count([sentence.words for sentence in sentences])
 
-    def embed(self, inputs: Inputs) -> dict[str, Tensor]:
+    def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
         """The piece table's rows; positions and the layer norm come after, inside the encoder."""
         model: Any = self.model
         return {"pieces": model.get_input_embeddings()(inputs["pieces"])}
@@ -60,8 +94,41 @@ class Transformer(Encoder):
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         output: Any = self.model(inputs_embeds=embeddings["pieces"], attention_mask=inputs["attention"].long())
         states: Tensor = output.last_hidden_state
-        features: Tensor = self.dropout(states.flatten(0, 1)[inputs["first"]])  # (sentence, word, feature)
-        return features
+        words: Tensor = self.dropout(states.flatten(0, 1)[inputs["first"]])  # (sentence, word, feature)
+        features: Tensor = self.feed_forward(words)
+        return features if self.private is None else torch.cat([self.private(words), features], dim=-1)
+
+    def shared(self, features: Tensor) -> Tensor:
+        return features[..., self.settings.private_width :]
+
+    def owners(self, inputs: Inputs) -> dict[str, Tensor]:
+        return {"pieces": inputs["sentences"]}
+
+    def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
+        """Every piece of a hidden word becomes the mask; another word must have as many pieces (`sizes_of`)."""
+        pieces, words = inputs["pieces"], inputs["words"]
+        mask = self.pieces.tokenizer.mask_token_id
+        hidden = self.pieces.tokenizer.unk_token_id if mask is None else mask
+        for change in changes:
+            inside = words == change.number  # (row, piece); twice where two windows hold the word
+            others = [hidden] if change.by is None else self.pieces.of_words([change.by])[0]
+            row = torch.tensor(others, device=pieces.device)
+            place = (inside.cumsum(1) - 1).clamp(0, len(others) - 1)
+            pieces = torch.where(inside, row[place], pieces)
+        return {**inputs, "pieces": pieces}
+
+    def vectors_of(self, words: Sequence[str]) -> Tensor:
+        """The mean of a word's pieces."""
+        model: Any = self.model
+        table = model.get_input_embeddings().weight
+        rows = self.pieces.of_words(words)
+        counts = torch.tensor([len(row) for row in rows])
+        flat = torch.tensor([piece for row in rows for piece in row], device=table.device)
+        starts = (counts.cumsum(0) - counts).to(table.device)
+        return nn.functional.embedding_bag(flat, table, starts, mode="mean")
+
+    def sizes_of(self, words: Sequence[str]) -> list[int]:
+        return [len(row) for row in self.pieces.of_words(words)]
 
     def states(self, pieces: Tensor, attention: Tensor | None = None) -> Tensor:
         """The last layer at every piece (row, piece, feature). No attention means that the rows are full."""
@@ -106,7 +173,7 @@ def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Line
         factory: Any = AutoModelForTokenClassification
         shell = factory.from_config(config)
     classifier = classifier_of(shell)
-    if classifier is None:
+    if classifier is None or classifier.in_features != scores.in_features or encoder.has_layers:
         quietly(backbone.save_pretrained, str(folder))
         return False
     shell.base_model.load_state_dict(backbone.state_dict())

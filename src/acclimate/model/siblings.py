@@ -1,0 +1,71 @@
+"""Taggers that share parts: two domains with their own words and labels (DATNet), or two tasks on one encoder (MAT)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import nn
+
+from acclimate.data.batches import SOURCE
+from acclimate.data.corpus import Sentence
+from acclimate.model.encoders.encoder import Encoder
+from acclimate.model.learner import Learner
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
+
+
+class Siblings(Learner):
+    """One tagger per domain. What they share is the same module in each, so it learns from all of them.
+
+    A shared tensor stands once in the saved state, under the name of the first that has it.
+    """
+
+    def __init__(self, taggers: Mapping[str, Tagger]) -> None:
+        super().__init__()
+        self.taggers = nn.ModuleDict(dict(taggers))
+        hooks: Any = self
+        hooks.register_state_dict_post_hook(_without_copies)
+        hooks.register_load_state_dict_pre_hook(_with_copies)
+
+    def __getitem__(self, domain: str) -> Tagger:
+        tagger = self.taggers[domain]
+        assert isinstance(tagger, Tagger)
+        return tagger
+
+    @property
+    def encoder(self) -> Encoder:  # type: ignore[override]
+        return next(iter(self)).encoder
+
+    @property
+    def device(self) -> torch.device:
+        return next(iter(self)).device
+
+    def __iter__(self) -> Iterator[Tagger]:
+        return (self[domain] for domain in self.taggers)
+
+    def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
+        return self[domain].view(part)
+
+    def copies(self) -> dict[str, str]:
+        """The name of each tensor that has stood under another name before → that name."""
+        first: dict[int, str] = {}
+        found: dict[str, str] = {}
+        for kind in (self.named_parameters, self.named_buffers):
+            for name, tensor in kind(remove_duplicate=False):
+                if id(tensor) in first:
+                    found[name] = first[id(tensor)]
+                first.setdefault(id(tensor), name)
+        return found
+
+
+def _without_copies(learner: Any, state: dict[str, Any], prefix: str, metadata: Any) -> None:
+    for copy in learner.copies():
+        state.pop(prefix + copy, None)
+
+
+def _with_copies(learner: Any, state: dict[str, Any], prefix: str, *others: Any) -> None:
+    for copy, name in learner.copies().items():
+        if prefix + name in state:
+            state[prefix + copy] = state[prefix + name]
