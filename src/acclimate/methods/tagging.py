@@ -4,10 +4,27 @@ from __future__ import annotations
 
 from typing import Literal
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from acclimate.methods.objective import Objective
-from acclimate.model.view import View
+from acclimate.model.view import NoView, View
+
+
+class TaggingOfAll(Objective):
+    """Plain tagging in every domain that the batch holds, each averaged by itself: DATNet's L_S + L_T, or the two tasks
+    of MAT, of which a batch may hold only one."""
+
+    def __init__(self, average: Literal["word", "sentence"] = "word") -> None:
+        super().__init__()
+        self.each = nn.ModuleList([Tagging("source", average), Tagging("target", average)])
+
+    def forward(self, source: View, target: View) -> Tensor:
+        present = [not isinstance(view, NoView) for view in (source, target)]
+        losses = [task(source, target) for task, there in zip(self.each, present, strict=True) if there]
+        if not losses:
+            raise ValueError("There is neither a source nor a target sentence in the batch.")
+        return torch.stack(losses).sum()
 
 
 class Tagging(Objective):

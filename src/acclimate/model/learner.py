@@ -21,6 +21,10 @@ class Learner(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
+    def encoders(self) -> list[Encoder]:
+        """Every encoder in it."""
+        return [self.encoder]
+
     def view(self, part: Any, domain: str = SOURCE) -> TextView:
         """One domain's part of a batch as this learner sees it, on its own device."""
         raise NotImplementedError

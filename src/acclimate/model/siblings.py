@@ -45,6 +45,9 @@ class Siblings(Learner):
     def __iter__(self) -> Iterator[Tagger]:
         return (self[domain] for domain in self.taggers)
 
+    def encoders(self) -> list[Encoder]:
+        return list(dict.fromkeys(tagger.encoder for tagger in self))
+
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
         return self[domain].view(part)
 

@@ -119,7 +119,7 @@ def run_stages(
     summaries: list[dict[str, Any]] = []
     for stage in _seeded(stages, seed):
         place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
-        summary = _load_finished(learner, place)
+        summary = _load_finished(stage.learner or learner, place)
         if summary is None:
             summary = _run_stage(learner, stage, engine, stage.selector or selector, place, watcher, record)
         summaries.append(summary)
@@ -147,7 +147,8 @@ def _run_stage(
     watcher: Watcher,
     record: Record,
 ) -> dict[str, Any]:
-    training = Training(learner, stage, engine)
+    pupil = stage.learner or learner  # the learner is a part of it
+    training = Training(pupil, stage, engine)
     if engine.num_processes > 1:  # or every process would drop the same features; the weights are the first one's
         torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
     memory = Memory()
@@ -163,7 +164,7 @@ def _run_stage(
         # how it was before: a stage that only makes things worse leaves everything as it is
         score = _agreed(selector(learner), engine)
         memory.judge(0, score)
-        best = _snapshot(learner)
+        best = _snapshot(pupil)
         watcher.judged(0, selector.told(score), False)
         record.add("look", stage.name, 0, score=score, selector=selector.name)
     pace = Pace(stage.settings.checkpoint_every)
@@ -179,9 +180,11 @@ def _run_stage(
             score = _agreed(selector(learner), engine)
             is_best = memory.judge(progress.update, score) or selector.is_blind
             if is_best and not selector.is_blind:
-                best = _snapshot(learner)
+                best = _snapshot(pupil)
             watcher.judged(progress.update, selector.told(score), is_best and not selector.is_blind)
             record.add("look", stage.name, progress.update, score=score, selector=selector.name)
+            for watch in stage.watches:
+                record.add(watch.kind, stage.name, progress.update, **watch(pupil))
             if not selector.is_blind and memory.is_tired(stage.settings.patience):
                 break
         if folder is not None and engine.is_main_process and not last and pace.is_due(progress.update):
@@ -189,9 +192,9 @@ def _run_stage(
             with pace.saving():
                 save_checkpoint(folder, training, vars(memory), best)
     if best:
-        learner.load_state_dict(best)
+        pupil.load_state_dict(best)
     for objective in stage.objectives.values():
-        objective.end(learner)
+        objective.end(pupil)
     watcher.end(stage.name)
     summary = {
         "stage": stage.name,
@@ -204,7 +207,7 @@ def _run_stage(
     }
     engine.free_memory()  # it would keep this stage's optimizer otherwise
     if folder is not None and engine.is_main_process:
-        _save_finished(learner, folder, summary)
+        _save_finished(pupil, folder, summary)
     engine.wait_for_everyone()
     return summary
 

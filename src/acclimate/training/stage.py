@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from torch import Tensor
 
 from acclimate.data.batches import Stream
 from acclimate.methods.objective import Objective
+from acclimate.model.learner import Learner
 from acclimate.training.schedules import Schedule
 from acclimate.training.selectors import Selector
 from acclimate.training.settings import LoopSettings, TrainingSettings
+
+
+class Watch(Protocol):
+    """Something to write down along training: numbers, or what JSON can hold, under its kind."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def __call__(self, learner: Any, /) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,8 @@ class Stage:
     batches: Stream
     settings: LoopSettings = field(default_factory=TrainingSettings)
     weights: Mapping[str, float | Schedule] = field(default_factory=dict)
+    learner: Learner | None = None  # what is trained, where it is more than the tagger: the tagger is a part of it
+    watches: tuple[Watch, ...] = ()  # asked at every look, for the record
     selector: Selector | None = None  # chooses the state to keep, where the run's own would look at the wrong thing
 
     def __post_init__(self) -> None:

@@ -62,13 +62,11 @@ class CharacterCnnLstm(Encoder):
         characters: Vocabulary,
         rare: Iterable[int] = (),
         context: FrozenContext | None = None,
-        word_shares: Tensor | None = None,
-        character_shares: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.settings, self.vocabulary, self.alphabet = settings, words, characters
-        self.word_table = Table(len(words), settings.word_width, word_shares, frozen=not settings.train_vectors)
-        self.character_table = Table(len(characters), settings.character_width, character_shares)
+        self.word_table = Table(len(words), settings.word_width, frozen=not settings.train_vectors)
+        self.character_table = Table(len(characters), settings.character_width)
         self.filters = nn.ModuleList(
             nn.Conv1d(settings.character_width, settings.character_filters, span, padding=span - 1)
             for span in settings.character_spans
@@ -89,15 +87,30 @@ class CharacterCnnLstm(Encoder):
         """Vocabularies from the text. `more` text adds only words that the vectors know."""
         lexicon = Lexicon.of(settings, text, more)
         settings = settings.model_copy(update={"word_width": lexicon.width})
-        letters = _letters(text)
-        alphabet = Vocabulary.of_counts(letters)
         context = None if settings.contextual is None else FrozenContext.load(settings.contextual)
-        word_shares = shares_of(settings.normalise, lexicon.counts, len(lexicon.words))
-        character_shares = _character_shares(settings.normalise, letters, alphabet)
-        encoder = cls(settings, lexicon.words, alphabet, lexicon.rare, context, word_shares, character_shares)
+        encoder = cls(settings, lexicon.words, Vocabulary.of_counts(_letters(text)), lexicon.rare, context)
         lexicon.fill(encoder.word_table.weight.data)
         encoder.coverage = lexicon.coverage
+        encoder.normalise_by(text, settings.normalise)
         return encoder
+
+    def normalise_by(self, text: Corpus, kind: Normalise = "weighted") -> None:
+        """From now on the tables' rows are normalised, weighted by how often this text has them (S1.2)."""
+        self.settings = self.settings.model_copy(update={"normalise": kind})
+        if kind == "none":
+            self.word_table.shares = self.character_table.shares = None
+            return
+        words: Counter[int] = Counter()
+        for word, count in text.vocabulary.items():
+            words[self._spell(word)[0]] += count
+        seen = {number: float(count) for number, count in words.items()}
+        for number in self.rare_words:  # these are read as unknown now and then
+            forgotten = self.settings.forget_rare * words[number]
+            seen[number] = words[number] - forgotten
+            seen[UNKNOWN] = seen.get(UNKNOWN, 0.0) + forgotten
+        letters = {self.alphabet.number(letter): float(count) for letter, count in _letters(text).items()}
+        for table, counts in ((self.word_table, seen), (self.character_table, letters)):
+            table.shares = shares_of(kind, counts, len(table.weight)).to(table.weight.device)
 
     @property
     def width(self) -> int:  # type: ignore[override]
@@ -123,12 +136,10 @@ class CharacterCnnLstm(Encoder):
                 f"{self.settings.word_width} and {lexicon.width} ({settings.vectors})."
             )
         self._learn_letters(corpus)
-        shares = shares_of(settings.normalise, lexicon.counts, len(lexicon.words))
-        other = CharacterCnnLstm(
-            settings, lexicon.words, self.alphabet, lexicon.rare, self.context, shares, self.character_table.shares
-        )
+        other = CharacterCnnLstm(settings, lexicon.words, self.alphabet, lexicon.rare, self.context)
         lexicon.fill(other.word_table.weight.data)
         other.coverage = lexicon.coverage
+        other.normalise_by(corpus, settings.normalise)
         other.character_table, other.filters, other.highways = self.character_table, self.filters, self.highways
         other.lstm = self.lstm
         return other.to(self.word_table.weight.device)
@@ -148,12 +159,13 @@ class CharacterCnnLstm(Encoder):
         )
         self.alphabet = Vocabulary((*self.alphabet.items, *fresh.items))
         old = self.character_table
-        shares = _character_shares(self.settings.normalise, counts, self.alphabet)
-        if shares is not None and old.shares is not None:
-            shares = shares.to(old.shares.device) / 2
-            shares[: len(old.shares)] += old.shares / 2
-        table = Table(len(self.alphabet), self.settings.character_width, shares).to(old.weight.device)
+        table = Table(len(self.alphabet), self.settings.character_width).to(old.weight.device)
         table.weight.data[: len(old.weight)] = old.weight.data
+        if old.shares is not None:
+            seen = {self.alphabet.number(letter): float(count) for letter, count in counts.items()}
+            shares = shares_of(self.settings.normalise, seen, len(self.alphabet)).to(old.shares.device) / 2
+            shares[: len(old.shares)] += old.shares / 2
+            table.shares = shares
         self.character_table = table
         self._spelled.clear()
 
@@ -231,6 +243,9 @@ class CharacterCnnLstm(Encoder):
         letters = words.new_zeros(len(inputs["characters"]))
         letters[spelling.flatten()] = sentences.unsqueeze(1).expand_as(spelling).flatten()  # row 0 is nobody's
         return {"words": sentences, "characters": letters}
+
+    def inside(self, inputs: Inputs) -> dict[str, Tensor]:
+        return {"words": inputs["words"] != PADDING, "characters": inputs["characters"] != PADDING}
 
     def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
         if not changes:
@@ -313,10 +328,11 @@ class CharacterCnnLstm(Encoder):
             shipped = description.get("shipped_context")  # unknown to older folders, which hold a copy
             context = FrozenContext.load_saved(settings.contextual, folder / "contextual", shipped)
         words, characters = Vocabulary(description["words"]), Vocabulary(description["characters"])
-        shares = [
-            None if settings.normalise == "none" else torch.zeros(len(items)) for items in (words, characters)
-        ]  # to be read with the weights
-        return cls(settings, words, characters, description["rare"], context, *shares)
+        encoder = cls(settings, words, characters, description["rare"], context)
+        if settings.normalise != "none":
+            for table in (encoder.word_table, encoder.character_table):
+                table.shares = torch.zeros(len(table.weight))  # to be read with the weights
+        return encoder
 
     def save_extras(self, folder: Path) -> None:
         if self.context is not None:
@@ -343,10 +359,6 @@ def _letters(text: Corpus) -> Counter[str]:
         for letter in word:
             letters[letter] += count
     return letters
-
-
-def _character_shares(kind: Normalise, letters: Counter[str], alphabet: Vocabulary) -> Tensor | None:
-    return shares_of(kind, {alphabet.number(letter): float(n) for letter, n in letters.items()}, len(alphabet))
 
 
 def _padded(values: list[int], lengths: list[int]) -> Tensor:

@@ -78,6 +78,10 @@ class Encoder(nn.Module):
         asking for it is an error."""
         raise NotImplementedError
 
+    def inside(self, inputs: Inputs) -> dict[str, Tensor]:
+        """Which places of each embedding hold something: (row, place), False on padding."""
+        raise NotImplementedError
+
     def stand_alone(self, alone: bool = True) -> None:
         """From now on no row of an embedding is shared between sentences; or where it saves time, it is again."""
 

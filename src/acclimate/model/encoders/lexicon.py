@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.data.vocabulary import UNKNOWN, Vocabulary
+from acclimate.data.vocabulary import Vocabulary
 from acclimate.model.encoders.vectors import Coverage, find_vectors, in_table, vectors_width
 
 if TYPE_CHECKING:
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """A vocabulary, what is known of its words before training, and how often each number is read in training."""
+    """A vocabulary, and what is known of its words before training."""
 
     words: Vocabulary
     rare: list[int]  # seen once, and without a vector
-    counts: dict[int, float]
     vectors: dict[str, Tensor]
     width: int
     coverage: Coverage | None  # how much of the text the vectors knew
@@ -63,7 +62,4 @@ class Lexicon:
         added = sorted((others.keys() & vectors.keys()) - counts.keys())
         words = Vocabulary((*Vocabulary.of_counts(kept).items, *added))
         rare = [words.number(word) for word, count in kept.items() if count == 1 and word not in vectors]
-        read = {words.number(word): float(count) for word, count in kept.items()}
-        read |= dict.fromkeys(rare, 1 - settings.forget_rare)
-        read[UNKNOWN] = counts.total() - kept.total() + settings.forget_rare * len(rare)
-        return cls(words, rare, read, vectors, width, coverage)
+        return cls(words, rare, vectors, width, coverage)

@@ -31,14 +31,14 @@ class Table(nn.Embedding):
 
     shares: Tensor | None
 
-    def __init__(self, rows: int, width: int, shares: Tensor | None = None, frozen: bool = False) -> None:
+    def __init__(self, rows: int, width: int, frozen: bool = False) -> None:
         super().__init__(rows, width, padding_idx=PADDING)
         reach = (3 / max(1, width)) ** 0.5
         nn.init.uniform_(self.weight, -reach, reach)
         self.weight.data[PADDING] = 0
         self.weight.requires_grad_(not frozen)
         self.special = nn.Parameter(self.weight.data[: len(SPECIAL)].clone()) if frozen else None
-        self.register_buffer("shares", shares)
+        self.register_buffer("shares", None)
 
     def forward(self, numbers: Tensor) -> Tensor:
         rows = super().forward(numbers)
@@ -57,10 +57,8 @@ class Table(nn.Embedding):
         return self.weight if self.special is None else torch.cat([self.special, self.weight[len(SPECIAL) :]])
 
 
-def shares_of(kind: Normalise, counts: Mapping[int, float], rows: int) -> Tensor | None:
+def shares_of(kind: Normalise, counts: Mapping[int, float], rows: int) -> Tensor:
     """How much each row counts: by how often it is seen, or alike for all that are seen at all."""
-    if kind == "none":
-        return None
     shares = torch.zeros(rows)
     for row, count in counts.items():
         shares[row] = count if kind == "weighted" else float(count > 0)

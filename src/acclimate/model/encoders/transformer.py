@@ -104,6 +104,9 @@ class Transformer(Encoder):
     def owners(self, inputs: Inputs) -> dict[str, Tensor]:
         return {"pieces": inputs["sentences"]}
 
+    def inside(self, inputs: Inputs) -> dict[str, Tensor]:
+        return {"pieces": inputs["attention"].bool()}
+
     def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
         """Every piece of a hidden word becomes the mask; another word must have as many pieces (`sizes_of`)."""
         pieces, words = inputs["pieces"], inputs["words"]

@@ -1,0 +1,1 @@
+"""Noise on the embeddings, found where it hurts most."""

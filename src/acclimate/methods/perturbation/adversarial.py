@@ -1,0 +1,133 @@
+"""Adversarial training (AT; Goodfellow et al. 2015, Miyato et al. 2017; S1.3, S1.4, S1.8, S4.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from acclimate.data.batches import SOURCE, TARGET
+from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.masked_words import WordChanges
+from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
+from acclimate.methods.perturbation.settled import settled
+from acclimate.model.learner import Learner
+from acclimate.model.view import NoView, View
+
+
+class AdversarialTraining(Objective):
+    """An objective on the sentences, and once more on the same sentences with the noise that raises it most.
+
+    What is made small is task(x) + weight · (task(x' + noise) + carried(x' + noise)). The noise goes along the gradient
+    of the task by the embeddings; it is a constant, as large as the radius. x' is x, unless `changes` hide or swap a
+    word now and then: that is masked adversarial training (MAT), and with radii of 0 masking alone. Needs whatever
+    labels the task needs. `carried` counts on the noisy sentences only (DATNet's equation 5 puts the discriminator
+    there too). Use `VirtualAdversarialTraining` where there are no labels.
+    """
+
+    def __init__(
+        self,
+        task: Objective,
+        radii: Mapping[str, Radii],
+        *,
+        weight: float = 1.0,
+        scope: Scope = "sentence",
+        changes: WordChanges | None = None,
+        carried: Objective | None = None,
+        same_dropout: bool = False,
+    ) -> None:
+        """`radii` by domain and by the name of the embedding."""
+        super().__init__()
+        wrong = [radius for named in radii.values() for radius in named.values() if radius < 0]
+        if wrong:
+            raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
+        self.task, self.weight, self.scope, self.changes = task, weight, scope, changes
+        self.radii = {domain: {name: r for name, r in named.items() if r > 0} for domain, named in radii.items()}
+        # not as a module: whoever made it has it among the objectives, where it learns from the clean sentences
+        self._carried = (carried,)
+        self.same_dropout = same_dropout
+        self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy, for whoever wants to look
+
+    def begin(self, learner: Learner) -> None:
+        self._stand_alone(learner, any(self.radii.values()))
+
+    def end(self, learner: Learner) -> None:
+        self._stand_alone(learner, False)
+
+    def forward(self, source: View, target: View) -> Tensor:
+        views = {SOURCE: source, TARGET: target}
+        present = {domain: view for domain, view in views.items() if not isinstance(view, NoView)}
+        if self.same_dropout:  # features that somebody computed before were drawn with another dropout
+            present = {domain: View(view.tagger, view.sentences) for domain, view in present.items()}
+        begun = _random_state(present)
+        clean = self.task(*_both(present, views))
+        clean, noise = self._worst(clean, present)
+        others = {domain: self._moved(view, noise.get(domain, {})) for domain, view in present.items()}
+        with _replayed(begun) if self.same_dropout else _as_it_comes():
+            noisy = self.task(*_both(others, views))
+            if self._carried[0] is not None:
+                noisy = noisy + self._carried[0](*_both(others, views))
+        self.parts = {"clean": clean.detach(), "noisy": noisy.detach()}
+        total: Tensor = clean + self.weight * noisy
+        return total
+
+    def _worst(self, clean: Tensor, views: Mapping[str, View]) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
+        """The clean loss, its gradient settled, and the noise that raises it most."""
+        asked = [
+            (domain, name)
+            for domain, view in views.items()
+            for name in self.radii.get(domain, {})
+            if name in view.embeddings and view.embeddings[name].requires_grad
+        ]
+        if not asked or not clean.requires_grad:
+            return clean, {}
+        modules: list[nn.Module] = [self.task, *(view.tagger for view in views.values())]
+        parameters = list(dict.fromkeys(p for module in modules for p in module.parameters() if p.requires_grad))
+        embeddings = [views[domain].embeddings[name] for domain, name in asked]
+        # what is added to the embeddings goes back to the tables a second time: the graph is kept
+        found = torch.autograd.grad(clean, [*embeddings, *parameters], retain_graph=True, allow_unused=True)
+        directions: dict[str, dict[str, Tensor]] = {}
+        for (domain, name), gradient in zip(asked, found, strict=False):
+            if gradient is not None:
+                directions.setdefault(domain, {})[name] = gradient
+        noise = {
+            domain: noise_for(views[domain], named, self.radii[domain], self.scope)
+            for domain, named in directions.items()
+        }
+        return settled(clean, parameters, found[len(asked) :]), noise
+
+    def _moved(self, view: View, noise: Mapping[str, Tensor]) -> View:
+        if self.changes is not None:
+            view = self.changes(view)
+        return view.with_noise(noise)
+
+    def _stand_alone(self, learner: Learner, alone: bool) -> None:
+        for encoder in learner.encoders():
+            encoder.stand_alone(alone)
+
+
+def _both(views: Mapping[str, View], otherwise: Mapping[str, View]) -> tuple[View, View]:
+    return views.get(SOURCE, otherwise[SOURCE]), views.get(TARGET, otherwise[TARGET])
+
+
+def _random_state(views: Mapping[str, View]) -> tuple[Tensor, Tensor | None]:
+    device = next(iter(views.values())).sentences.mask.device if views else torch.device("cpu")
+    return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
+
+
+@contextmanager
+def _replayed(state: tuple[Tensor, Tensor | None]) -> Iterator[None]:
+    """The random numbers from that point on once more; afterwards they go on from where they were."""
+    on_cpu, on_gpu = state
+    with torch.random.fork_rng([torch.cuda.current_device()] if on_gpu is not None else []):
+        torch.set_rng_state(on_cpu)
+        if on_gpu is not None:
+            torch.cuda.set_rng_state(on_gpu)
+        yield
+
+
+@contextmanager
+def _as_it_comes() -> Iterator[None]:
+    yield

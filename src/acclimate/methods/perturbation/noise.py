@@ -1,0 +1,68 @@
+"""Noise of a given size along a gradient (Miyato et al. 2017; B1.3 eq. 3-4, E1.5, E4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from acclimate.model.view import View
+
+Scope = Literal["sentence", "token", "batch"]
+"""What one norm is taken over: all of a sentence, as the papers have it; each word (the letters of a word together, or
+each piece); or the whole batch."""
+
+Radii = Mapping[str, float]
+"""How large the noise is, by the name of the embedding: `words`, `characters`, `pieces`."""
+
+LETTERS = "characters"  # whose rows are words; rows of the others are sentences, or windows of one
+
+
+def norms(values: Tensor, scope: Scope, owners: Tensor, sentences: int, rows_are_words: bool = False) -> Tensor:
+    """The norm that each number of `values` (row, place, size) shares in, shaped so that it can be divided by.
+
+    `owners` (row) says which sentence each row belongs to.
+    """
+    squares = values.detach().float().square()
+    if scope == "batch":
+        return squares.sum().sqrt()
+    if scope == "token":
+        return squares.sum((1, 2) if rows_are_words else 2, keepdim=True).sqrt()
+    if scope != "sentence":
+        raise ValueError(f"Unknown scope {scope!r} of a norm: expected sentence, token or batch.")
+    whole = squares.new_zeros(sentences).index_add_(0, owners, squares.sum((1, 2)))
+    return whole.sqrt()[owners].view(-1, 1, 1)
+
+
+def along(values: Tensor, norm: Tensor, radius: float | Tensor) -> Tensor:
+    """As long as the radius where the norm was taken, and nothing where there is no direction (E1.13)."""
+    direction = values.detach() / norm.clamp_min(torch.finfo(torch.float32).tiny)
+    return torch.where(norm > 0, radius * direction, torch.zeros_like(direction))
+
+
+def noise_for(
+    view: View, directions: Mapping[str, Tensor], radii: Radii, scope: Scope = "sentence"
+) -> dict[str, Tensor]:
+    """Noise for the embeddings of a view, along these directions.
+
+    The radius of `pieces` is counted in typical sizes of a number in the sentence's own embeddings: a pre-trained table
+    is not normalised, and one radius would drown the pieces of one encoder and not be felt by another. The radii of
+    `words` and `characters` are absolute, as in the papers.
+    """
+    owners, inside = view.encoder.owners(view.inputs), view.encoder.inside(view.inputs)
+    count = len(view.sentences)
+    noise = {}
+    for name, direction in directions.items():
+        direction = direction * inside[name].unsqueeze(-1)
+        norm = norms(direction, scope, owners[name], count, name == LETTERS)
+        radius: float | Tensor = radii[name]
+        if name == "pieces":
+            places = inside[name].sum(1).float()
+            numbers = places.new_zeros(count).index_add_(0, owners[name], places) * direction.size(-1)
+            embeddings = view.embeddings[name] * inside[name].unsqueeze(-1)
+            whole = norms(embeddings, "sentence", owners[name], count)  # (row, 1, 1)
+            radius = radii[name] * whole / numbers.clamp_min(1).sqrt()[owners[name]].view(-1, 1, 1)
+        noise[name] = along(direction, norm, radius)
+    return noise

@@ -1,0 +1,104 @@
+"""Virtual adversarial training (VAT; Miyato et al. 2018): tags must not change when the embeddings move a little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from acclimate.data.batches import SOURCE, TARGET
+from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
+from acclimate.model.learner import Learner
+from acclimate.model.view import NoView, View
+
+
+class VirtualAdversarialTraining(Objective):
+    """How far the tags move, word by word, under the noise that moves them most: KL(tags of x ‖ tags of x + noise).
+
+    Needs no labels, so that it can use target text. The tags are the head's own probabilities at each word (marginals
+    of the CRF). The direction comes from a few steps of the power method. Dropout is held still in all of its passes,
+    or most of the divergence would be that of two draws of it. Prefer `AdversarialTraining` where there are labels.
+    """
+
+    def __init__(
+        self,
+        radii: Radii,
+        domains: Sequence[str] = (SOURCE, TARGET),
+        *,
+        scope: Scope = "sentence",
+        steps: int = 1,
+        first: float = 1e-2,
+    ) -> None:
+        """`first` is the size of the trial noise, in radii; `steps` those of the power method."""
+        super().__init__()
+        if steps < 1:
+            raise ValueError(f"The power method needs at least one step, not {steps}.")
+        self.radii = {name: radius for name, radius in radii.items() if radius > 0}
+        self.domains, self.scope, self.steps, self.first = tuple(domains), scope, steps, first
+
+    def begin(self, learner: Learner) -> None:
+        for encoder in learner.encoders():
+            encoder.stand_alone()
+
+    def end(self, learner: Learner) -> None:
+        for encoder in learner.encoders():
+            encoder.stand_alone(False)
+
+    def forward(self, source: View, target: View) -> Tensor:
+        views = {SOURCE: source, TARGET: target}
+        found = [
+            (self.divergence(views[domain]), views[domain].sentences.mask.sum())
+            for domain in self.domains
+            if not isinstance(views[domain], NoView)
+        ]
+        if not found:
+            views[self.domains[0]].refuse()  # type: ignore[attr-defined]
+        return torch.stack([divergence for divergence, _ in found]).sum() / sum(words for _, words in found)
+
+    def divergence(self, view: View) -> Tensor:
+        """The sum over all words of the batch."""
+        with dropout_held_still(view.tagger):
+            view = View(view.tagger, view.sentences)
+            with torch.no_grad():
+                clean = view.marginals
+            names = [name for name in self.radii if name in view.embeddings]
+            noise = {name: torch.randn_like(view.embeddings[name]) for name in names}
+            small = {name: self.first * radius for name, radius in self.radii.items()}
+            for _ in range(self.steps):
+                trial = noise_for(view, noise, small, self.scope)
+                leaves = {name: value.requires_grad_() for name, value in trial.items()}
+                moved = _divergence(clean, _anew(view).with_noise(leaves))
+                gradients = torch.autograd.grad(moved, list(leaves.values()))
+                noise = dict(zip(leaves, gradients, strict=True))
+            worst = noise_for(view, noise, self.radii, self.scope)
+            return _divergence(clean, _anew(view).with_noise(worst))
+
+
+def _anew(view: View) -> View:
+    """The same sentences; what was computed without gradient is computed again."""
+    return View(view.tagger, view.sentences)
+
+
+def _divergence(clean: Tensor, view: View) -> Tensor:
+    with torch.autocast(clean.device.type, enabled=False):
+        tiny = torch.finfo(torch.float32).tiny
+        before, after = clean.float().clamp_min(tiny), view.marginals.float().clamp_min(tiny)
+        each = (clean.float() * (before.log() - after.log())).sum(-1)  # (sentence, word)
+        return each.masked_fill(~view.sentences.mask, 0).sum()
+
+
+@contextmanager
+def dropout_held_still(module: nn.Module) -> Iterator[None]:
+    """Everything as in prediction, but for recurrent layers: on a GPU those refuse a gradient then, and ours have no
+    dropout inside."""
+    woken = [part for part in module.modules() if part.training and not isinstance(part, nn.RNNBase)]
+    for part in woken:
+        part.training = False
+    try:
+        yield
+    finally:
+        for part in woken:
+            part.training = True
