@@ -102,7 +102,7 @@ class Batches:
 
     def batch(self, number: int) -> Batch:
         """Batch number n of the endless stream."""
-        return {name: self._part(name, number) for name in self.corpora}
+        return {name: self.part(name, number) for name in self.corpora}
 
     def starting_at(self, number: int, step: int = 1) -> Iterator[Batch]:
         """All batches from number n on; `step` is the number of processes that share the stream."""
@@ -114,13 +114,25 @@ class Batches:
         """Words in a batch."""
         return sum(len(sentence) for sentences in batch.values() for sentence in sentences)
 
-    def _part(self, name: str, number: int) -> list[Sentence]:
+    def part(self, name: str, number: int) -> list[Sentence]:
+        """What batch number n holds of one corpus."""
+        which = self.pass_of(name, number)
+        corpus = self.corpora[name]
+        return [corpus[index] for index in self._plan(name, which)[number - self._starts[name][which]]]
+
+    def pass_of(self, name: str, number: int) -> int:
+        """The pass over a corpus that batch number n is part of."""
         starts = self._starts[name]
         while number >= starts[-1]:
+            self.start_of(name, len(starts))
+        return bisect_right(starts, number) - 1
+
+    def start_of(self, name: str, which: int) -> int:
+        """The number of the first batch of a pass over a corpus."""
+        starts = self._starts[name]
+        while which >= len(starts):
             starts.append(starts[-1] + len(self._plan(name, len(starts) - 1)))
-        epoch = bisect_right(starts, number) - 1
-        corpus = self.corpora[name]
-        return [corpus[index] for index in self._plan(name, epoch)[number - starts[epoch]]]
+        return starts[which]
 
     def _plan(self, name: str, epoch: int) -> list[list[int]]:
         if name not in self._plans or self._plans[name][0] != epoch:

@@ -1,0 +1,1 @@
+"""New sentences from old ones."""

@@ -1,0 +1,173 @@
+"""Put another word in a word's place: any, or one at the right distance (MAT, Eq. 6).
+
+A substitute is to be somewhat like the word, neither its twin nor a stranger. A bump over the distance of two word
+vectors, highest at a mean above 0, says how welcome each word is. As the paper has it, a softmax turns these scores
+into a law, and that law is nearly flat: with a bump of height 1 the best word is at most e = 2.72 times as likely as
+the worst, be there three words or 20,000, so that such substitutes are hardly other than random ones. A bump that is a
+density is 0.4 / deviation high; the law is then sharp where the deviation is far below 1, which hangs on the scale of
+the vectors. To divide the scores by their sum instead gives a law that is as sharp as the bump, on any scale.
+"""
+
+from __future__ import annotations
+
+from math import inf, pi, sqrt
+from typing import Any, Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+Gaussian = Literal["pdf", "unit"]
+Normalise = Literal["softmax", "sum"]
+SubstituteKind = Literal["similar", "random"]
+
+_UNKNOWN = -1.0  # a mean or deviation yet to be found; no distance is below 0, and no-number would not equal itself
+
+
+def gaussian_scores(
+    distances: Tensor, mean: float | Tensor, deviation: float | Tensor, gaussian: Gaussian = "pdf"
+) -> Tensor:
+    """How welcome words at these distances are: the density of a normal law (`pdf`), or a bump of height 1 (`unit`)."""
+    _require(gaussian, Gaussian, "gaussian")
+    bump = ((distances - mean) / deviation).square().div(-2).exp()
+    return bump if gaussian == "unit" else bump / (deviation * sqrt(2 * pi))
+
+
+@torch.no_grad()
+def substitution_law(
+    vectors: Tensor,
+    chosen: Tensor,
+    candidates: Tensor,
+    mean: float | Tensor,
+    deviation: float | Tensor,
+    gaussian: Gaussian = "pdf",
+    normalise: Normalise = "softmax",
+    temperature: float = 1.0,
+) -> Tensor:
+    """The chance (chosen, word) of each word to stand in for each of the `chosen` ones, which are numbers of words.
+
+    `vectors` (word, size) are taken as they are: hand in those that were not normalised. Only `candidates` (word) have
+    a chance, and no word stands in for itself; the row of a word without any other candidate is all 0. A high
+    `temperature` flattens the law. Where all scores of a row are too small to be told from 0, and are to be divided by
+    their sum, no candidate is better than another.
+    """
+    _require(normalise, Normalise, "normalise")
+    allowed = _allowed(chosen, candidates)
+    distances = _distances(vectors, chosen)  # (chosen, word)
+    scores = gaussian_scores(distances, mean, deviation, gaussian)
+    if normalise == "softmax":
+        law = (scores / temperature).masked_fill(~allowed, -inf).softmax(-1)
+        return law.masked_fill(~allowed, 0)  # a row without candidates is no number until here
+    scores = scores.masked_fill(~allowed, 0)
+    best = scores.amax(-1, keepdim=True)
+    # against the best, or a power would leave the range of numbers
+    shares = torch.where(best > 0, (scores / best).pow(1 / temperature), allowed)
+    return shares / shares.sum(-1, keepdim=True).clamp(min=1)
+
+
+def random_law(chosen: Tensor, candidates: Tensor) -> Tensor:
+    """The same chance (chosen, word) for all candidates but the word itself."""
+    allowed = _allowed(chosen, candidates)
+    return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
+
+
+@torch.no_grad()
+def typical_distances(vectors: Tensor, candidates: Tensor, sample: int = 1000, seed: int = 0) -> tuple[float, float]:
+    """Median and standard deviation of the distances between candidates, or between a random sample of them.
+
+    Both are above 0 whatever the words: a median of 0 gives way to the mean, a deviation of 0 to the median, and where
+    all distances are 0, or there are none, both are 1.
+    """
+    numbers = candidates.cpu().nonzero().squeeze(-1)
+    if len(numbers) > sample:
+        dice = torch.Generator().manual_seed(seed)
+        numbers = numbers[torch.randperm(len(numbers), generator=dice)[:sample]]
+    found = vectors[numbers.to(vectors.device)].cpu().double()  # (word, size)
+    distances = torch.pdist(found).sort().values
+    count = len(distances)
+    if not count or distances[-1] == 0:
+        return 1.0, 1.0
+    median = float(distances[(count - 1) // 2] + distances[count // 2]) / 2 or float(distances.mean())
+    deviation = float(distances.std(correction=0))
+    return median, deviation if deviation > 1e-6 * median else median  # equal distances differ in the last bits
+
+
+class Substitutes(nn.Module):
+    """Draws substitutes: `similar` ones by the law above, `random` ones from all candidates alike.
+
+    The mean and the deviation of the bump, where they are not given, are found from the vectors of the first draw
+    (`typical_distances`) and stay: a checkpoint keeps them, and training moves the vectors. Draws come from torch's
+    global random numbers of the CPU, wherever the vectors are.
+    """
+
+    def __init__(
+        self,
+        kind: SubstituteKind = "similar",
+        mean: float | None = None,
+        deviation: float | None = None,
+        gaussian: Gaussian = "pdf",
+        normalise: Normalise = "softmax",
+        temperature: float = 1.0,
+        sample: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        """`sample` words, picked by `seed`, tell what distances are usual."""
+        super().__init__()
+        _require(kind, SubstituteKind, "kind")
+        _require(gaussian, Gaussian, "gaussian")
+        _require(normalise, Normalise, "normalise")
+        if mean is not None and not 0 <= mean < inf:
+            raise ValueError(f"The mean is a distance: from 0 on, not {mean}.")
+        for name, value in {"deviation": deviation, "temperature": temperature}.items():
+            if value is not None and not 0 < value < inf:
+                raise ValueError(f"The {name} must be above 0, not {value}.")
+        self.kind, self.gaussian, self.normalise = kind, gaussian, normalise
+        self.temperature, self.sample, self.seed = temperature, sample, seed
+        self.register_buffer("mean", torch.tensor(_UNKNOWN if mean is None else mean))
+        self.register_buffer("deviation", torch.tensor(_UNKNOWN if deviation is None else deviation))
+        self.mean: Tensor
+        self.deviation: Tensor
+
+    def law(self, vectors: Tensor, chosen: Tensor, candidates: Tensor) -> Tensor:
+        """The chance (chosen, word) of each word to be drawn; all 0 where there is no other candidate."""
+        if self.kind == "random":
+            return random_law(chosen, candidates)
+        self._find_distances(vectors, candidates)
+        bump = (self.mean.to(vectors.device), self.deviation.to(vectors.device))
+        return substitution_law(vectors, chosen, candidates, *bump, self.gaussian, self.normalise, self.temperature)
+
+    @torch.no_grad()
+    def draw(self, vectors: Tensor, chosen: Tensor, candidates: Tensor) -> Tensor:
+        """The number of a substitute for each of the chosen words; a word without any other candidate stays."""
+        law = self.law(vectors, chosen, candidates).cpu()
+        if not len(law):
+            return chosen
+        here = chosen.cpu()
+        alone = law.sum(-1) == 0
+        law[alone, here[alone]] = 1
+        return torch.multinomial(law, 1).squeeze(-1).to(chosen.device)
+
+    def _find_distances(self, vectors: Tensor, candidates: Tensor) -> None:
+        if self.mean >= 0 and self.deviation >= 0:
+            return
+        found = typical_distances(vectors, candidates, self.sample, self.seed)
+        for buffer, value in zip((self.mean, self.deviation), found, strict=True):
+            if buffer < 0:
+                buffer.fill_(value)
+
+
+def _allowed(chosen: Tensor, candidates: Tensor) -> Tensor:
+    """Which words may stand in for which (chosen, word)."""
+    allowed = candidates.repeat(len(chosen), 1)
+    return allowed.scatter(1, chosen.unsqueeze(1), False)
+
+
+def _distances(vectors: Tensor, chosen: Tensor) -> Tensor:
+    """Euclidean (chosen, word). By differences, and not by way of products, which lose small distances."""
+    exact = vectors if vectors.dtype == torch.float64 else vectors.float()
+    return torch.cdist(exact[chosen], exact, compute_mode="donot_use_mm_for_euclid_dist")
+
+
+def _require(value: str, kind: Any, name: str) -> None:
+    choices = get_args(kind)
+    if value not in choices:
+        raise ValueError(f"The {name} is {' or '.join(map(repr, choices))}, not {value!r}.")
