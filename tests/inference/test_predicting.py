@@ -9,7 +9,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import Place
-from acclimate.inference.predict import decode, predict
+from acclimate.inference.predict import decode, predict, views
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
@@ -47,6 +47,15 @@ def test_an_encoder_reads_sentences_of_like_many_pieces_together(build: Callable
 def test_the_answer_is_never_looked_at(tagger: Tagger, news: Corpus) -> None:
     others = news.map(lambda sentence: sentence.with_tags(["B-PER"] * len(sentence)))
     assert predict(tagger, others) == predict(tagger, news) == predict(tagger, news.unlabelled())
+
+
+def test_every_sentence_is_seen_once_and_without_its_tags(tagger: Tagger, news: Corpus) -> None:
+    seen = {}
+    for numbers, view in views(tagger, news, 30):
+        assert not view.sentences.labelled.any()
+        assert not view.features.requires_grad
+        seen |= dict(zip(numbers, view.originals, strict=True))
+    assert [seen[number].words for number in range(len(news))] == [sentence.words for sentence in news]
 
 
 def test_what_is_known_of_a_sentence_stays_with_it(tagger: Tagger) -> None:

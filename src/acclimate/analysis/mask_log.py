@@ -6,15 +6,13 @@ Domain tuning writes them to `records.jsonl` as `{"kind": "masks", "update": …
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acclimate.analysis.run_records import read_records, record_files
 from acclimate.data.problems import InputError
-
-RECORDS = "records.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class MaskedRow:
 def read_masks(place: str | Path) -> Iterator[MaskedRow]:
     """The masked rows of a run folder, or of one `records.jsonl`, in the order of the log."""
     found = False
-    for file in _record_files(Path(place)):
+    for file in record_files(place):
         for row in _read_file(file):
             found = True
             yield row
@@ -46,35 +44,11 @@ def read_masks(place: str | Path) -> Iterator[MaskedRow]:
         )
 
 
-def _record_files(place: Path) -> list[Path]:
-    """The logs of a run: in the folder itself, below `training` (domain-tune) or one for each recipe there (adapt)."""
-    if place.is_file():
-        return [place]
-    if not place.is_dir():
-        raise InputError("there is no such run folder.", file=place)
-    places = (place / RECORDS, place / "training" / RECORDS, *sorted(place.glob(f"training/*/{RECORDS}")))
-    return [path for path in places if path.is_file()]
-
-
 def _read_file(file: Path) -> Iterator[MaskedRow]:
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if b'"masks"' not in line:  # most lines are losses: not worth parsing
-                continue
-            entry = _parsed(line, file, number)
-            if entry.get("kind") == "masks":
-                yield from _rows(entry, file, number)
-
-
-def _parsed(line: bytes, file: Path, number: int) -> Mapping[str, Any]:
-    try:
-        entry = json.loads(line)
-    except ValueError:
-        if not line.endswith(b"\n"):
-            return {}  # a killed run may leave its last line cut off
-        text = line.decode("utf-8", "replace").strip()
-        raise InputError("this line is not JSON: the log is damaged.", file=file, line=number, text=text) from None
-    return entry if isinstance(entry, dict) else {}
+    # most lines are losses: not worth parsing
+    for number, entry in read_records(file, lambda line: b'"masks"' in line):
+        if entry.get("kind") == "masks":
+            yield from _rows(entry, file, number)
 
 
 def _rows(entry: Mapping[str, Any], file: Path, number: int) -> Iterator[MaskedRow]:

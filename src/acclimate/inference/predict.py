@@ -38,12 +38,16 @@ def predict(
 
 def decode(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> Iterator[tuple[list[int], View, Tensor]]:
     """Batch by batch: which sentences, how the tagger sees them, and the tags it decides on (sentence, word)."""
+    for numbers, view in views(tagger, corpus, words_per_batch):
+        yield numbers, view, tagger.head.decode(view.scores, view.sentences.mask)
+
+
+def views(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> Iterator[tuple[list[int], View]]:
+    """Batch by batch, without dropout, gradients and gold tags: which sentences, and how the tagger sees them."""
     unlabelled = corpus.unlabelled()
     with listening(tagger), torch.inference_mode():
         for numbers in _planned(tagger, unlabelled, words_per_batch):
-            sentences = [unlabelled[number] for number in numbers]
-            view = View(tagger, tagger.number(sentences).to(tagger.device))
-            yield numbers, view, tagger.head.decode(view.scores, view.sentences.mask)
+            yield numbers, tagger.view([unlabelled[number] for number in numbers])
 
 
 def _planned(tagger: Tagger, corpus: Corpus, words_per_batch: int) -> list[list[int]]:
