@@ -17,8 +17,10 @@ from acclimate.cli.adapt import adapt_command
 from acclimate.cli.check import check_command
 from acclimate.cli.compare_text import compare_text_command
 from acclimate.cli.convert import convert_command
+from acclimate.cli.curves import curves_command
 from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
+from acclimate.cli.feature_map import feature_map_command
 from acclimate.cli.listings import corpora_command, recipes_command, settings_command
 from acclimate.cli.masks import masks_command
 from acclimate.cli.predict import predict_command
@@ -94,6 +96,8 @@ app.command("pretrain")(pretrain_command)
 app.command("domain-tune")(domain_tune_command)
 app.command("vectors")(vectors_command)
 app.command("masks")(masks_command)
+app.command("curves")(curves_command)
+app.command("feature-map")(feature_map_command)
 app.command("recipes")(recipes_command)
 app.command("corpora")(corpora_command)
 app.command("settings")(settings_command)

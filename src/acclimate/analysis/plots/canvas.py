@@ -35,17 +35,28 @@ def require_matplotlib() -> None:
 
 def new_sheet(title: str, width: float, height: float) -> tuple[Figure, Axes]:
     """A picture with one empty plot, in inches, wide enough for its title. Labels find their room by themselves."""
+    figure = new_figure(title, width, height)
+    axes = figure.add_subplot()
+    clear_frame(axes)
+    return figure, axes
+
+
+def new_figure(title: str, width: float, height: float) -> Figure:
+    """A picture without a plot, in inches, wide enough for its title."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
     room = 1.2 * LETTER * max(map(len, title.split("\n")))
     figure = Figure(figsize=(max(width, room), height), dpi=DOTS_PER_INCH, layout="constrained")
     figure.suptitle(title, x=0.01, ha="left", fontsize=12)
-    axes = figure.add_subplot()
+    return figure
+
+
+def clear_frame(axes: Axes) -> None:
+    """Only the two axes of a plot are drawn, and its grid behind the data."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.set_axisbelow(True)
-    return figure, axes
 
 
 def save_figure(figure: Figure, path: str | Path) -> None:
@@ -56,12 +67,26 @@ def save_figure(figure: Figure, path: str | Path) -> None:
     suffix = picture_suffix(path)
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a name such as $a$ is no formula
+    _settle(figure)
     written = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if suffix == ".svg" else {"Software": None}
     with matplotlib.rc_context({"svg.hashsalt": "acclimate"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # a box in the picture says it, too
         figure.savefig(written, format=suffix[1:], metadata=metadata)
     save(written.getvalue(), path)
+
+
+def _settle(figure: Figure) -> None:
+    """Lay the picture out once and for all, at round places: the last digits differ from time to time where there are
+    several plots, and names inside an SVG are made from them."""
+    if figure.get_layout_engine() is None:
+        return
+    for _ in range(2):  # labels change with the room that they are given
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(place, 6) for place in axes.get_position(original=True).bounds)
+        axes.set_position((left, bottom, width, height))
 
 
 def check_picture(path: str | Path) -> None:
