@@ -20,6 +20,6 @@ class Learner(nn.Module):
     def device(self) -> torch.device:
         return next(self.parameters()).device
 
-    def view(self, part: Any) -> TextView:
+    def view(self, part: Any, domain: str = "source") -> TextView:
         """One domain's part of a batch as this learner sees it, on its own device."""
         raise NotImplementedError

@@ -29,7 +29,7 @@ class Reader(Learner):
         """The whole, as `transformers` has it: what to save."""
         return self._model[0]
 
-    def view(self, part: Tensor | Sequence[Sentence]) -> TextView:
+    def view(self, part: Tensor | Sequence[Sentence], domain: str = "source") -> TextView:
         inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.number(part)
         if "attention" in inputs and inputs["attention"].all():
             del inputs["attention"]  # full rows need no mask, and without one the fast attention kernels serve

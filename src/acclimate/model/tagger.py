@@ -135,7 +135,7 @@ class Tagger(Learner):
             labelled=torch.tensor([sentence.tags is not None for sentence in sentences]),
         )
 
-    def view(self, part: Sequence[Sentence]) -> View:
+    def view(self, part: Sequence[Sentence], domain: str = "source") -> View:
         return View(self, self.number(part).to(self.device))
 
     def spell(self, numbers: Sequence[int]) -> list[str]:

@@ -46,6 +46,11 @@ class View(TextView):
         super().__init__(tagger.encoder, sentences.inputs, embeddings)
         self.tagger, self.sentences, self.originals = tagger, sentences, sentences.originals
 
+    @property
+    def shared_features(self) -> Tensor:
+        """What both domains have in common, (sentence, word, feature)."""
+        return self.tagger.encoder.shared(self.features)
+
     @cached_property
     def scores(self) -> Tensor:
         """(sentence, word, tag), before the head's own normalisation."""

@@ -43,6 +43,11 @@ class Encoder(nn.Module):
         """Features (sentence, word, feature)."""
         raise NotImplementedError
 
+    def shared(self, features: Tensor) -> Tensor:
+        """The part of the features that both domains have in common: all of them, unless an encoder has private
+        parts."""
+        return features
+
     def description(self) -> dict[str, Any]:
         """What `from_description` needs, weights apart, as plain JSON."""
         raise NotImplementedError
