@@ -295,7 +295,7 @@ def test_at_strength_zero_it_learns_to_tell_news_from_tweets(
     source, target = (View(tagger, tagger.number(corpus.sentences)) for corpus in (news, tweets))
     optimizer = torch.optim.Adam(player.parameters(), lr=0.05)
     losses = []
-    for _ in range(120):
+    for _ in range(400):
         optimizer.zero_grad()
         loss = player(source, target)
         loss.backward(retain_graph=True)
