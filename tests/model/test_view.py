@@ -45,6 +45,10 @@ def test_nothing_is_computed_before_somebody_asks(view: View, monkeypatch) -> No
     assert calls == ["embed"]
 
 
+def test_all_features_are_shared_where_an_encoder_has_no_private_parts(view: View) -> None:
+    assert view.shared_features is view.features
+
+
 def test_noise_of_zeros_changes_nothing(view: View) -> None:
     silence = {name: torch.zeros_like(value) for name, value in view.embeddings.items()}
     assert torch.equal(view.with_noise(silence).scores, view.scores)
@@ -70,7 +74,9 @@ def test_marginals_are_probabilities_on_words_and_nothing_on_padding(view: View)
     torch.testing.assert_close(sums, view.sentences.mask.float())
 
 
-@pytest.mark.parametrize("use", ["sentences", "embeddings", "scores", "losses", "with_noise", "tagger"])
+@pytest.mark.parametrize(
+    "use", ["sentences", "embeddings", "shared_features", "scores", "losses", "with_noise", "tagger"]
+)
 def test_a_domain_that_is_not_there_refuses_with_words(use: str) -> None:
     with pytest.raises(ValueError, match="needs target sentences, but the stage's batches have none"):
         getattr(NoView("target"), use)

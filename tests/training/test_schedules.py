@@ -23,6 +23,12 @@ def test_cosine_decay_is_half_way_in_the_middle() -> None:
     assert [schedule(0), schedule(5), schedule(10), schedule(99)] == pytest.approx([1, 0.5, 0, 0])
 
 
+def test_ganin_s_ramp_rises_steeply_from_zero_and_stays_up() -> None:
+    schedule = schedules.ganin_ramp(10)
+    assert [schedule(0), schedule(1), schedule(10)] == pytest.approx([0, 0.4621171573, 0.9999092043])
+    assert schedule(99) == schedule(10)
+
+
 def test_datnet_s_rate_falls_once_per_epoch() -> None:
     settings = TrainingSettings(learning_rate=0.001, decay="inverse", decay_rate=0.05, warm_up=0)
     expected = [0.001 / (1 + 0.05 * (update // 3)) for update in range(9)]

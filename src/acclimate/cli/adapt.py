@@ -37,7 +37,7 @@ def adapt_command(
         str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
     ] = None,
     target_dev: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Labelled; used only with --select target-dev.")
+        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --select target-dev.")
     ] = None,
     target_test: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
@@ -58,7 +58,18 @@ def adapt_command(
         ),
     ] = None,
     select: Annotated[
-        str | None, typer.Option(help="What chooses the model: source-dev, target-dev (needs labels) or last.")
+        str | None,
+        typer.Option(
+            help="What chooses the model: source-dev, target-dev (needs labels) or last. Left open, source-dev; "
+            "target-dev, or last, where a tagger of the target's own is trained (datnet with --target-labelled).",
+        ),
+    ] = None,
+    train_on_dev: Annotated[
+        bool, typer.Option("--train-on-dev", help="Learn from --source-dev too, and keep the last state.")
+    ] = False,
+    watch: Annotated[
+        str | None,
+        typer.Option(metavar="CORPUS", help="Labelled sentences whose tags' probability is recorded along training."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
@@ -92,6 +103,8 @@ def adapt_command(
         "target_dev": target_dev,
         "target_test": target_test,
         "select": select,
+        "train_on_dev": train_on_dev or None,
+        "watch": watch,
         "seed": seed,
         "tagger.encoder": encoder,
         "tagger.head": head,
@@ -148,6 +161,8 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
             target_dev=task.target_dev,
             target_test=task.target_test,
             select=settings.select,
+            train_on_dev=settings.train_on_dev,
+            watch=task.watch,
             training=settings.training,
             seed=settings.seed,
             out=folder,

@@ -57,7 +57,9 @@ class AdaptSettings(Settings):
     target_test: str | None = None
     recipe: str = "self-training"
     options: dict[str, Any] = Field(default_factory=dict)  # the recipe's own settings
-    select: Literal["source-dev", "target-dev", "last"] = "source-dev"
+    select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
+    train_on_dev: bool = False  # the source dev sentences are learnt from as well; the last state is kept
+    watch: str | None = None  # labelled sentences: how sure the tagger is of their tags is written down
     seed: int = Field(1, ge=0)
     reading: ReadingSettings = ReadingSettings()
     tagger: TaggerSettings = TaggerSettings()

@@ -10,6 +10,7 @@ from typing import Any
 from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.corpus import Corpus
+from acclimate.data.labels import LabelSet
 from acclimate.data.mapping import require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
@@ -30,14 +31,28 @@ class Task:
     target_labelled: Corpus | None
     target_dev: Corpus | None
     target_test: Corpus | None
+    watch: Corpus | None = None
 
     def fingerprint(self) -> str:
         """Changes with any word or tag of any part: a run may only be resumed on the same data."""
         digest = hashlib.sha256()
         for part in fields(self):
             corpus = getattr(self, part.name)
+            if part.name == "watch":
+                continue  # changes no weight
             digest.update(f"{part.name}:{'' if corpus is None else corpus.fingerprint};".encode())
         return digest.hexdigest()
+
+    @property
+    def target_labels(self) -> LabelSet:
+        """All labels of the target. Ten sentences do not show every type that there is; which types exist at all is
+        taken from its development and test sentences as well."""
+        assert self.target_labelled is not None
+        labels = self.target_labelled.labels
+        for part in (self.target_dev, self.target_test):
+            if part is not None and part.is_labelled and part.kind == labels.kind:
+                labels = labels | part.labels
+        return labels
 
     def describe(self) -> str:
         source = f"{count(len(self.source), 'labelled source sentence')} ({self.source.name})"
@@ -75,6 +90,8 @@ def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     recipe = find_recipe(settings.recipe)
     if recipe.needs_target and settings.target is None and settings.target_labelled is None:
         raise UsageError(f"Recipe {recipe.name} needs target text: give --target.")
+    if recipe.needs_labels and settings.target_labelled is None:
+        raise UsageError(f"Recipe {recipe.name} learns from labelled target sentences: give --target-labelled.")
     options = complete(recipe.options, settings.options, where=f"options of recipe {recipe.name}")
     return settings.model_copy(update={"options": options.model_dump(mode="json")})
 
@@ -131,9 +148,29 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         None if few is None else few.labelled(),
         read(_named(settings.target_dev, settings.target, "dev"), False),
         read(_named(settings.target_test, settings.target, "test"), False),
+        read(settings.watch, trains_target(settings)),
     )
-    _require_one_task(task)
+    if trains_target(settings):
+        _require_target_labels(task)
+    else:
+        _require_one_task(task)
     return task
+
+
+def trains_target(settings: AdaptSettings) -> bool:
+    """Whether the tagger is one of the target's own, with the labels of `target_labelled`."""
+    return find_recipe(settings.recipe).for_target and settings.target_labelled is not None
+
+
+def _require_target_labels(task: Task) -> None:
+    """The source may have labels, and even a task, of its own; the target's parts must agree with each other."""
+    few = task.target_labelled
+    assert few is not None
+    for corpus in (task.target_dev, task.target_test, task.watch):
+        if corpus is not None and corpus.is_labelled:
+            if corpus.kind != few.kind:
+                raise InputError(f"{corpus.name} has {corpus.kind} tags, but {few.name} has {few.kind} tags.")
+            require_labels(corpus, task.target_labels)
 
 
 def _require_one_task(task: Task) -> None:
@@ -168,15 +205,23 @@ def _named(given: str | None, whole: str | None, part: str) -> str | None:
 def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
     choice = settings.tagger
     options = choice.lstm if choice.encoder == OWN_ENCODER else choice.transformer
+    labels, text, more = task.source.labels, task.source, task.target
+    if trains_target(settings):
+        assert task.target_labelled is not None
+        # words of the source and of the target's other text are known if the vectors know them
+        labels, text = task.target_labels, task.target_labelled
+        more = task.source if more is None else task.source + more
+    elif task.target_labelled is not None:
+        text = task.source + task.target_labelled
     return Tagger.build(
         choice.encoder,
-        labels=task.source.labels,
+        labels=labels,
         head=choice.head,
         scheme=choice.scheme,
         boundary_scores=choice.boundary_scores,
         constrain_training=choice.constrain_training,
-        text=task.source if task.target_labelled is None else task.source + task.target_labelled,
-        more_text=task.target,
+        text=text,
+        more_text=more,
         **options.model_dump(),
     )
 

@@ -84,6 +84,7 @@ class Batches:
     seed: int = 0
     # what reading each sentence costs, where that is not its number of words (`Encoder.count_pieces`)
     costs: Callable[[Corpus], Sequence[int] | None] = field(default=lambda corpus: None, compare=False, repr=False)
+    pass_share: float = 1.0  # of a pass over the first corpus, that an epoch is
     # per corpus: the number of the first batch of each epoch seen so far, and the plan of the latest one
     _starts: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
     _plans: dict[str, tuple[int, list[list[int]]]] = field(default_factory=dict, compare=False, repr=False)
@@ -98,7 +99,7 @@ class Batches:
     @cached_property  # asked for at every update; planned anew, it would push the current epoch's plan out
     def epoch_length(self) -> int:
         """How many batches the first pass over the first corpus takes; later passes differ by a few."""
-        return len(self._plan(next(iter(self.corpora)), 0))
+        return max(1, round(self.pass_share * len(self._plan(next(iter(self.corpora)), 0))))
 
     def batch(self, number: int) -> Batch:
         """Batch number n of the endless stream."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from acclimate.data.batches import plan
 from acclimate.data.corpus import Corpus
@@ -61,10 +61,10 @@ def _planned(tagger: Tagger, corpus: Corpus, words_per_batch: int) -> list[list[
 
 
 @contextmanager
-def listening(tagger: Tagger) -> Iterator[None]:
+def listening(learner: nn.Module) -> Iterator[None]:
     """Evaluation mode for a while, then back to what it was: scoring in mid-training must leave no trace."""
-    modes = [(module, module.training) for module in tagger.modules()]
-    tagger.eval()
+    modes = [(module, module.training) for module in learner.modules()]
+    learner.eval()
     try:
         yield
     finally:

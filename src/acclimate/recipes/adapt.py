@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
@@ -22,7 +23,7 @@ from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, find_recipe
+from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.claim import claim, file_digest, fingerprint
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete
@@ -32,8 +33,10 @@ from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
 from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage, Watch
+from acclimate.training.watches import Confidence
 
-SelectorName = Literal["source-dev", "target-dev", "last"]
+SelectorName = Literal["auto", "source-dev", "target-dev", "last"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,9 @@ def adapt(
     source_test: Corpus | None = None,
     target_dev: Corpus | None = None,
     target_test: Corpus | None = None,
-    select: SelectorName = "source-dev",
+    select: SelectorName = "auto",
+    train_on_dev: bool = False,
+    watch: Corpus | None = None,
     training: TrainingSettings | Mapping[str, Any] | None = None,
     seed: int = 1,
     out: str | Path | None = None,
@@ -102,11 +107,25 @@ def adapt(
     scored once, when all training is over: no recipe and no selector ever sees them. `source_dev` decides which state
     is kept; when it is not given, a tenth of the source is held out. Tags in `target` are dropped; labelled target
     sentences to learn from are `target_labelled`. `options` are the recipe's own settings.
+
+    A recipe for two sets of labels (datnet) trains a tagger of the target's own when it has `target_labelled`: its
+    labels are the tagger's, "before" is the tagger trained on those sentences alone, and `target_dev`, if given,
+    chooses the state. `train_on_dev` adds `source_dev` to the source; nothing is chosen then, the last state is kept.
+    `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
     """
     started = time.monotonic()
     chosen = find_recipe(recipe)
     if chosen.needs_target and target is None and target_labelled is None:
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
+    for_target = chosen.for_target and target_labelled is not None
+    if chosen.needs_labels and target_labelled is None:
+        raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
+    if train_on_dev:
+        source, source_dev, select = _with_dev(source, source_dev, select)
+    if select == "auto":
+        select = "source-dev" if not for_target else "last" if target_dev is None else "target-dev"
+    if for_target and select == "source-dev":
+        raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
     if chosen.needs_language_model:
         require_language_model(tagger, recipe)
     if not isinstance(training, TrainingSettings):
@@ -119,6 +138,11 @@ def adapt(
         training,
         complete(chosen.options, options, where=f"options of recipe {recipe}"),
         seed,
+        {
+            name: corpus.unlabelled()
+            for name, corpus in ((SOURCE, source_dev), (TARGET, target_dev))
+            if corpus is not None
+        },
     )
     chosen.check(plan)
     held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
@@ -127,9 +151,15 @@ def adapt(
     if target_labelled is not None:
         remarks += (f"{len(target_labelled):,} labelled target sentences were given to learn from.",)
     tests = {"source": held_out if source_test is None else source_test, "target": target_test}
+    teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
+    if for_target:
+        tests["source"] = teacher = None
+        remarks += (
+            "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
+            "source. It has no source score.",
+        )
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
-    teacher = plan.source if len(plan.source) else None  # without any, the batches will say so
-    for corpus in (teacher, target_labelled, *judges, *tests.values()):
+    for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     folder = None if out is None else Path(out) / "training"
@@ -140,16 +170,22 @@ def adapt(
         place = None if folder is None else folder / which.name
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
         engine = build_engine(plan.training, pupil)
-        stages = run_stages(pupil, which.stages(pupil, plan), engine, selector, seed, place, watcher, record)
+        stages = which.stages(pupil, plan)
+        if watch is not None:
+            stages = _watched(stages, Confidence(watch.labelled(), pupil))
+        summaries = run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
+        said.extend(which.remarks(record.rows))
         record.close()
-        return stages
+        return summaries
 
-    tagger.seen = SeenWords.of(plan.source)
-    baseline = tagger if chosen is BASELINE else copy.deepcopy(tagger)
-    summaries = run(BASELINE, baseline)
+    said: list[str] = []
+    tagger.seen = SeenWords.of(plan.target.labelled() if for_target else plan.source)
+    first = TARGET_ONLY if for_target else BASELINE
+    baseline = tagger if chosen is first else copy.deepcopy(tagger)
+    summaries = run(first, baseline)
     before = _predict_all(baseline, tests)
     after = before
-    if chosen is not BASELINE:
+    if chosen is not first:
         if chosen.starts_from_baseline:
             tagger.load_state_dict(baseline.state_dict())
         del baseline
@@ -163,6 +199,7 @@ def adapt(
         for name, test in tests.items()
     }
     seconds = time.monotonic() - started
+    remarks += tuple(said)
     return Outcome(recipe, selector.name, changes["source"], changes["target"], summaries, seconds, remarks)
 
 
@@ -176,6 +213,21 @@ def require_language_model(tagger: Tagger, recipe: str) -> None:
     guesser_for(tagger.encoder)
     if tagger.encoder.pieces.tokenizer.mask_token_id is None:
         raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
+
+
+def _with_dev(
+    source: Corpus, source_dev: Corpus | None, select: SelectorName
+) -> tuple[Corpus, Corpus | None, SelectorName]:
+    """Source and dev as one, and what may choose then."""
+    if source_dev is None:
+        raise UsageError("train_on_dev needs source_dev, the sentences to train on as well.")
+    if select == "source-dev":
+        raise UsageError("With train_on_dev the source dev sentences cannot choose the model: leave select=last.")
+    return source + source_dev, None, "last" if select == "auto" else select
+
+
+def _watched(stages: Iterator[Stage], watch: Watch) -> Iterator[Stage]:
+    return (replace(stage, watches=(*stage.watches, watch)) for stage in stages)
 
 
 def _target(target: Corpus | None, labelled: Corpus | None) -> Corpus:

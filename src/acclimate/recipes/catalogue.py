@@ -5,17 +5,32 @@ from __future__ import annotations
 import difflib
 
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
+from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
+from acclimate.recipes.datnet import check_plan as check_datnet
+from acclimate.recipes.mat import MatSettings, mat
+from acclimate.recipes.mat import check_plan as check_mat
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
+from acclimate.recipes.target_only import TargetOnlySettings, target_only
 from acclimate.settings import UsageError
 
 BASELINE = Recipe("source-only", "no adaptation: train on the labelled source alone", source_only, needs_target=False)
+
+TARGET_ONLY = Recipe(
+    "target-only",
+    "no transfer: train on the labelled target sentences alone",
+    target_only,
+    TargetOnlySettings,
+    needs_labels=True,
+    for_target=True,
+)
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         BASELINE,
+        TARGET_ONLY,
         Recipe(
             "self-training",
             "label the target text with the tagger itself, and learn from the surest sentences",
@@ -30,6 +45,23 @@ RECIPES: dict[str, Recipe] = {
             AdversarialMaskingSettings,
             needs_language_model=True,
             check=check_plan,
+        ),
+        Recipe(
+            "mat",
+            "train under adversarial noise, a word now and then hidden or swapped, so that context must do the work",
+            mat,
+            MatSettings,
+            needs_target=False,
+            check=check_mat,
+        ),
+        Recipe(
+            "datnet",
+            "share an encoder between source and target, with a discriminator that must not tell them apart",
+            datnet,
+            DatnetSettings,
+            for_target=True,
+            remarks=remarks,
+            check=check_datnet,
         ),
     )
 }

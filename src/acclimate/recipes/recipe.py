@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from acclimate.data.batches import Batches
@@ -23,9 +23,13 @@ class Plan:
     training: TrainingSettings
     options: Any  # the recipe's own settings, of the class that it names
     seed: int
+    aside: Mapping[str, Corpus] = field(default_factory=dict)  # text of each domain to look at, not to learn from
 
-    def batches(self, tagger: Tagger, corpora: Mapping[str, Corpus], shift: int = 0) -> Batches:
-        """Batches as the training settings want them. `shift` moves the seed: each round sees another order."""
+    def batches(
+        self, tagger: Tagger, corpora: Mapping[str, Corpus], shift: int = 0, pass_share: float = 1.0
+    ) -> Batches:
+        """Batches as the training settings want them. `shift` moves the seed: each round sees another order. An epoch
+        is so great a share of a pass over the first corpus."""
         settings = self.training
         return Batches(
             corpora,
@@ -33,6 +37,7 @@ class Plan:
             settings.sentences_per_batch,
             self.seed + shift,
             tagger.encoder.count_pieces,
+            pass_share,
         )
 
 
@@ -47,7 +52,12 @@ class Recipe:
     options: type[Settings] = Settings
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
     needs_target: bool = True
+    needs_labels: bool = False  # labelled target sentences, that is
+    # given labelled target sentences, it trains a tagger of the target's own, whose words and labels need not be the
+    # source's; what it is compared with is then the same tagger trained on those sentences alone
+    for_target: bool = False
     needs_language_model: bool = False  # the tagger must stand on a masked language model
+    remarks: Callable[[Sequence[Mapping[str, Any]]], tuple[str, ...]] = lambda rows: ()  # on the record of its run
     check: Callable[[Plan], None] = lambda plan: (
         None
     )  # raises what would otherwise be told after the baseline's training

@@ -35,3 +35,9 @@ def exponential_decay(rate: float, period: int) -> Schedule:
 def warm_up(updates: int, then: Schedule) -> Schedule:
     """Rise in a straight line to 1 over the first updates, then follow the other schedule from its beginning."""
     return lambda update: (update + 1) / (updates + 1) if update < updates else then(update - updates)
+
+
+def ganin_ramp(updates: int) -> Schedule:
+    """2 / (1 + exp(-10 p)) - 1, p the share of the updates that is done: from 0 steeply up to nearly 1 (Ganin et al.
+    2016). A discriminator learns first, and only then is it listened to."""
+    return lambda update: 2 / (1 + math.exp(-10 * min(1.0, update / max(1, updates)))) - 1

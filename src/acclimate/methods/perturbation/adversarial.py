@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -37,8 +37,10 @@ class AdversarialTraining(Objective):
         changes: WordChanges | None = None,
         carried: Objective | None = None,
         same_dropout: bool = False,
+        guides: Sequence[Objective] = (),
     ) -> None:
-        """`radii` by domain and by the name of the embedding."""
+        """`radii` by domain and by the name of the embedding. The noise follows the gradient of the task and of the
+        `guides`; those count in no loss."""
         super().__init__()
         wrong = [radius for named in radii.values() for radius in named.values() if radius < 0]
         if wrong:
@@ -46,7 +48,7 @@ class AdversarialTraining(Objective):
         self.task, self.weight, self.scope, self.changes = task, weight, scope, changes
         self.radii = {domain: {name: r for name, r in named.items() if r > 0} for domain, named in radii.items()}
         # not as a module: whoever made it has it among the objectives, where it learns from the clean sentences
-        self._carried = (carried,)
+        self._carried, self._guides = (carried,), tuple(guides)
         self.same_dropout = same_dropout
         self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy, for whoever wants to look
 
@@ -63,7 +65,7 @@ class AdversarialTraining(Objective):
             present = {domain: View(view.tagger, view.sentences) for domain, view in present.items()}
         begun = _random_state(present)
         clean = self.task(*_both(present, views))
-        clean, noise = self._worst(clean, present)
+        clean, noise = self._worst(clean, present, views)
         others = {domain: self._moved(view, noise.get(domain, {})) for domain, view in present.items()}
         with _replayed(begun) if self.same_dropout else _as_it_comes():
             noisy = self.task(*_both(others, views))
@@ -73,7 +75,9 @@ class AdversarialTraining(Objective):
         total: Tensor = clean + self.weight * noisy
         return total
 
-    def _worst(self, clean: Tensor, views: Mapping[str, View]) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
+    def _worst(
+        self, clean: Tensor, views: Mapping[str, View], all_views: Mapping[str, View]
+    ) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
         """The clean loss, its gradient settled, and the noise that raises it most."""
         asked = [
             (domain, name)
@@ -86,17 +90,25 @@ class AdversarialTraining(Objective):
         modules: list[nn.Module] = [self.task, *(view.tagger for view in views.values())]
         parameters = list(dict.fromkeys(p for module in modules for p in module.parameters() if p.requires_grad))
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
+        if self._guides:
+            guided = clean + torch.stack([guide(*_both(views, all_views)) for guide in self._guides]).sum()
+            return clean, self._noise(views, asked, torch.autograd.grad(guided, embeddings, retain_graph=True))
         # what is added to the embeddings goes back to the tables a second time: the graph is kept
         found = torch.autograd.grad(clean, [*embeddings, *parameters], retain_graph=True, allow_unused=True)
+        noise = self._noise(views, asked, found[: len(asked)])
+        return settled(clean, parameters, found[len(asked) :]), noise
+
+    def _noise(
+        self, views: Mapping[str, View], asked: Sequence[tuple[str, str]], gradients: Sequence[Tensor | None]
+    ) -> dict[str, dict[str, Tensor]]:
         directions: dict[str, dict[str, Tensor]] = {}
-        for (domain, name), gradient in zip(asked, found, strict=False):
+        for (domain, name), gradient in zip(asked, gradients, strict=True):
             if gradient is not None:
                 directions.setdefault(domain, {})[name] = gradient
-        noise = {
+        return {
             domain: noise_for(views[domain], named, self.radii[domain], self.scope)
             for domain, named in directions.items()
         }
-        return settled(clean, parameters, found[len(asked) :]), noise
 
     def _moved(self, view: View, noise: Mapping[str, Tensor]) -> View:
         if self.changes is not None:

@@ -119,7 +119,7 @@ class CharacterCnnLstm(Encoder):
     def split(self, shared: int | None = None, private: int | None = None) -> None:
         """Two LSTMs side by side, each half as wide as the one before, unless told otherwise."""
         half = max(1, self.settings.lstm_width // 2)
-        sizes = {"lstm_width": shared or half, "private_width": private or half}
+        sizes = {"lstm_width": shared or half, "private_width": half if private is None else private}
         self.settings = self.settings.model_copy(update=sizes)
         self.lstm, self.private_lstm = self._layers()
         self.to(self.word_table.weight.device)
@@ -232,6 +232,10 @@ class CharacterCnnLstm(Encoder):
 
     def shared(self, features: Tensor) -> Tensor:
         return features if self.private_lstm is None else features[..., self.private_lstm.width :]
+
+    @property
+    def shared_width(self) -> int:
+        return self.lstm.width
 
     def owners(self, inputs: Inputs) -> dict[str, Tensor]:
         words, spelling = inputs["words"], inputs["spelling"]

@@ -64,13 +64,19 @@ class Encoder(nn.Module):
         parts."""
         return features
 
+    @property
+    def shared_width(self) -> int:
+        """Of the features in common."""
+        return self.width
+
     def split(self, shared: int | None = None, private: int | None = None) -> None:
         """Give the encoder a last layer with a part of its own beside the one that it shares; `width` changes. New
-        weights are drawn. Sizes that are not given are chosen to fit."""
+        weights are drawn. Sizes that are not given are chosen to fit; a private part of size 0 is none."""
         raise NotImplementedError
 
-    def sibling(self, text: Iterable[Sentence]) -> Encoder:
-        """Another encoder for the words of this text: what belongs to the words is new, the rest is the very same."""
+    def sibling(self, text: Iterable[Sentence], vectors: str | None = None) -> Encoder:
+        """Another encoder for the words of this text: what belongs to the words is new, the rest is the very same.
+        `vectors` are the words' own, where there is a table of words."""
         raise NotImplementedError
 
     def owners(self, inputs: Inputs) -> dict[str, Tensor]:

@@ -56,13 +56,15 @@ class Transformer(Encoder):
     def split(self, shared: int | None = None, private: int | None = None) -> None:
         """Two feed-forward layers side by side on the encoder, half its width each unless told otherwise."""
         half = max(1, self.state_width // 2)
-        sizes = {"feed_forward": shared or half, "private_width": private or half}
+        sizes = {"feed_forward": shared or half, "private_width": half if private is None else private}
         self.settings = self.settings.model_copy(update=sizes)
         self.feed_forward, self.private = self._layers()
         self.to(next(self.model.parameters()).device)
 
-    def sibling(self, text: Iterable[Sentence]) -> Transformer:
+    def sibling(self, text: Iterable[Sentence], vectors: str | None = None) -> Transformer:
         """The same encoder, with a private layer of its own where there is one. Its pieces serve any words."""
+        if vectors is not None:
+            raise ValueError("A pre-trained encoder reads no word vectors.")
         other = Transformer(self.settings, self.model, self.pieces.tokenizer)
         other.pieces, other.feed_forward, other.origin = self.pieces, self.feed_forward, self.origin
         return other.to(next(self.model.parameters()).device)
@@ -100,6 +102,10 @@ class Transformer(Encoder):
 
     def shared(self, features: Tensor) -> Tensor:
         return features[..., self.settings.private_width :]
+
+    @property
+    def shared_width(self) -> int:
+        return self.width - self.settings.private_width
 
     def owners(self, inputs: Inputs) -> dict[str, Tensor]:
         return {"pieces": inputs["sentences"]}

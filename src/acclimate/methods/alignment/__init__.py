@@ -1,0 +1,1 @@
+"""Features that look alike in both domains."""

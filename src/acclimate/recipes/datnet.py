@@ -1,0 +1,177 @@
+"""DATNet (Zhou, Zhang, Jin, Peng, Fang, Goh, Kwok 2021): two taggers that share what they can.
+
+Source and target have words and tags of their own; letters and a BiLSTM are shared (form F), or a shared BiLSTM stands
+beside a private one of each (form P). A discriminator tries to tell from the shared features which of the two a
+sentence comes from, and the shared part learns to leave it guessing. Both taggers also learn under adversarial noise.
+
+Without labelled target sentences only one tagger is trained, on the source, and the discriminator makes the features of
+both texts alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field
+
+from acclimate.data.alternating import Alternating, Balance
+from acclimate.data.batches import SOURCE, TARGET, Stream
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Unreversed
+from acclimate.methods.alignment.game_health import Game, verdict
+from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.adversarial import AdversarialTraining
+from acclimate.methods.perturbation.noise import Scope
+from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.encoders.normalisation import Normalise
+from acclimate.model.learner import Learner
+from acclimate.model.siblings import Siblings
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import Settings, UsageError
+from acclimate.training.schedules import ganin_ramp
+from acclimate.training.stage import Stage
+
+_HELD_OUT = 200  # sentences of each domain on which the discriminator is judged
+
+
+class DatnetRadii(Settings):
+    """How large the noise is; 0 for none."""
+
+    source_words: float = Field(5.0, ge=0)
+    target_words: float = Field(5.0, ge=0)
+    characters: float = Field(5.0, ge=0)
+    pieces: float = Field(5.0, ge=0)  # of a pre-trained encoder; in typical sizes of its embeddings' numbers
+
+
+class DatnetSettings(Settings):
+    """What is shared, how the two domains are made alike, and how large the noise is."""
+
+    form: Literal["F", "P"] = "F"  # F: all is shared but words and tags; P: private parts besides
+    shared_width: int | None = Field(None, ge=1)  # F: as the encoder is; P: half of that
+    private_width: int | None = Field(None, ge=1)  # P: half of the encoder's
+    discriminator: Literal["grad", "plain", "none"] = "grad"
+    alpha: float = Field(0.25, ge=0, le=1)  # weight of source sentences for the discriminator, 1 - alpha of target ones
+    gamma: float = Field(2.0, ge=0)  # the higher, the less sentences count that it knows already
+    strength: float = Field(0.7, ge=0)  # of the reversed gradient
+    ramp: bool = False  # let the strength grow from 0
+    adversarial: bool = True  # noise on the embeddings
+    radius: DatnetRadii = DatnetRadii()
+    scope: Scope = "sentence"
+    weight: float = Field(1.0, ge=0)  # of the noisy sentences beside the clean ones
+    direction: Literal["task", "full"] = "task"  # whose gradient the noise follows; full: the discriminator's as well
+    carry: bool = True  # the discriminator sees the noisy sentences too
+    schedule: Literal["joint", "alternate"] = "joint"  # both domains in each update, or one at a time
+    mix_rate: float = Field(1.0, gt=0)  # share of the source that an epoch reads
+    tail: float = Field(0.2, ge=0, lt=1)  # alternate: share of the target's batches that end an epoch, alone
+    balance: Balance = "none"  # alternate: square-root lets the source come more often, the smaller the target is
+    share_crf: bool = False  # one CRF for both, where the labels are the same
+    normalise: Normalise = "weighted"  # the tables of character-cnn-lstm; or they could outgrow the noise
+    source_vectors: str | None = None  # word vectors of the source, where they are not the target's (other languages)
+
+
+def check_plan(plan: Plan) -> None:
+    options: DatnetSettings = plan.options
+    if plan.target.labelled():
+        return
+    if options.form == "P":
+        raise UsageError(
+            "DATNet-P needs labelled target sentences: without any, the target's private part learns nothing. Give "
+            "--target-labelled, or take options.form=F."
+        )
+    if options.schedule == "alternate":
+        raise UsageError("options.schedule=alternate needs labelled target sentences; without any take joint.")
+    if options.discriminator == "none":
+        raise UsageError(
+            "Without labelled target sentences and without a discriminator nothing is learnt from the target: give "
+            "--target-labelled, or take options.discriminator=grad."
+        )
+
+
+def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    options: DatnetSettings = plan.options
+    few = plan.target.labelled()
+    learner: Learner = tagger
+    if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
+        tagger.encoder.normalise_by(few or plan.source, options.normalise)
+    if few:
+        learner = family(tagger, plan.source, options)
+    task: Objective = TaggingOfAll("sentence") if few else Tagging("source", "sentence")
+    batches = batches_of(tagger, plan, few or plan.target)
+    updates = plan.training.updates_for(batches.epoch_length)
+    discriminator = discriminator_for(tagger, options, updates)
+    objectives: dict[str, Objective] = {"tag": task}
+    watches = []
+    if discriminator is not None:
+        objectives["discriminator"] = discriminator
+        watches.append(Game(discriminator, held_out(plan, few or plan.target)))
+    if options.adversarial:
+        objectives["tag"] = adversarial(task, discriminator, options)
+    yield Stage("datnet", objectives, batches, plan.training, learner=learner, watches=tuple(watches))
+
+
+def family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> Siblings:
+    """The target's tagger, and one for the source that shares with it what the form says."""
+    if options.form == "P":
+        tagger.split(options.shared_width, options.private_width)
+    elif options.shared_width is not None:
+        tagger.split(options.shared_width, 0)
+    vectors = {} if options.source_vectors is None else {"vectors": options.source_vectors}
+    encoder = tagger.encoder.sibling(source, **vectors)
+    return Siblings({TARGET: tagger, SOURCE: tagger.sibling(source.labels, encoder, share_head=options.share_crf)})
+
+
+def discriminator_for(tagger: Tagger, options: DatnetSettings, updates: int) -> DomainDiscriminator | None:
+    if options.discriminator == "none":
+        return None
+    width = tagger.encoder.shared_width
+    ramp = ganin_ramp(updates) if options.ramp else None
+    return DomainDiscriminator(width, options.discriminator, options.alpha, options.gamma, options.strength, ramp)
+
+
+def adversarial(
+    task: Objective, discriminator: DomainDiscriminator | None, options: DatnetSettings
+) -> AdversarialTraining:
+    """Equation 5, with a noise of its own for source words, target words and letters."""
+    radius = options.radius
+    radii = {
+        domain: {"words": words, "characters": radius.characters, "pieces": radius.pieces}
+        for domain, words in ((SOURCE, radius.source_words), (TARGET, radius.target_words))
+    }
+    guides = [Unreversed(discriminator)] if options.direction == "full" and discriminator is not None else []
+    return AdversarialTraining(
+        task,
+        radii,
+        weight=options.weight,
+        scope=options.scope,
+        carried=discriminator if options.carry else None,
+        guides=guides,
+    )
+
+
+def batches_of(tagger: Tagger, plan: Plan, target: Corpus) -> Stream:
+    options: DatnetSettings = plan.options
+    corpora = {SOURCE: plan.source.labelled(), TARGET: target}
+    if options.schedule == "joint":
+        return plan.batches(tagger, corpora, pass_share=options.mix_rate)
+    training = plan.training
+    sizes = (training.words_per_batch, training.sentences_per_batch, plan.seed, tagger.encoder.count_pieces)
+    return Alternating(corpora, *sizes, options.mix_rate, options.tail, options.balance)
+
+
+def held_out(plan: Plan, target: Corpus) -> dict[str, Sequence[Sentence]]:
+    """Sentences on which the game is judged: ones that nobody learns from, if there are any."""
+    unused = plan.target.filter(lambda sentence: sentence.tags is None) if plan.target.labelled() else Corpus(())
+    aside = {SOURCE: plan.aside.get(SOURCE), TARGET: plan.aside.get(TARGET) or unused}
+    return {
+        domain: (aside[domain] or corpus)[:_HELD_OUT].unlabelled().sentences
+        for domain, corpus in ((SOURCE, plan.source), (TARGET, target))
+    }
+
+
+def remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What the record says about the game between the discriminator and the shared part."""
+    said = verdict([row for row in rows if row["kind"] == "game"])
+    return () if said is None else (said,)

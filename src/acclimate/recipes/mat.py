@@ -1,0 +1,140 @@
+"""Masked adversarial training (MAT; Chen, Liu, Ruan, Lu 2020).
+
+The tagger learns each batch twice: as it is, and with a small worst-case noise on its embeddings, in sentences of which
+a few have a word hidden or swapped. `rate=0` is adversarial training alone, radii of 0 are masking alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from pydantic import Field
+
+from acclimate.data.alternating import Alternating
+from acclimate.data.batches import SOURCE, TARGET, Stream
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.reading import read_corpus
+from acclimate.methods.augmentation.similar_words import Gaussian, SubstituteKind, Substitutes
+from acclimate.methods.augmentation.similar_words import Normalise as NormaliseLaw
+from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.adversarial import AdversarialTraining
+from acclimate.methods.perturbation.masked_words import WordChanges
+from acclimate.methods.perturbation.noise import Radii, Scope
+from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.encoders.normalisation import Normalise
+from acclimate.model.learner import Learner
+from acclimate.model.siblings import Siblings
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import Settings, UsageError
+from acclimate.training.stage import Stage
+
+
+class RadiusSettings(Settings):
+    """How large the noise is."""
+
+    words: float = Field(0.4, ge=0)
+    characters: float = Field(0.2, ge=0)
+    pieces: float = Field(0.4, ge=0)  # of a pre-trained encoder; in typical sizes of its embeddings' numbers
+
+
+class MatSettings(Settings):
+    """Which words are hidden or swapped, how large the noise is, how much all that counts."""
+
+    rate: float = Field(0.06, ge=0, le=1)  # share of sentences in which a word is touched
+    hide: float = Field(0.9, ge=0, le=1)  # of those, in how many the word is hidden; in the others it is swapped
+    substitute: SubstituteKind = "similar"  # or random
+    mean: float | None = Field(None, ge=0)  # distance of a good substitute; the usual distance of two words
+    deviation: float | None = Field(None, gt=0)  # and how far from that still is good; that of all distances
+    gaussian: Gaussian = "pdf"
+    law: NormaliseLaw = "softmax"  # nearly flat, as the paper has it; sum is sharp
+    temperature: float = Field(1.0, gt=0)
+    radius: RadiusSettings = RadiusSettings()
+    scope: Scope = "sentence"
+    weight: float = Field(0.6, ge=0)  # of the noisy sentences beside the clean ones
+    normalise: Normalise = "weighted"  # the tables of character-cnn-lstm; or they could outgrow the noise
+    same_dropout: bool = False  # the same features are dropped in both passes
+    recompute_context: bool = False  # frozen contextual features of a changed sentence are made anew
+    virtual: float = Field(0.0, ge=0)  # weight of virtual adversarial training on the target text
+    second: str | None = None  # a labelled file of another task, learnt beside on the same encoder
+    second_column: int | str | None = None  # of its tags
+
+
+def check_plan(plan: Plan) -> None:
+    options: MatSettings = plan.options
+    if options.virtual > 0 and not len(plan.target):
+        raise UsageError("options.virtual needs target text: give --target (adapt(tagger, source, target, ...)).")
+    if options.virtual > 0 and options.second is not None:
+        raise UsageError("options.virtual and options.second cannot be had together: take one of them.")
+    if options.second is not None and not Path(options.second).is_file():
+        raise InputError("there is no such file of a second task.", file=options.second)
+
+
+def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    options: MatSettings = plan.options
+    text = plan.source.labelled() + plan.target.labelled()
+    if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
+        tagger.encoder.normalise_by(text, options.normalise)
+    radii = options.radius.model_dump()
+    second = None if options.second is None else read_second(options)
+    objectives: dict[str, Objective] = {}
+    learner: Learner | None = None
+    batches: Stream
+    if second is not None:
+        learner = Siblings({SOURCE: tagger, TARGET: tagger.sibling(second.labels, tagger.encoder)})
+        settings = plan.training
+        batches = Alternating(
+            {SOURCE: text, TARGET: second},
+            settings.words_per_batch,
+            settings.sentences_per_batch,
+            plan.seed,
+            tagger.encoder.count_pieces,
+        )
+    elif options.virtual > 0:
+        batches = plan.batches(tagger, {SOURCE: text, TARGET: plan.target.unlabelled()})
+        objectives["virtual"] = VirtualAdversarialTraining(radii, [TARGET], scope=options.scope)
+    else:
+        batches = plan.batches(tagger, {SOURCE: text})
+    task = Tagging() if second is None else TaggingOfAll()
+    objectives["tag"] = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, text, options)
+    weights = {"virtual": options.virtual} if "virtual" in objectives else {}
+    yield Stage("mat", objectives, batches, plan.training, weights, learner)
+
+
+def masked_adversarial(
+    task: Objective, radii: Mapping[str, Radii], text: Corpus, options: MatSettings
+) -> AdversarialTraining:
+    """The task on the sentences, and on their masked and noisy twins (equations 7 to 9)."""
+    substitutes = Substitutes(
+        options.substitute,
+        options.mean,
+        options.deviation,
+        options.gaussian,
+        options.law,
+        options.temperature,
+    )
+    changes = None
+    if options.rate > 0:
+        changes = WordChanges(
+            sorted(text.vocabulary), options.rate, options.hide, substitutes, options.recompute_context
+        )
+    return AdversarialTraining(
+        task,
+        radii,
+        weight=options.weight,
+        scope=options.scope,
+        changes=changes,
+        same_dropout=options.same_dropout,
+    )
+
+
+def read_second(options: MatSettings) -> Corpus:
+    assert options.second is not None
+    corpus = read_corpus(options.second, column=options.second_column)
+    if not corpus.is_labelled:
+        raise InputError("the second task has no tags to learn from.", file=options.second)
+    return corpus.labelled()

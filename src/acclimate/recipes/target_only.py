@@ -1,0 +1,39 @@
+"""No transfer: train on the few labelled target sentences alone. What DATNet calls the base model, and what every
+method that learns from labelled target sentences is measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from acclimate.data.batches import SOURCE
+from acclimate.methods.tagging import Tagging
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import Settings
+from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage
+
+LEAST_UPDATES = 500
+
+
+class TargetOnlySettings(Settings):
+    """How long to train at least."""
+
+    least_updates: int = Field(LEAST_UPDATES, ge=1)  # ten sentences make an epoch of one update, and 20 teach nothing
+
+
+def target_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    least = getattr(plan.options, "least_updates", LEAST_UPDATES)
+    batches = plan.batches(tagger, {SOURCE: plan.target.labelled()})  # the only domain there is
+    yield Stage("target", {"tag": Tagging()}, batches, long_enough(plan.training, batches.epoch_length, least))
+
+
+def long_enough(training: TrainingSettings, epoch_length: int, least: int) -> TrainingSettings:
+    """The training settings, with more updates where the text is so short that the epochs would soon be over. Who sets
+    the number of updates gets that number."""
+    if training.updates is not None or training.updates_for(epoch_length) >= least:
+        return training
+    every = max(1, least // 20) if training.evaluate_every is None else training.evaluate_every
+    return training.model_copy(update={"updates": least, "evaluate_every": every})

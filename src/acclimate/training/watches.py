@@ -1,0 +1,40 @@
+"""What to write down along training besides losses and scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from acclimate.data.corpus import Corpus
+from acclimate.model.learner import Learner
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure the tagger is of the right tags of a few chosen sentences (S1.17, E1.14).
+
+    For each: the probability of all its tags together, as the head has it, and that of each word's own tag.
+    """
+
+    corpus: Corpus
+    tagger: Tagger
+    kind: str = "confidence"
+
+    @torch.no_grad()
+    def __call__(self, learner: Learner) -> dict[str, Any]:
+        tagger = self.tagger
+        was_training = tagger.training
+        tagger.eval()
+        rows = []
+        for sentence in self.corpus:
+            view = View(tagger, tagger.number([sentence]).to(tagger.device))
+            right = view.marginals[0].gather(-1, view.sentences.tags[0].unsqueeze(-1)).squeeze(-1)
+            probability = float(torch.exp(-view.losses[0]))
+            marginals = [round(value, 6) for value in right.tolist()]
+            rows.append({"words": " ".join(sentence.words), "probability": probability, "marginals": marginals})
+        tagger.train(was_training)
+        return {"sentences": rows}
