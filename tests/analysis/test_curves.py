@@ -11,8 +11,9 @@ import pytest
 from training_rows import Row, confidence, game, look, losses, write, write_run
 
 from acclimate.analysis.curve_rendering import game_verdict, render_curves
-from acclimate.analysis.curves import NO_SCORE, Series, StageCurves, read_curves
+from acclimate.analysis.curves import GUESSING, NO_SCORE, OUTRUN, SEEING_THROUGH, Series, StageCurves, read_curves
 from acclimate.data.problems import InputError
+from acclimate.methods.alignment import game_health
 from acclimate.training.record import Record
 from acclimate.training.selectors import LastUpdate
 
@@ -44,7 +45,7 @@ def test_scores_are_kept_by_selector(tmp_path: Path) -> None:
 
 def test_a_selector_without_a_score_is_not_drawn_at_0(tmp_path: Path) -> None:
     assert LastUpdate().name in NO_SCORE
-    rows = [look("a", 5, 0.0, name) for name in NO_SCORE]
+    rows = [look("a", 5, 0.0, name) for name in (*NO_SCORE, "last update (no held-out text to choose by)")]
     assert one_stage(tmp_path, losses("a", 1, tag=1.0), *rows).scores == {}
 
 
@@ -54,6 +55,12 @@ def test_the_game_has_its_accuracies_and_its_loss(tmp_path: Path) -> None:
     assert found.game["accuracy"] == Series([5, 9], [0.75, 0.5])
     assert found.game["source_accuracy"] == Series([5], [0.75])
     assert set(found.game) == {"accuracy", "source_accuracy", "target_accuracy", "loss"}
+
+
+def test_the_zones_of_the_game_are_those_that_a_run_warns_of() -> None:
+    assert pytest.approx((0.5 - game_health.NEAR_CHANCE, 0.5 + game_health.NEAR_CHANCE)) == GUESSING
+    assert SEEING_THROUGH[0] == game_health.WON
+    assert OUTRUN[1] == game_health.OUTRUN
 
 
 def test_watched_sentences_are_kept_with_the_marginals_of_their_words(tmp_path: Path) -> None:

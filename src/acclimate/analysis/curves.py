@@ -21,7 +21,7 @@ GUESSING = (0.47, 0.53)  # a discriminator here has not learnt, or has nothing l
 SEEING_THROUGH = (0.95, 1.0)  # the encoder hides nothing from it
 OUTRUN = (0.0, 0.25)  # mostly wrong: the encoder moves faster than it can follow, and the domains differ as before
 GAME = ("accuracy", "source_accuracy", "target_accuracy", "loss")
-NO_SCORE = ("last update", "nothing held out")  # selectors that give 0 because they have nothing to measure
+NO_SCORE = ("last update", "nothing held out")  # so begin the names of selectors that measure nothing and give 0
 _HEAD = {"kind", "stage", "update", "time", "learning_rate"}
 
 
@@ -129,8 +129,10 @@ def _add(curves: StageCurves, kind: str, update: int, entry: Mapping[str, Any]) 
     if kind == "update":
         for name in (key for key in entry if key not in _HEAD):
             curves.losses.setdefault(name, Series()).add(update, _number(entry[name]))
-    elif kind == "look" and entry["selector"] not in NO_SCORE:
-        curves.scores.setdefault(str(entry["selector"]), Series()).add(update, _number(entry["score"]))
+    elif kind == "look":
+        selector, score = str(entry["selector"]), _number(entry["score"])
+        if not selector.startswith(NO_SCORE):
+            curves.scores.setdefault(selector, Series()).add(update, score)
     elif kind == "game":
         curves.game.setdefault(GAME[0], Series()).add(update, _number(entry[GAME[0]]))
         for name in GAME[1:]:
