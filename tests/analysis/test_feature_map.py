@@ -87,6 +87,14 @@ def test_of_an_encoder_in_parts_only_the_shared_one_is_taken(build: Build, news:
     assert feature_points(tagger, {"news": news}, most=5).points.shape[1] < whole
 
 
+def test_each_corpus_may_have_its_own_reader(build: Build, news: Corpus, tweets: Corpus) -> None:
+    one, other = build(), build(text=tweets)
+    both = feature_points({"news": one, "tweets": other}, {"tweets": tweets, "news": news}, most=9)
+    for name, tagger in (("news", one), ("tweets", other)):
+        alone = feature_points(tagger, {"tweets": tweets, "news": news}, most=9)
+        assert np.array_equal(both.of(name).points, alone.of(name).points)
+
+
 def test_a_tagger_in_training_is_read_without_dropout_and_left_in_training(build: Build, news: Corpus) -> None:
     tagger = build(dropout=0.5).train()
     one, other = (feature_points(tagger, {"news": news}, most=20).points for _ in range(2))

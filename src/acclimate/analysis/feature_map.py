@@ -69,7 +69,7 @@ class FeaturePoints:
 
 
 def feature_points(
-    tagger: Tagger,
+    tagger: Tagger | Mapping[str, Tagger],
     corpora: Mapping[str, Corpus],
     unit: Unit = "word",
     most: int = 2000,
@@ -78,15 +78,17 @@ def feature_points(
 ) -> FeaturePoints:
     """Features of random words, or of random sentences (the mean of their words), as many from each corpus.
 
-    That is `most` of each, or all of the smallest one. `progress` hears how many sentences were read.
+    That is `most` of each, or all of the smallest one. Where domains have words of their own (DATNet's taggers), each
+    corpus may be read by its own tagger: `{"source": …, "target": …}`. `progress` hears how many sentences were read.
     """
+    readers = dict.fromkeys(corpora, tagger) if isinstance(tagger, Tagger) else tagger
     size = _size(corpora, unit, most)
     points: list[NDArray[np.float32]] = []
     domains, labels, sentences = [], [], []
     texts: dict[tuple[str, ...], int] = {}
     for name, corpus in corpora.items():
         picks = _picks(corpus, unit, size, seed)
-        points += _features(tagger, corpus, picks, unit, progress)
+        points += _features(readers[name], corpus, picks, unit, progress)
         for number, word in picks:
             words = corpus[number].words
             domains.append(name)
