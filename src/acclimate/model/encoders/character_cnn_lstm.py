@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.vocabulary import HIDDEN, PADDING, UNKNOWN, Vocabulary
-from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
+from acclimate.model.encoders.contextual import Context, ContextualSettings, load_context
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.lexicon import Lexicon
 from acclimate.model.encoders.normalisation import Normalise, Table, shares_of
@@ -61,7 +61,7 @@ class CharacterCnnLstm(Encoder):
         words: Vocabulary,
         characters: Vocabulary,
         rare: Iterable[int] = (),
-        context: FrozenContext | None = None,
+        context: Context | None = None,
     ) -> None:
         super().__init__()
         self.settings, self.vocabulary, self.alphabet = settings, words, characters
@@ -87,7 +87,7 @@ class CharacterCnnLstm(Encoder):
         """Vocabularies from the text. `more` text adds only words that the vectors know."""
         lexicon = Lexicon.of(settings, text, more)
         settings = settings.model_copy(update={"word_width": lexicon.width})
-        context = None if settings.contextual is None else FrozenContext.load(settings.contextual)
+        context = None if settings.contextual is None else load_context(settings.contextual)
         encoder = cls(settings, lexicon.words, Vocabulary.of_counts(_letters(text)), lexicon.rare, context)
         lexicon.fill(encoder.word_table.weight.data)
         encoder.coverage = lexicon.coverage
@@ -330,7 +330,7 @@ class CharacterCnnLstm(Encoder):
         context = None
         if settings.contextual is not None:
             shipped = description.get("shipped_context")  # unknown to older folders, which hold a copy
-            context = FrozenContext.load_saved(settings.contextual, folder / "contextual", shipped)
+            context = load_context(settings.contextual, folder / "contextual", shipped)
         words, characters = Vocabulary(description["words"]), Vocabulary(description["characters"])
         encoder = cls(settings, words, characters, description["rare"], context)
         if settings.normalise != "none":

@@ -15,9 +15,11 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
+from acclimate.model.encoders.character_language_model import CharacterContext
+from acclimate.model.encoders.character_models import holds_character_models
 from acclimate.model.encoders.encoder import Inputs
 from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row, quietly
-from acclimate.model.encoders.shipped import SHIPPED, shipped_encoder_path
+from acclimate.model.encoders.shipped import SHIPPED, resolved, shipped_encoder_path
 from acclimate.model.storage import StorageError
 from acclimate.settings import Settings
 
@@ -25,6 +27,8 @@ from acclimate.settings import Settings
 class ContextualSettings(Settings):
     """Which frozen encoder to read, and how to mix its layers."""
 
+    # a Hugging Face model by name or folder, or a folder of character language models (`character_language_model`),
+    # which have one layer of their own kind: `layers` and `pieces` are not for them
     encoder: str
     layers: int | None = Field(None, ge=0)  # read only the first so many, which costs as much less; all when not given
     # where a word of several pieces is read: at its first, or at its first and its last side by side, which costs next
@@ -137,6 +141,17 @@ class FrozenContext(nn.Module):
         model: Any = self.model
         quietly(model.save_pretrained, str(folder))
         self.pieces.tokenizer.save_pretrained(folder)
+
+
+Context = FrozenContext | CharacterContext
+
+
+def load_context(settings: ContextualSettings, folder: Path | None = None, shipped: str | None = None) -> Context:
+    """From the encoder's own name or folder, or what a tagger saved: a copy in `folder`, or which `shipped` one it
+    was. What the folder holds decides on the class."""
+    if holds_character_models(folder or resolved(settings.encoder)):
+        return CharacterContext.load(settings, folder)
+    return FrozenContext.load(settings) if folder is None else FrozenContext.load_saved(settings, folder, shipped)
 
 
 def _digest(name: str) -> str:
