@@ -30,6 +30,8 @@ class Objective(nn.Module):
         not shorten the step of another."""
         return []
 
+    rate = 1.0  # how fast the players that stand apart learn, in learning rates of the rest
+
     def begin(self, learner: Learner) -> None:
         """Called before the first update of a stage, and when a stage is resumed: set the learner as it is needed."""
 

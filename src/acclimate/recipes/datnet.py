@@ -53,9 +53,12 @@ class DatnetSettings(Settings):
     shared_width: int | None = Field(None, ge=1)  # F: as the encoder is; P: half of that
     private_width: int | None = Field(None, ge=1)  # P: half of the encoder's
     discriminator: Literal["grad", "plain", "none"] = "grad"
-    alpha: float = Field(0.25, ge=0, le=1)  # weight of source sentences for the discriminator, 1 - alpha of target ones
+    alpha: float = Field(0.25, gt=0, lt=1)  # weight of source sentences for the discriminator, 1 - alpha of target ones
     gamma: float = Field(2.0, ge=0)  # the higher, the less sentences count that it knows already
-    strength: float = Field(0.7, ge=0)  # of the reversed gradient
+    strength: float | None = Field(None, ge=0)  # of the reversed gradient; 0.7, and 0.05 on a pre-trained encoder
+    rate: float | None = Field(
+        None, gt=0
+    )  # of the discriminator, in learning rates; 1, and 10 on a pre-trained encoder
     ramp: bool = False  # let the strength grow from 0
     adversarial: bool = True  # noise on the embeddings
     radius: DatnetRadii = DatnetRadii()
@@ -128,7 +131,11 @@ def discriminator_for(tagger: Tagger, options: DatnetSettings, updates: int) -> 
         return None
     width = tagger.encoder.shared_width
     ramp = ganin_ramp(updates) if options.ramp else None
-    return DomainDiscriminator(width, options.discriminator, options.alpha, options.gamma, options.strength, ramp)
+    pre_trained = not isinstance(tagger.encoder, CharacterCnnLstm)
+    strength, rate = (0.05, 10.0) if pre_trained else (0.7, 1.0)
+    strength = strength if options.strength is None else options.strength
+    rate = rate if options.rate is None else options.rate
+    return DomainDiscriminator(width, options.discriminator, options.alpha, options.gamma, strength, ramp, rate)
 
 
 def adversarial(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
+from acclimate.settings import UsageError
 from acclimate.training.muon import Muon
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
@@ -59,7 +60,7 @@ class Training:
         while self.update < stage.updates:
             rate = self.rate * self.schedule(self.update)
             for group in self.optimizer.param_groups:
-                group["lr"] = rate
+                group["lr"] = rate * group.get("times", 1.0)
             losses: dict[str, Tensor] = {}
             words = 0
             self.bare_step.before_update(self.update)
@@ -114,6 +115,18 @@ def default_learning_rate(learner: Learner) -> float:
     return 5e-5 if learner.encoder.state_width >= 512 else 3e-4
 
 
+def _rates(step: nn.Module) -> dict[int, float]:
+    """How fast each parameter of a player that stands apart learns, in learning rates of the rest."""
+    objectives: Iterable[Any] = step.objectives.values() if isinstance(step, TrainingStep) else ()
+    return {
+        id(parameter): objective.rate
+        for objective in objectives
+        for group in objective.apart()
+        for parameter in group
+        if parameter.requires_grad
+    }
+
+
 def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> torch.optim.Optimizer:
     """Weight decay reaches matrices only: shrinking a bias, a norm or a rare word's vector helps nobody."""
     embeddings = (module for module in step.modules() if isinstance(module, nn.Embedding))
@@ -123,11 +136,19 @@ def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> tor
     for parameter in step.parameters():
         if parameter.requires_grad:
             (matrices if parameter.ndim > 1 and id(parameter) not in tables else others).append(parameter)
-    groups = [
-        {"params": matrices, "weight_decay": settings.weight_decay},
-        {"params": others, "weight_decay": 0.0},
+    rates = _rates(step)
+    groups: list[dict[str, Any]] = [
+        {
+            "params": [parameter for parameter in kind if rates.get(id(parameter), 1.0) == times],
+            "weight_decay": decay,
+            "times": times,
+        }
+        for kind, decay in ((matrices, settings.weight_decay), (others, 0.0))
+        for times in sorted({1.0, *rates.values()})
     ]
     if settings.optimizer == "muon":
+        if any(times != 1 for times in rates.values()):
+            raise UsageError("With training.optimizer=muon all parts learn at one rate: take adamw.")
         compiled = bool(getattr(settings, "compile", False))
         return Muon(matrices, others, rate, settings.betas, settings.weight_decay, compiled)
     groups = [group for group in groups if group["params"]]

@@ -83,9 +83,12 @@ class DomainDiscriminator(Objective):
         gamma: float = 2.0,
         strength: float = 0.7,
         ramp: Callable[[int], float] | None = None,
+        rate: float = 1.0,
     ) -> None:
-        """`width` of the shared features."""
+        """`width` of the shared features. `rate`: how fast it learns, in learning rates of the encoder; a pre-trained
+        encoder's is too slow for a discriminator that begins from nothing."""
         super().__init__()
+        self.rate = rate
         _check(kind, alpha, gamma, strength)
         self.kind, self.alpha, self.gamma, self.strength, self.ramp = kind, alpha, gamma, strength, ramp
         self.pooling = AttentionPooling(width)

@@ -32,12 +32,15 @@ class BidirectionalLstm(nn.Module):
     packing is needed (packed sequences miss the fast CPU kernels).
     """
 
-    def __init__(self, input_width: int, width: int, layers: int = 1, dropout: float = 0.0) -> None:
+    def __init__(
+        self, input_width: int, width: int, layers: int = 1, dropout: float = 0.0, input_dropout: float | None = None
+    ) -> None:
         super().__init__()
         widths = [input_width, *[2 * width] * (layers - 1)]
         self.rightward = nn.ModuleList(nn.LSTM(size, width, batch_first=True) for size in widths)
         self.leftward = nn.ModuleList(nn.LSTM(size, width, batch_first=True) for size in widths)
         self.dropout = VariationalDropout(dropout)
+        self.input_dropout = VariationalDropout(dropout if input_dropout is None else input_dropout)
         self.width = 2 * width
         for lstm in (*self.rightward, *self.leftward):
             _initialise(lstm)
@@ -58,7 +61,7 @@ class BidirectionalLstm(nn.Module):
         reversal = reversed_places(lengths.to(states.device), states.size(1))
         first = torch.arange(len(states), device=states.device).unsqueeze(1) * states.size(1)
         mirror = (first + reversal).flatten()  # of all words in one row
-        states = self.dropout(states)
+        states = self.input_dropout(states)
         for rightward, leftward in zip(self.rightward, self.leftward, strict=True):
             mirrored = _rearranged(states, mirror)
             from_left, _ = rightward(states)
