@@ -27,8 +27,8 @@ class Recording:
 
 @dataclass
 class Replayed:
-    """`Transformer.states` in evaluation mode and without gradient, for full rows of a few shapes on a GPU; anything else
-    is read as usual. The weights are read where they stand, so that it follows the training.
+    """`Transformer.states` in evaluation mode and without gradient, for full rows of a few shapes on a GPU; anything
+    else is read as usual. The weights are read where they stand, so that it follows the training.
 
     A recording that fails is not tried again for that shape.
     """
@@ -57,7 +57,7 @@ class Replayed:
 def _recorded(encoder: Transformer, pieces: Tensor) -> Recording | None:
     kept = pieces.clone()
     graph = torch.cuda.CUDAGraph()
-    aside = torch.cuda.Stream()
+    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):  # libraries choose their kernels in the first calls, which cannot be recorded
         for _ in range(2):
