@@ -131,10 +131,9 @@ def test_every_sentence_has_as_much_noise_as_the_radius_and_padding_has_none(tag
         rest = noise.clone()
         for held in places(view, name):
             rows = torch.stack([noise[place] for place in held])
-            unit = (
-                torch.stack([view.embeddings[name][p] for p in held]).square().mean().sqrt() if name == "pieces" else 1
-            )
-            assert rows.norm().item() == pytest.approx(float(RADII[name] * unit))
+            own = torch.stack([view.embeddings[name][place] for place in held])
+            unit = own.square().mean().sqrt().item() if name == "pieces" else 1.0
+            assert rows.norm().item() == pytest.approx(RADII[name] * unit)
             for place in held:
                 rest[place] = 0
         assert rest.eq(0).all()

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET
+from acclimate.methods.masking.puzzle import looking
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
 from acclimate.model.learner import Learner
@@ -65,7 +66,7 @@ class VirtualAdversarialTraining(Objective):
         """The sum over all words of the batch."""
         with dropout_held_still(view.tagger):
             view = View(view.tagger, view.sentences)
-            with torch.no_grad():
+            with torch.no_grad(), looking(view.sentences.mask.device, quick=False):
                 names = [name for name in self.radii if name in view.embeddings]
                 if not names:  # nothing moves
                     return torch.zeros((), device=view.sentences.mask.device, requires_grad=True)
