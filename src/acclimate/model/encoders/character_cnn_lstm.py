@@ -111,8 +111,7 @@ class CharacterCnnLstm(Encoder):
             forgotten = self.settings.forget_rare * words[number]
             seen[number] = words[number] - forgotten
             seen[UNKNOWN] = seen.get(UNKNOWN, 0.0) + forgotten
-        letters = {self.alphabet.number(letter): float(count) for letter, count in _letters(text).items()}
-        for table, counts in ((self.word_table, seen), (self.character_table, letters)):
+        for table, counts in ((self.word_table, seen), (self.character_table, self._letter_counts(text))):
             table.shares = shares_of(kind, counts, len(table.weight)).to(table.weight.device)
 
     @property
@@ -156,21 +155,22 @@ class CharacterCnnLstm(Encoder):
     def _learn_letters(self, text: Corpus) -> None:
         """New letters get new rows at the end. Of the running text, half is what it was before and half is this: both
         domains come equally often."""
-        counts = _letters(text)
-        fresh = Vocabulary.of_counts(
-            Counter({letter: n for letter, n in counts.items() if letter not in self.alphabet})
-        )
-        self.alphabet = Vocabulary((*self.alphabet.items, *fresh.items))
-        old = self.character_table
-        table = Table(len(self.alphabet), self.settings.character_width).to(old.weight.device)
-        table.weight.data[: len(old.weight)] = old.weight.data
-        if old.shares is not None:
-            seen = {self.alphabet.number(letter): float(count) for letter, count in counts.items()}
-            shares = shares_of(self.settings.normalise, seen, len(self.alphabet)).to(old.shares.device) / 2
-            shares[: len(old.shares)] += old.shares / 2
+        letters = Counter({letter: n for letter, n in _letters(text).items() if letter not in self.alphabet})
+        self.alphabet = Vocabulary((*self.alphabet.items, *Vocabulary.of_counts(letters).items))
+        table, before = self.character_table, self.character_table.shares
+        table.grow(len(self.alphabet))
+        if before is not None:
+            shares = shares_of(self.settings.normalise, self._letter_counts(text), len(self.alphabet)).to(before) / 2
+            shares[: len(before)] += before / 2
             table.shares = shares
-        self.character_table = table
         self._spelled.clear()
+
+    def _letter_counts(self, text: Corpus) -> Counter[int]:
+        """How often each row of the letters' table comes in this text."""
+        counts: Counter[int] = Counter()
+        for letter, count in _letters(text).items():
+            counts[self.alphabet.number(letter)] += count
+        return counts
 
     def _remember_rare(self, rare: Iterable[int]) -> None:
         self.register_buffer("rare", torch.zeros(len(self.vocabulary), dtype=torch.bool), persistent=False)

@@ -52,6 +52,14 @@ class Table(nn.Embedding):
             rows = (rows - mean) * (variance + _TINY).rsqrt()
         return rows.masked_fill((numbers == PADDING).unsqueeze(-1), 0)  # padding stays nothing
 
+    def grow(self, rows: int) -> None:
+        """More rows at the end, drawn as the first ones were. The table stays the same for all who share it."""
+        old = self.weight
+        weight = Table(rows, self.embedding_dim).weight.data.to(old)
+        weight[: len(old)] = old.data
+        self.weight = nn.Parameter(weight, requires_grad=old.requires_grad)
+        self.num_embeddings = rows
+
     def raw(self) -> Tensor:
         """All rows as they stand, before normalisation."""
         return self.weight if self.special is None else torch.cat([self.special, self.weight[len(SPECIAL) :]])
