@@ -110,7 +110,8 @@ class AdversarialTraining(Objective):
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
         if self._guides:
             guided = clean + torch.stack([guide(*_both(views, all_views)) for guide in self._guides]).sum()
-            return clean, self._noise(views, asked, torch.autograd.grad(guided, embeddings, retain_graph=True))
+            found = torch.autograd.grad(guided, embeddings, retain_graph=True, allow_unused=True)
+            return clean, self._noise(views, asked, found)
         # what is added to the embeddings goes back to the tables a second time: the graph is kept
         found = torch.autograd.grad(clean, [*embeddings, *parameters], retain_graph=True, allow_unused=True)
         noise = self._noise(views, asked, found[: len(asked)])
