@@ -289,17 +289,18 @@ class CharacterCnnLstm(Encoder):
 
     def letters(self, characters: Tensor, mask: Tensor) -> Tensor:
         """Character CNN with a maximum over the word: (word, character, size) → (word, filter)."""
-        if self.training or torch.is_grad_enabled() or characters.device.type != "cpu":
+        characters = self.character_dropout(characters)  # in the order of the text, whatever the words' lengths
+        if characters.device.type != "cpu":
             letters = self._filtered(characters, mask)
         else:
             # a CPU pays for padding as for letters, and the longest word is four times as long as most: each is read
             # among words of about its own length
-            order = mask.sum(-1).argsort()
+            order = mask.sum(-1).argsort(stable=True)
             found = []
-            for rows in torch.split(order, 256):
+            for rows in torch.split(order, 128 if torch.is_grad_enabled() else 256):
                 longest = max(1, int(mask[rows[-1]].sum()))
                 found.append(self._filtered(*(each[:, :longest].index_select(0, rows) for each in (characters, mask))))
-            letters = torch.cat(found)[order.argsort()]
+            letters = torch.cat(found).index_select(0, order.argsort())
         for highway in self.highways:
             carry, change = highway(letters).chunk(2, dim=-1)
             gate = carry.sigmoid()
@@ -308,7 +309,7 @@ class CharacterCnnLstm(Encoder):
 
     def _filtered(self, characters: Tensor, mask: Tensor) -> Tensor:
         """The strongest answer of each filter, (word, filter)."""
-        characters = self.character_dropout(characters).transpose(1, 2)
+        characters = characters.transpose(1, 2)
         found = []
         for conv in self.filters:
             answers = conv(characters)  # (word, filter, character + span - 1): a filter may hang over both ends
