@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
@@ -81,11 +81,11 @@ class AdversarialTraining(Objective):
         present = {domain: view for domain, view in views.items() if not isinstance(view, NoView)}
         if self.same_dropout:  # features that somebody computed before were drawn with another dropout
             present = {domain: View(view.tagger, view.sentences) for domain, view in present.items()}
-        begun = _random_state(present)
+        begun = _random_state(present) if self.same_dropout else None
         clean = self.task(*_both(present, views))
         clean, noise = self._worst(clean, present, views)
         others = {domain: self._moved(view, noise.get(domain, {})) for domain, view in present.items()}
-        with _replayed(begun) if self.same_dropout else _as_it_comes():
+        with nullcontext() if begun is None else _replayed(begun):
             noisy = self.task(*_both(others, views))
             if self._carried[0] is not None:
                 noisy = noisy + self._carried[0](*_both(others, views))
@@ -144,6 +144,7 @@ def _both(views: Mapping[str, View], otherwise: Mapping[str, View]) -> tuple[Vie
 
 
 def _random_state(views: Mapping[str, View]) -> tuple[Tensor, Tensor | None]:
+    # asking a GPU makes us wait: only where it is needed
     device = next(iter(views.values())).sentences.mask.device if views else torch.device("cpu")
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
@@ -157,8 +158,3 @@ def _replayed(state: tuple[Tensor, Tensor | None]) -> Iterator[None]:
         if on_gpu is not None:
             torch.cuda.set_rng_state(on_gpu)
         yield
-
-
-@contextmanager
-def _as_it_comes() -> Iterator[None]:
-    yield
