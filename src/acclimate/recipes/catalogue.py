@@ -6,7 +6,7 @@ import difflib
 
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
-from acclimate.recipes.datnet import check_plan as check_datnet
+from acclimate.recipes.datnet_check import check_plan as check_datnet
 from acclimate.recipes.mat import MatSettings, mat
 from acclimate.recipes.mat import check_plan as check_mat
 from acclimate.recipes.recipe import Recipe

@@ -58,6 +58,5 @@ class Recipe:
     for_target: bool = False
     needs_language_model: bool = False  # the tagger must stand on a masked language model
     remarks: Callable[[Sequence[Mapping[str, Any]]], tuple[str, ...]] = lambda rows: ()  # on the record of its run
-    check: Callable[[Plan], None] = lambda plan: (
-        None
-    )  # raises what would otherwise be told after the baseline's training
+    # raises what would otherwise be told after the baseline's training
+    check: Callable[[Tagger, Plan], None] = lambda tagger, plan: None
