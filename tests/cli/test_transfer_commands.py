@@ -210,11 +210,13 @@ def test_mat_learns_from_labelled_target_sentences_and_does_not_deny_it(files: F
 
 def test_a_second_task_is_given_as_a_file(files: Files, tmp_path: Path) -> None:
     chunks = tmp_path / "chunks.conll"
-    chunks.write_text("Anna B-NP B-PER\nleft B-VP O\n\n" * 4, encoding="utf-8")
+    chunks.write_text("Zebedee B-NP B-PER\nleft B-VP O\n\n" * 4, encoding="utf-8")
     words = ["--source", files.news, "--recipe", "mat", *QUICK, "--set", f"options.second={chunks}"]
     found = acclimate("adapt", *words, "--set", "options.second_column=1", "--out", tmp_path / "a", "--json", "--quiet")
     assert [stage["stage"] for stage in found.json["stages"]] == ["source", "mat"]
-    assert list(Tagger.load(tmp_path / "a").labels) == ["LOC", "ORG", "PER"]
+    tagger = Tagger.load(tmp_path / "a")
+    assert list(tagger.labels) == ["LOC", "ORG", "PER"]
+    assert "zebedee" in tagger.encoder.vocabulary  # a word that only the second task has
     answer = acclimate("adapt", *words, "--set", "options.second_column=9", "--out", tmp_path / "b", code=1)
     assert "column" in answer.err
     assert "stage source" not in answer.err
@@ -278,8 +280,9 @@ def test_the_recipes_and_their_settings_are_listed() -> None:
     out = acclimate("recipes").out
     for name in ("target-only:", "mat:", "datnet:"):
         assert f"\n{name}" in f"\n{out}"
-    for setting in ("least_updates=500", "rate=0.06", "form=F", "alpha=0.25", "second=None", "share_crf=False"):
-        assert f"--set options.{setting}" in out
+    for setting in ("least_updates=500", "rate=0.06", "form=F", "alpha=0.25", "second=null", "share_crf=false"):
+        assert f"\n  --set options.{setting}\n" in out
+    assert "--set options.radius.source_words=5.0\n" in out
     listed = acclimate("recipes", "--json").json
     assert listed["datnet"]["options"]["radius"]["source_words"] == 5
     assert listed["mat"]["options"]["radius"]["words"] == 0.4
@@ -302,3 +305,14 @@ def test_the_help_names_them() -> None:
 def test_a_mistyped_option_is_refused_with_a_suggestion(tmp_path: Path) -> None:
     words = ["adapt", "--recipe", "datnet", "--set", "options.radius.target_word=3", "--out", tmp_path / "a"]
     assert "Did you mean radius.target_words?" in acclimate(*words, code=2).err
+
+
+def test_what_is_listed_can_be_typed(files: Files, tmp_path: Path) -> None:
+    """Nothing changes when every option of a recipe is given as it is listed."""
+    _, _, rest = acclimate("recipes").out.partition("\nmat: ")
+    listed = [line.split() for line in rest.partition("\ndatnet: ")[0].splitlines() if line.startswith("  --set ")]
+    words = ["--source", files.news, "--recipe", "mat", *QUICK, "--quiet", "--json"]
+    plain = acclimate("adapt", *words, "--out", tmp_path / "a").json
+    typed = acclimate("adapt", *words, *(word for pair in listed for word in pair), "--out", tmp_path / "b").json
+    assert len(listed) > 15
+    assert typed["source"] == plain["source"]

@@ -212,8 +212,10 @@ def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
         labels, text = task.target_labels, task.target_labelled
         more = task.source if more is None else task.source + more
     else:
-        learnt = [task.target_labelled, task.source_dev if settings.train_on_dev else None]
-        text = sum((corpus for corpus in learnt if corpus is not None), text)
+        recipe = find_recipe(settings.recipe)
+        second = recipe.reads(complete(recipe.options, settings.options))
+        learnt = (task.target_labelled, task.source_dev if settings.train_on_dev else None, second)
+        text = sum((corpus.unlabelled() for corpus in learnt if corpus is not None), text)
     return Tagger.build(
         choice.encoder,
         labels=labels,

@@ -161,6 +161,8 @@ def adapt(
             "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
             "source. It has no source score.",
         )
+        if target is not None:
+            remarks += ("The target's unlabelled text was not learnt from.",)
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
         if corpus is not None:

@@ -76,8 +76,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
         raise UsageError("options.virtual and options.second cannot be had together: take one of them.")
     if options.second_column is not None and options.second is None:
         raise UsageError("options.second_column is of no use without options.second, the file of a second task.")
-    if options.second is not None:
-        read_second(options)  # whatever is wrong with it is told now
+    read_second(options)  # whatever is wrong with it is told now
 
 
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -86,7 +85,7 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
         tagger.encoder.normalise_by(text, options.normalise)
     radii = options.radius.model_dump()
-    second = None if options.second is None else read_second(options)
+    second = read_second(options)
     objectives: dict[str, Objective] = {}
     learner: Learner | None = None
     batches: Stream
@@ -138,8 +137,9 @@ def masked_adversarial(
     )
 
 
-def read_second(options: MatSettings) -> Corpus:
-    assert options.second is not None
+def read_second(options: MatSettings) -> Corpus | None:
+    if options.second is None:
+        return None
     if not Path(options.second).is_file():
         raise InputError("there is no such file of a second task.", file=options.second)
     corpus = read_corpus(options.second, column=options.second_column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,6 @@ class Confidence:
     def _sure_of(self, sentence: Sentence) -> dict[str, Any]:
         view = View(self.tagger, self.tagger.number([sentence]).to(self.tagger.device))
         right = view.marginals[0].gather(-1, view.sentences.tags[0].unsqueeze(-1)).squeeze(-1)  # (word)
-        probability = float(torch.exp(-view.losses[0]))
+        probability = math.exp(-float(view.losses[0]))  # of a long sentence too small for float32
         marginals = [round(value, 6) for value in right.tolist()]
         return {"words": " ".join(sentence.words), "probability": probability, "marginals": marginals}
