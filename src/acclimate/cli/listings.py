@@ -13,6 +13,7 @@ from acclimate.cli.options import Json
 def recipes_command(as_json: Json = False) -> None:
     """List the recipes and their own settings."""
     from acclimate.recipes.catalogue import RECIPES
+    from acclimate.settings import flattened
 
     listed = {
         name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
@@ -23,8 +24,8 @@ def recipes_command(as_json: Json = False) -> None:
         return
     for name, recipe in RECIPES.items():
         typer.echo(f"{name}: {recipe.summary}")
-        for option, value in recipe.options().model_dump(mode="json").items():
-            typer.echo(f"  --set options.{option}={value}")
+        for option, value in flattened(recipe.options().model_dump(mode="json")):
+            typer.echo(f"  --set options.{option}={value if isinstance(value, str) else json.dumps(value)}")
 
 
 def corpora_command(as_json: Json = False) -> None:

@@ -7,26 +7,29 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.cli.settings import AdaptSettings
+from acclimate.cli.task import trains_target
 from acclimate.evaluation.scores import Scores
 from acclimate.recipes.adapt import Change, Outcome
-from acclimate.recipes.catalogue import BASELINE
+from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
 from acclimate.settings import dump_yaml
 
 
 def summary(outcome: Outcome, settings: AdaptSettings, folder: Path) -> str:
     """What happened, in the order a reader asks: how good, compared with what, how sure, where is it."""
     lines = [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
-    lines += _table(outcome)
+    lines += _table(outcome, trains_target(settings))
     lines += ["", verdict(outcome), *outcome.remarks]
     lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {folder} TEXT"]
     return "\n".join(lines)
 
 
-def _table(outcome: Outcome) -> list[str]:
+def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
     rows = [("", "", "before", "after", "change", "")]
     for domain, change in (("source", outcome.source), ("target", outcome.target)):
         if change is None:
-            rows.append((domain, "no labelled test sentences given", "-", "-", "-", ""))
+            own = is_target_s_own and domain == "source"
+            why = "none: the tagger is the target's own" if own else "no labelled test sentences given"
+            rows.append((domain, why, "-", "-", "-", ""))
             continue
         before, after = headline(change.before), headline(change.after)
         moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
@@ -52,6 +55,11 @@ def verdict(outcome: Outcome) -> str:
     change = outcome.target
     if outcome.recipe == BASELINE.name:
         return "Nothing was adapted: this tagger is trained on the source alone, and before and after are the same."
+    if outcome.recipe == TARGET_ONLY.name:
+        return (
+            "Nothing was transferred: this tagger is trained on the labelled target sentences alone, and before and "
+            "after are the same."
+        )
     if change is None:
         return "Whether this helps on the target cannot be said: give --target-test to find out."
     found = change.comparison

@@ -16,7 +16,7 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.tagger import OWN_ENCODER, Tagger
-from acclimate.recipes.catalogue import find_recipe
+from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.settings import UsageError, complete
 
 
@@ -88,10 +88,10 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
     recipe = find_recipe(settings.recipe)
-    if recipe.needs_target and settings.target is None and settings.target_labelled is None:
-        raise UsageError(f"Recipe {recipe.name} needs target text: give --target.")
     if recipe.needs_labels and settings.target_labelled is None:
         raise UsageError(f"Recipe {recipe.name} learns from labelled target sentences: give --target-labelled.")
+    if recipe.needs_target and settings.target is None and settings.target_labelled is None:
+        raise UsageError(f"Recipe {recipe.name} needs target text: give --target.")
     options = complete(recipe.options, settings.options, where=f"options of recipe {recipe.name}")
     return settings.model_copy(update={"options": options.model_dump(mode="json")})
 
@@ -138,7 +138,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     if few is not None:
         if not few.is_labelled:
             raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
-        if not find_recipe(settings.recipe).needs_target:
+        if settings.recipe == BASELINE.name:
             tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
     task = Task(
         source,
@@ -148,7 +148,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         None if few is None else few.labelled(),
         read(_named(settings.target_dev, settings.target, "dev"), False),
         read(_named(settings.target_test, settings.target, "test"), False),
-        read(settings.watch, trains_target(settings)),
+        read(settings.watch, not trains_target(settings)),
     )
     if trains_target(settings):
         _require_target_labels(task)
@@ -211,8 +211,11 @@ def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
         # words of the source and of the target's other text are known if the vectors know them
         labels, text = task.target_labels, task.target_labelled
         more = task.source if more is None else task.source + more
-    elif task.target_labelled is not None:
-        text = task.source + task.target_labelled
+    else:
+        recipe = find_recipe(settings.recipe)
+        second = recipe.reads(complete(recipe.options, settings.options))
+        learnt = (task.target_labelled, task.source_dev if settings.train_on_dev else None, second)
+        text = sum((corpus.unlabelled() for corpus in learnt if corpus is not None), text)
     return Tagger.build(
         choice.encoder,
         labels=labels,

@@ -26,7 +26,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.claim import claim, file_digest, fingerprint
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.settings import UsageError, complete
+from acclimate.settings import Settings, UsageError, complete
 from acclimate.training.engine import build_engine, is_main_process
 from acclimate.training.loop import completed
 from acclimate.training.record import Record
@@ -115,13 +115,15 @@ def adapt(
     """
     started = time.monotonic()
     chosen = find_recipe(recipe)
+    if chosen.needs_labels and target_labelled is None:
+        raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
     if chosen.needs_target and target is None and target_labelled is None:
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
     for_target = chosen.for_target and target_labelled is not None
-    if chosen.needs_labels and target_labelled is None:
-        raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
+    remarks: tuple[str, ...] = ()
     if train_on_dev:
         source, source_dev, select = _with_dev(source, source_dev, select)
+        remarks += ("The source dev sentences were learnt from, too.",)
     if select == "auto":
         select = "source-dev" if not for_target else "last" if target_dev is None else "target-dev"
     if for_target and select == "source-dev":
@@ -131,7 +133,9 @@ def adapt(
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     training = completed(training, tagger)
-    source, selector, remarks = _choose_selector(source, source_dev, target_dev, select, seed)
+    source, selector, told = _choose_selector(source, source_dev, target_dev, select, seed)
+    remarks += told
+    held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
     plan = Plan(
         source.labelled(),
         _target(target, target_labelled),
@@ -140,12 +144,11 @@ def adapt(
         seed,
         {
             name: corpus.unlabelled()
-            for name, corpus in ((SOURCE, source_dev), (TARGET, target_dev))
+            for name, corpus in ((SOURCE, held_out), (TARGET, target_dev))
             if corpus is not None
         },
     )
-    chosen.check(plan)
-    held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
+    chosen.check(tagger, plan)
     if source_test is None and select == "source-dev" and held_out is not None:
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
     if target_labelled is not None:
@@ -158,6 +161,8 @@ def adapt(
             "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
             "source. It has no source score.",
         )
+        if target is not None:
+            remarks += ("The target's unlabelled text was not learnt from.",)
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
         if corpus is not None:
@@ -256,9 +261,15 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> 
         # how often a state is saved and where it is logged changes no weight
         "training": plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
         "options": plan.options.model_dump(mode="json"),
-        "extra": {file: file_digest(Path(file)) for file in getattr(plan.options, "extra", ())},
+        "extra": {file: file_digest(Path(file)) for file in _files(plan.options)},
         "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
     }
+
+
+def _files(options: Settings) -> list[str]:
+    """What a recipe reads besides the corpora: text, a second task, vectors (not those of a package)."""
+    named = [getattr(options, name, None) for name in ("second", "source_vectors")]
+    return [*getattr(options, "extra", ()), *(file for file in named if file is not None and Path(file).is_file())]
 
 
 def _choose_selector(

@@ -27,7 +27,7 @@ class AdversarialMaskingSettings(DomainTuning):
     extra: tuple[str, ...] = ()  # files of more text like the target's; see `acclimate select`
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(tagger: Tagger, plan: Plan) -> None:
     options: AdversarialMaskingSettings = plan.options
     for file in options.extra:
         if not Path(file).exists():

@@ -6,8 +6,8 @@ import difflib
 
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
-from acclimate.recipes.datnet import check_plan as check_datnet
-from acclimate.recipes.mat import MatSettings, mat
+from acclimate.recipes.datnet_check import check_plan as check_datnet
+from acclimate.recipes.mat import MatSettings, mat, read_second
 from acclimate.recipes.mat import check_plan as check_mat
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
@@ -52,6 +52,7 @@ RECIPES: dict[str, Recipe] = {
             mat,
             MatSettings,
             needs_target=False,
+            reads=read_second,
             check=check_mat,
         ),
         Recipe(

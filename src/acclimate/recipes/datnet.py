@@ -30,7 +30,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
-from acclimate.settings import Settings, UsageError
+from acclimate.settings import Settings
 from acclimate.training.schedules import ganin_ramp
 from acclimate.training.stage import Stage
 
@@ -75,24 +75,6 @@ class DatnetSettings(Settings):
     source_vectors: str | None = None  # word vectors of the source, where they are not the target's (other languages)
 
 
-def check_plan(plan: Plan) -> None:
-    options: DatnetSettings = plan.options
-    if plan.target.labelled():
-        return
-    if options.form == "P":
-        raise UsageError(
-            "DATNet-P needs labelled target sentences: without any, the target's private part learns nothing. Give "
-            "--target-labelled, or take options.form=F."
-        )
-    if options.schedule == "alternate":
-        raise UsageError("options.schedule=alternate needs labelled target sentences; without any take joint.")
-    if options.discriminator == "none":
-        raise UsageError(
-            "Without labelled target sentences and without a discriminator nothing is learnt from the target: give "
-            "--target-labelled, or take options.discriminator=grad."
-        )
-
-
 def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: DatnetSettings = plan.options
     few = plan.target.labelled()
@@ -129,13 +111,19 @@ def family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> Siblings:
 def discriminator_for(tagger: Tagger, options: DatnetSettings, updates: int) -> DomainDiscriminator | None:
     if options.discriminator == "none":
         return None
-    width = tagger.encoder.shared_width
+    strength, rate = strength_and_rate(tagger, options)
     ramp = ganin_ramp(updates) if options.ramp else None
-    pre_trained = not isinstance(tagger.encoder, CharacterCnnLstm)
-    strength, rate = (0.05, 10.0) if pre_trained else (0.7, 1.0)
-    strength = strength if options.strength is None else options.strength
-    rate = rate if options.rate is None else options.rate
+    width = tagger.encoder.shared_width
     return DomainDiscriminator(width, options.discriminator, options.alpha, options.gamma, strength, ramp, rate)
+
+
+def strength_and_rate(tagger: Tagger, options: DatnetSettings) -> tuple[float, float]:
+    """Those of the discriminator, chosen to fit the encoder where they are not given."""
+    strength, rate = (0.7, 1.0) if isinstance(tagger.encoder, CharacterCnnLstm) else (0.05, 10.0)
+    return (
+        strength if options.strength is None else options.strength,
+        rate if options.rate is None else options.rate,
+    )
 
 
 def adversarial(

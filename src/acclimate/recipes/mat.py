@@ -64,14 +64,19 @@ class MatSettings(Settings):
     second_column: int | str | None = None  # of its tags
 
 
-def check_plan(plan: Plan) -> None:
+def check_plan(tagger: Tagger, plan: Plan) -> None:
     options: MatSettings = plan.options
+    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
+    radius = options.radius
+    if options.virtual > 0 and not (radius.words or radius.characters if lstm else radius.pieces):
+        raise UsageError("options.virtual needs noise: set options.radius above 0.")
     if options.virtual > 0 and not len(plan.target):
         raise UsageError("options.virtual needs target text: give --target (adapt(tagger, source, target, ...)).")
     if options.virtual > 0 and options.second is not None:
         raise UsageError("options.virtual and options.second cannot be had together: take one of them.")
-    if options.second is not None and not Path(options.second).is_file():
-        raise InputError("there is no such file of a second task.", file=options.second)
+    if options.second_column is not None and options.second is None:
+        raise UsageError("options.second_column is of no use without options.second, the file of a second task.")
+    read_second(options)  # whatever is wrong with it is told now
 
 
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -80,7 +85,7 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
         tagger.encoder.normalise_by(text, options.normalise)
     radii = options.radius.model_dump()
-    second = None if options.second is None else read_second(options)
+    second = read_second(options)
     objectives: dict[str, Objective] = {}
     learner: Learner | None = None
     batches: Stream
@@ -132,8 +137,11 @@ def masked_adversarial(
     )
 
 
-def read_second(options: MatSettings) -> Corpus:
-    assert options.second is not None
+def read_second(options: MatSettings) -> Corpus | None:
+    if options.second is None:
+        return None
+    if not Path(options.second).is_file():
+        raise InputError("there is no such file of a second task.", file=options.second)
     corpus = read_corpus(options.second, column=options.second_column)
     if not corpus.is_labelled:
         raise InputError("the second task has no tags to learn from.", file=options.second)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from acclimate.data.corpus import Corpus
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.inference.predict import listening
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
@@ -26,15 +28,12 @@ class Confidence:
 
     @torch.no_grad()
     def __call__(self, learner: Learner) -> dict[str, Any]:
-        tagger = self.tagger
-        was_training = tagger.training
-        tagger.eval()
-        rows = []
-        for sentence in self.corpus:
-            view = View(tagger, tagger.number([sentence]).to(tagger.device))
-            right = view.marginals[0].gather(-1, view.sentences.tags[0].unsqueeze(-1)).squeeze(-1)
-            probability = float(torch.exp(-view.losses[0]))
-            marginals = [round(value, 6) for value in right.tolist()]
-            rows.append({"words": " ".join(sentence.words), "probability": probability, "marginals": marginals})
-        tagger.train(was_training)
-        return {"sentences": rows}
+        with listening(self.tagger):
+            return {"sentences": [self._sure_of(sentence) for sentence in self.corpus]}
+
+    def _sure_of(self, sentence: Sentence) -> dict[str, Any]:
+        view = View(self.tagger, self.tagger.number([sentence]).to(self.tagger.device))
+        right = view.marginals[0].gather(-1, view.sentences.tags[0].unsqueeze(-1)).squeeze(-1)  # (word)
+        probability = math.exp(-float(view.losses[0]))  # of a long sentence too small for float32
+        marginals = [round(value, 6) for value in right.tolist()]
+        return {"words": " ".join(sentence.words), "probability": probability, "marginals": marginals}
