@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -53,10 +54,27 @@ class AdversarialTraining(Objective):
         self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy, for whoever wants to look
 
     def begin(self, learner: Learner) -> None:
-        self._stand_alone(learner, any(self.radii.values()))
+        self.task.begin(learner)
+        # a noise of its own for every sentence; and a changed word must not make more rows, whose dropout would take
+        # the random numbers of those behind
+        if any(self.radii.values()) or (self.same_dropout and self.changes is not None):
+            self._stand_alone(learner, True)  # and not False otherwise: another objective may need it
 
     def end(self, learner: Learner) -> None:
         self._stand_alone(learner, False)
+        self.task.end(learner)
+
+    def notes(self) -> Mapping[str, Any] | None:
+        return self.task.notes()
+
+    def apart(self) -> list[list[nn.Parameter]]:
+        return self.task.apart()
+
+    def before_update(self, update: int) -> None:
+        self.task.before_update(update)
+
+    def after_update(self, learner: Learner) -> None:
+        self.task.after_update(learner)
 
     def forward(self, source: View, target: View) -> Tensor:
         views = {SOURCE: source, TARGET: target}
@@ -92,7 +110,8 @@ class AdversarialTraining(Objective):
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
         if self._guides:
             guided = clean + torch.stack([guide(*_both(views, all_views)) for guide in self._guides]).sum()
-            return clean, self._noise(views, asked, torch.autograd.grad(guided, embeddings, retain_graph=True))
+            found = torch.autograd.grad(guided, embeddings, retain_graph=True, allow_unused=True)
+            return clean, self._noise(views, asked, found)
         # what is added to the embeddings goes back to the tables a second time: the graph is kept
         found = torch.autograd.grad(clean, [*embeddings, *parameters], retain_graph=True, allow_unused=True)
         noise = self._noise(views, asked, found[: len(asked)])

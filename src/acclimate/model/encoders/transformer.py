@@ -101,7 +101,7 @@ class Transformer(Encoder):
         return features if self.private is None else torch.cat([self.private(words), features], dim=-1)
 
     def shared(self, features: Tensor) -> Tensor:
-        return features[..., self.settings.private_width :]
+        return features[..., self.settings.private_width :] if self.settings.private_width else features
 
     @property
     def shared_width(self) -> int:
