@@ -71,7 +71,7 @@ def train(
     wanted = complete(chosen.options, options or {}, where=f"options of recipe {recipe}")
     few = Corpus(()) if target is None else target.labelled()
     plan = Plan(source.labelled(), few, settings, wanted, seed, {k: v.unlabelled() for k, v in (aside or {}).items()})
-    chosen.check(plan)
+    chosen.check(tagger, plan)
     judges = [] if dev is None else [dev]
     for corpus in (*judges, few if chosen.for_target else plan.source):
         require_comparable(tagger, corpus)
