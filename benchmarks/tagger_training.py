@@ -76,7 +76,7 @@ def main() -> None:
         "device": options.device,
         "threads": options.threads,
         "sentences": options.sentences,
-        "systems": {rival.name: rival.description for rival in rivals},
+        "systems": [f"{rival.name}{', tagging' if rival in taggers else ''}: {rival.description}" for rival in rivals],
         "seconds_per_update": seconds,
         "per_second": speeds,
         "bars": bars(seconds, speeds),
@@ -189,7 +189,7 @@ def table(report: dict[str, Any]) -> str:
         lines.append(f"{name:22}{statistics.median(speeds[name]):12,.0f} words/s")
     for name, (asked, ratio, is_enough) in report["bars"].items():
         lines.append(f"{'met   ' if is_enough else 'MISSED'}  {name}: {ratio:.2f} ({asked})")
-    return "\n".join([*lines, *(f"{name}: {what}" for name, what in report["systems"].items())])
+    return "\n".join([*lines, *report["systems"]])
 
 
 # ---------------------------------------------------------------------------------------------------------- workers
