@@ -105,17 +105,26 @@ class AdversarialTraining(Objective):
         ]
         if not asked or not clean.requires_grad:
             return clean, {}
-        modules: list[nn.Module] = [self.task, *(view.tagger for view in views.values())]
-        parameters = list(dict.fromkeys(p for module in modules for p in module.parameters() if p.requires_grad))
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
         if self._guides:
             guided = clean + torch.stack([guide(*_both(views, all_views)) for guide in self._guides]).sum()
             found = torch.autograd.grad(guided, embeddings, retain_graph=True, allow_unused=True)
             return clean, self._noise(views, asked, found)
+        behind = self._behind(views, embeddings)
         # what is added to the embeddings goes back to the tables a second time: the graph is kept
-        found = torch.autograd.grad(clean, [*embeddings, *parameters], retain_graph=True, allow_unused=True)
-        noise = self._noise(views, asked, found[: len(asked)])
-        return settled(clean, parameters, found[len(asked) :]), noise
+        found = torch.autograd.grad(clean, [*embeddings, *behind], retain_graph=True, allow_unused=True)
+        return settled(clean, [*embeddings, *behind], found), self._noise(views, asked, found[: len(asked)])
+
+    def _behind(self, views: Mapping[str, View], asked: Sequence[Tensor]) -> list[Tensor]:
+        """What else the clean loss has a gradient by: the other embeddings, and all parameters that are not behind
+        embeddings. Those get theirs through the embeddings, together with that of the noisy loss: a table is large, and
+        going through it once is enough."""
+        modules: list[nn.Module] = [self.task, *(view.tagger for view in views.values())]
+        tables = {id(table) for view in views.values() for table in view.encoder.embedding_parameters()}
+        others = [e for view in views.values() for e in view.embeddings.values() if e.requires_grad]
+        known = {id(embedding) for embedding in asked}
+        parameters = (p for module in modules for p in module.parameters() if p.requires_grad and id(p) not in tables)
+        return [*(other for other in others if id(other) not in known), *dict.fromkeys(parameters)]
 
     def _noise(
         self, views: Mapping[str, View], asked: Sequence[tuple[str, str]], gradients: Sequence[Tensor | None]

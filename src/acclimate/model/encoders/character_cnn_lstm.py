@@ -218,6 +218,10 @@ class CharacterCnnLstm(Encoder):
             found["context"] = self.context(inputs)
         return found
 
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        parts = [self.word_table, self.character_table, *([] if self.context is None else [self.context])]
+        return [parameter for part in parts for parameter in part.parameters()]
+
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         inside = inputs["characters"] != PADDING
         # a noise may have been added where no letter is

@@ -93,6 +93,10 @@ class Transformer(Encoder):
         model: Any = self.model
         return {"pieces": model.get_input_embeddings()(inputs["pieces"])}
 
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        model: Any = self.model
+        return list(model.get_input_embeddings().parameters())
+
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         output: Any = self.model(inputs_embeds=embeddings["pieces"], attention_mask=inputs["attention"].long())
         states: Tensor = output.last_hidden_state
