@@ -22,7 +22,7 @@ WRONG_USAGE = {
     "bad value": (["--set", "training.updates=many"], "setting 'training.updates' cannot be 'many'"),
     "value out of range": (["--set", "training.updates=0"], "setting 'training.updates' cannot be 0"),
     "no value": (["--set", "training.updates"], "expected NAME=VALUE"),
-    "unknown recipe": (["--recipe", "self-trainig"], "Did you mean 'self-training'? Known: source-only, self-training"),
+    "unknown recipe": (["--recipe", "self-trainig"], "Did you mean 'self-training'? Known: source-only, target-only"),
     "unknown head": (["--head", "crff"], "'crf' or 'softmax'"),
     "unknown selector": (["--select", "best"], "'source-dev', 'target-dev' or 'last'"),
     "no settings file": (["--config", "nosuch.yaml"], "nosuch.yaml: no such settings file"),
