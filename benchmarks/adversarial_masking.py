@@ -21,17 +21,16 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import os
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
+
+from grid import find, read_rows, run_jobs, same_settings, show, told
 
 TARGETS = {"wnut2016": "tweets", "fin": "finance", "bc2gm": "pubmed", "jnlpba": "pubmed"}
 WRONG = {"tweets": "pubmed", "finance": "tweets", "pubmed": "tweets"}
@@ -166,13 +165,6 @@ def cells(rows: Iterable[dict[str, Any]], target: str, policy: str, measure: str
     return [row[measure] for row in rows if row["target"] == target and row["policy"] == policy and measure in row]
 
 
-def told(values: list[float], digits: int = 2) -> str:
-    if not values:
-        return ""
-    spread = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{statistics.mean(values):.{digits}f} ± {spread:.{digits}f}"
-
-
 def table(rows: list[dict[str, Any]], measure: str, title: str, options: argparse.Namespace) -> str:
     targets, policies = in_order(rows)
     lines = [f"{title}; mean ± standard deviation of the seeds; difference to random (p, paired bootstrap)", ""]
@@ -272,13 +264,6 @@ def in_order(rows: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     return targets, policies
 
 
-def find(data: str, corpus: str, part: str) -> Path:
-    found = sorted((Path(data) / corpus).glob(f"{part}.*"))
-    if not found:
-        sys.exit(f"{Path(data) / corpus}: no {part}.* there.")
-    return found[0]
-
-
 # ------------------------------------------------------------------------------------------------------------- main
 
 
@@ -288,37 +273,12 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     results = out / "results.jsonl"
     same_settings(out, {"set": options.set, "task": options.task, "limit": options.limit})
-    rows = [json.loads(line) for line in results.read_text().splitlines()] if results.is_file() else []
+    rows = read_rows(results)
     done = {(row["target"], row["policy"], row["text"], row["seed"]) for row in rows}
     jobs = [job for job in planned(options) if (job.target, job.policy, job.text, job.seed) not in done]
     print(f"{len(jobs)} jobs to do, {len(done)} results there", file=sys.stderr)
-    os.environ |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    if jobs:
-        with ProcessPoolExecutor(options.jobs, get_context("spawn"), max_tasks_per_child=1) as pool:
-            waiting = {pool.submit(do, job): job for job in jobs}
-            for future in as_completed(waiting):
-                failure = future.exception()
-                if failure is not None:
-                    print(f"{waiting[future].name}: {type(failure).__name__}: {failure}", file=sys.stderr)
-                    continue
-                with results.open("a", encoding="utf-8") as file:
-                    for row in future.result():
-                        rows.append(row)
-                        file.write(json.dumps(row) + "\n")
-                print(f"done: {waiting[future].name}", file=sys.stderr, flush=True)
-    rows = [row for row in rows if row["text"] == options.text]
-    shown = tables(rows, options)
-    print(shown)
-    if options.table:
-        Path(options.table).write_text(shown + "\n", encoding="utf-8")
-
-
-def same_settings(out: Path, settings: dict[str, Any]) -> None:
-    """Results of other settings must not be mixed in."""
-    place = out / "settings.json"
-    if place.is_file() and json.loads(place.read_text()) != settings:
-        sys.exit(f"{out} holds results of other settings ({place.read_text().strip()}). Choose another --out.")
-    place.write_text(json.dumps(settings) + "\n", encoding="utf-8")
+    rows += run_jobs(jobs, do, results, options.jobs, name=lambda job: job.name, one_thread=True, fresh=True)
+    show(tables([row for row in rows if row["text"] == options.text], options), options.table)
 
 
 def planned(options: argparse.Namespace) -> list[Job]:

@@ -41,6 +41,7 @@ def run(folder: str, seed: int, values: dict[str, Any]) -> dict[str, Any]:
     parts = {part: read_corpus(find(folder, part)) for part in ("train", "dev", "test")}
     torch.manual_seed(seed)
     tagger = Tagger.build(
+        "character-cnn-lstm",
         labels=parts["train"].labels,
         text=parts["train"],
         head=settings.tagger.head,

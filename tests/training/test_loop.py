@@ -135,6 +135,13 @@ def test_weight_decay_reaches_matrices_only(build: Callable[..., Tagger]) -> Non
     assert not named[0] & named[1]
 
 
+@pytest.mark.parametrize(("optimizer", "decay"), [("adamw", 0.01), ("muon", 0.01), ("adam", 0.0), ("sgd", 0.0)])
+def test_weights_decay_by_default_only_where_that_is_apart_from_the_gradient(optimizer: str, decay: float) -> None:
+    settings = TrainingSettings.model_validate({"optimizer": optimizer})
+    assert settings.shrinking == decay
+    assert settings.model_copy(update={"weight_decay": 0.2}).shrinking == 0.2
+
+
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "muon"])
 def test_what_is_frozen_does_not_move_and_the_rest_does(
     build: Callable[..., Tagger], news: Corpus, optimizer: str

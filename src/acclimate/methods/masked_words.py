@@ -15,6 +15,7 @@ from acclimate.methods.masking.hidden import Hidden
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.puzzle import Puzzle, hide, pose, word_beginnings
 from acclimate.methods.objective import Objective
+from acclimate.model.encoders.replayed import Replayed
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.view import TextView
 from acclimate.model.word_guesser import WordGuesser
@@ -69,6 +70,7 @@ class MaskedWords(Objective):
         self._posed: tuple[Puzzle, Hidden] | None = None
         self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
         self._look: Callable[[Transformer, Tensor, Tensor | None], Tensor] | None = None
+        self._replayed = Replayed()
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
         puzzle = self.puzzle(source if self.domain == "source" else target)
@@ -106,7 +108,7 @@ class MaskedWords(Objective):
             encoder=encoder,
             guesser=guesser,
             quick=self.budget.quick,
-            look=self._look,
+            look=self._look or self._replayed,
         )
 
     def speed_up(self) -> None:

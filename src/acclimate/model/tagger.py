@@ -156,6 +156,8 @@ class Tagger(Learner):
                 f"one CRF for both domains needs the same labels in both, not {', '.join(labels)} "
                 f"and {', '.join(self.labels)}."
             )
+        if share_head and scheme not in (None, self.scheme):
+            raise InputError(f"one CRF for both domains needs the same scheme in both, not {scheme} and {self.scheme}.")
         other = Tagger(encoder, labels, self.head_name, scheme or self.scheme, **self.crf).to(self.device)
         if share_head:
             other.head = self.head

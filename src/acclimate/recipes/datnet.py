@@ -1,4 +1,4 @@
-"""DATNet (Zhou, Zhang, Jin, Peng, Fang, Goh, Kwok 2021): two taggers that share what they can.
+"""DATNet (Zhou, Zhang, Jin, Peng 2021): two taggers that share what they can.
 
 Source and target have words and tags of their own; letters and a BiLSTM are shared (form F), or a shared BiLSTM stands
 beside a private one of each (form P). A discriminator tries to tell from the shared features which of the two a

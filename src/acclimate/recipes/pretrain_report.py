@@ -62,7 +62,7 @@ Share of paragraphs read in capitals or lower case: {settings.case_noise:g}.
 
 {done.updates:,} updates ({done.pieces_seen:,} pieces seen) of {training.rows_per_batch} rows in {done.seconds:,.0f}
 seconds; {training.optimizer}, rate {training.learning_rate}, betas {training.betas[0]}, {training.betas[1]}, weight
-decay {training.weight_decay}, clipping at {training.clip}, dropout {sizes.dropout:g}; {masks.share:.0%} of the {unit}
+decay {training.shrinking}, clipping at {training.clip}, dropout {sizes.dropout:g}; {masks.share:.0%} of the {unit}
 hidden ({masks.swapped:.0%} of them swapped, {masks.kept:.0%} kept); seed {settings.seed}. `settings.yaml`
 holds every setting.
 

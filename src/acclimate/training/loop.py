@@ -143,14 +143,14 @@ def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> tor
             "weight_decay": decay,
             "times": times,
         }
-        for kind, decay in ((matrices, settings.weight_decay), (others, 0.0))
+        for kind, decay in ((matrices, settings.shrinking), (others, 0.0))
         for times in sorted({1.0, *rates.values()})
     ]
     if settings.optimizer == "muon":
         if any(times != 1 for times in rates.values()):
             raise UsageError("With training.optimizer=muon all parts learn at one rate: take adamw.")
         compiled = bool(getattr(settings, "compile", False))
-        return Muon(matrices, others, rate, settings.betas, settings.weight_decay, compiled)
+        return Muon(matrices, others, rate, settings.betas, settings.shrinking, compiled)
     groups = [group for group in groups if group["params"]]
     if settings.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=rate, momentum=settings.momentum)

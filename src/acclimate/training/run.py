@@ -167,6 +167,7 @@ def _run_stage(
         best = _snapshot(pupil)
         watcher.judged(0, selector.told(score), False)
         record.add("look", stage.name, 0, score=score, selector=selector.name)
+        _write_watches(stage, pupil, 0, record)
     pace = Pace(stage.settings.checkpoint_every)
     for progress in training:
         last = progress.update == stage.updates
@@ -183,8 +184,7 @@ def _run_stage(
                 best = _snapshot(pupil)
             watcher.judged(progress.update, selector.told(score), is_best and not selector.is_blind)
             record.add("look", stage.name, progress.update, score=score, selector=selector.name)
-            for watch in stage.watches:
-                record.add(watch.kind, stage.name, progress.update, **watch(pupil))
+            _write_watches(stage, pupil, progress.update, record)
             if not selector.is_blind and memory.is_tired(stage.settings.patience):
                 break
         if folder is not None and engine.is_main_process and not last and pace.is_due(progress.update):
@@ -248,6 +248,11 @@ def _write_notes(stage: Stage, update: int, record: Record) -> None:
         notes = objective.notes()
         if notes is not None:
             record.add(notes["kind"], stage.name, update, **{key: notes[key] for key in notes if key != "kind"})
+
+
+def _write_watches(stage: Stage, pupil: Learner, update: int, record: Record) -> None:
+    for watch in stage.watches:
+        record.add(watch.kind, stage.name, update, **watch(pupil))
 
 
 def _load_finished(learner: Learner, folder: Path | None) -> dict[str, Any] | None:

@@ -23,7 +23,9 @@ class LoopSettings(Settings):
     accumulate: int = Field(1, ge=1)  # batches per update
     optimizer: Literal["adamw", "adam", "sgd", "muon"] = "adamw"
     learning_rate: float | None = Field(None, gt=0)  # 0.003 for the LSTM tagger, 0.0003 or less for an encoder
-    weight_decay: float = Field(0.01, ge=0)  # on matrices; tables, biases and norms are left alone
+    # on matrices; tables, biases and norms are left alone. 0.01 for adamw and muon; 0 for adam and sgd, where it is a
+    # part of the gradient: divided by the size of that, it can keep a tagger of few sentences from learning at all
+    weight_decay: float | None = Field(None, ge=0)
     momentum: float = Field(0.9, ge=0, lt=1)  # sgd only
     betas: tuple[Share, Share] = (0.9, 0.999)
     warm_up: float = Field(0.05, ge=0)  # share of all updates if below 1, else a number of updates
@@ -36,6 +38,12 @@ class LoopSettings(Settings):
     patience: int | None = Field(None, ge=1)  # looks without a better score before stopping
     checkpoint_every: int | None = Field(None, ge=1)  # updates between two saved states; about once a minute
     tensorboard: bool = False
+
+    @property
+    def shrinking(self) -> float:
+        """The weight decay."""
+        usual = 0.01 if self.optimizer in ("adamw", "muon") else 0.0
+        return usual if self.weight_decay is None else self.weight_decay
 
     def updates_per_epoch(self, epoch_length: int) -> float:
         """Batches of an epoch → updates: every process takes `accumulate` batches for each."""

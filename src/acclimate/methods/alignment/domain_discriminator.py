@@ -19,7 +19,7 @@ Kind = Literal["grad", "plain"]
 
 
 def grad_loss(logits: Tensor, is_source: Tensor, alpha: float, gamma: float) -> Tensor:
-    """Eq. 1 of Zhou et al. (2019), (sentence): -alpha (1 - r)^gamma log r for a source sentence, -(1 - alpha) r^gamma
+    """Eq. 1 of Zhou et al. (2021), (sentence): -alpha (1 - r)^gamma log r for a source sentence, -(1 - alpha) r^gamma
     log(1 - r) for a target sentence, r = sigmoid(logit) being the probability of "source".
 
     One sigmoid, not a softmax of two outputs with a term for each: there alpha cancels out.
@@ -65,7 +65,7 @@ class DomainDiscriminator(Objective):
     """How badly the domain of a sentence is told from its shared features, averaged over the sentences of both domains.
 
     The discriminator makes it small; behind it the gradient is turned round, and the shared layers make it large. Needs
-    no labels, but sentences of both domains, in one batch or by turns. Zhou et al. (2019), section 3.2.3.
+    no labels, but sentences of both domains, in one batch or by turns. Zhou et al. (2021).
 
     `grad` weighs source sentences by alpha and target sentences by 1 - alpha, and hard sentences more than easy ones
     the larger gamma is: for domains of unlike size. Take a smaller alpha the less target text there is. `plain` (AD)

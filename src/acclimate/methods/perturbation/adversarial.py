@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -53,21 +54,38 @@ class AdversarialTraining(Objective):
         self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy, for whoever wants to look
 
     def begin(self, learner: Learner) -> None:
-        self._stand_alone(learner, any(self.radii.values()))
+        self.task.begin(learner)
+        # a noise of its own for every sentence; and a changed word must not make more rows, whose dropout would take
+        # the random numbers of those behind
+        if any(self.radii.values()) or (self.same_dropout and self.changes is not None):
+            self._stand_alone(learner, True)  # and not False otherwise: another objective may need it
 
     def end(self, learner: Learner) -> None:
         self._stand_alone(learner, False)
+        self.task.end(learner)
+
+    def notes(self) -> Mapping[str, Any] | None:
+        return self.task.notes()
+
+    def apart(self) -> list[list[nn.Parameter]]:
+        return self.task.apart()
+
+    def before_update(self, update: int) -> None:
+        self.task.before_update(update)
+
+    def after_update(self, learner: Learner) -> None:
+        self.task.after_update(learner)
 
     def forward(self, source: View, target: View) -> Tensor:
         views = {SOURCE: source, TARGET: target}
         present = {domain: view for domain, view in views.items() if not isinstance(view, NoView)}
         if self.same_dropout:  # features that somebody computed before were drawn with another dropout
             present = {domain: View(view.tagger, view.sentences) for domain, view in present.items()}
-        begun = _random_state(present)
+        begun = _random_state(present) if self.same_dropout else None
         clean = self.task(*_both(present, views))
         clean, noise = self._worst(clean, present, views)
         others = {domain: self._moved(view, noise.get(domain, {})) for domain, view in present.items()}
-        with _replayed(begun) if self.same_dropout else _as_it_comes():
+        with nullcontext() if begun is None else _replayed(begun):
             noisy = self.task(*_both(others, views))
             if self._carried[0] is not None:
                 noisy = noisy + self._carried[0](*_both(others, views))
@@ -87,16 +105,26 @@ class AdversarialTraining(Objective):
         ]
         if not asked or not clean.requires_grad:
             return clean, {}
-        modules: list[nn.Module] = [self.task, *(view.tagger for view in views.values())]
-        parameters = list(dict.fromkeys(p for module in modules for p in module.parameters() if p.requires_grad))
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
         if self._guides:
             guided = clean + torch.stack([guide(*_both(views, all_views)) for guide in self._guides]).sum()
-            return clean, self._noise(views, asked, torch.autograd.grad(guided, embeddings, retain_graph=True))
+            found = torch.autograd.grad(guided, embeddings, retain_graph=True, allow_unused=True)
+            return clean, self._noise(views, asked, found)
+        behind = self._behind(views, embeddings)
         # what is added to the embeddings goes back to the tables a second time: the graph is kept
-        found = torch.autograd.grad(clean, [*embeddings, *parameters], retain_graph=True, allow_unused=True)
-        noise = self._noise(views, asked, found[: len(asked)])
-        return settled(clean, parameters, found[len(asked) :]), noise
+        found = torch.autograd.grad(clean, [*embeddings, *behind], retain_graph=True, allow_unused=True)
+        return settled(clean, [*embeddings, *behind], found), self._noise(views, asked, found[: len(asked)])
+
+    def _behind(self, views: Mapping[str, View], asked: Sequence[Tensor]) -> list[Tensor]:
+        """What else the clean loss has a gradient by: the other embeddings, and all parameters that are not behind
+        embeddings. Those get theirs through the embeddings, together with that of the noisy loss: a table is large, and
+        going through it once is enough."""
+        modules: list[nn.Module] = [self.task, *(view.tagger for view in views.values())]
+        tables = {id(table) for view in views.values() for table in view.encoder.embedding_parameters()}
+        others = [e for view in views.values() for e in view.embeddings.values() if e.requires_grad]
+        known = {id(embedding) for embedding in asked}
+        parameters = (p for module in modules for p in module.parameters() if p.requires_grad and id(p) not in tables)
+        return [*(other for other in others if id(other) not in known), *dict.fromkeys(parameters)]
 
     def _noise(
         self, views: Mapping[str, View], asked: Sequence[tuple[str, str]], gradients: Sequence[Tensor | None]
@@ -125,6 +153,7 @@ def _both(views: Mapping[str, View], otherwise: Mapping[str, View]) -> tuple[Vie
 
 
 def _random_state(views: Mapping[str, View]) -> tuple[Tensor, Tensor | None]:
+    # asking a GPU makes us wait: only where it is needed
     device = next(iter(views.values())).sentences.mask.device if views else torch.device("cpu")
     return torch.get_rng_state(), torch.cuda.get_rng_state(device) if device.type == "cuda" else None
 
@@ -138,8 +167,3 @@ def _replayed(state: tuple[Tensor, Tensor | None]) -> Iterator[None]:
         if on_gpu is not None:
             torch.cuda.set_rng_state(on_gpu)
         yield
-
-
-@contextmanager
-def _as_it_comes() -> Iterator[None]:
-    yield

@@ -25,15 +25,17 @@ def norms(values: Tensor, scope: Scope, owners: Tensor, sentences: int, rows_are
 
     `owners` (row) says which sentence each row belongs to.
     """
-    squares = values.detach().float().square()
+    exact = torch.promote_types(values.dtype, torch.float32)
+    # the gradient of a sentence that is all but learnt is tiny, and its squares would be lost in single precision
+    squares = values.detach().double().square()
     if scope == "batch":
-        return squares.sum().sqrt()
+        return squares.sum().sqrt().to(exact)
     if scope == "token":
-        return squares.sum((1, 2) if rows_are_words else 2, keepdim=True).sqrt()
+        return squares.sum((1, 2) if rows_are_words else 2, keepdim=True).sqrt().to(exact)
     if scope != "sentence":
         raise ValueError(f"Unknown scope {scope!r} of a norm: expected sentence, token or batch.")
     whole = squares.new_zeros(sentences).index_add_(0, owners, squares.sum((1, 2)))
-    return whole.sqrt()[owners].view(-1, 1, 1)
+    return whole.sqrt().to(exact)[owners].view(-1, 1, 1)
 
 
 def along(values: Tensor, norm: Tensor, radius: float | Tensor) -> Tensor:

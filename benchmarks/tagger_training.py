@@ -1,0 +1,323 @@
+"""How fast the LSTM tagger learns, by plain, adversarial (AT, MAT) and dual adversarial (DATNet-F) training.
+
+    python benchmarks/tagger_training.py --data FOLDER [--device cuda] [--flair-python PATH] [--spacy-python PATH]
+        [--sentences 2000] [--updates 10] [--rounds 7] [--threads 1] [--json FILE]
+
+FOLDER holds conll2003; its first training sentences are what everything here reads. Beside the four, Flair's LSTM-CRF
+learns (100-d random word vectors, trained, and its character features; hidden size 200; 32 sentences an update); ours
+has 100-d random word vectors, character CNN, LSTM 200, CRF, and 32 sentences an update. DATNet-F reads 32 of each of
+two domains (of this text, three quarters and one quarter), and both count. And the tagger's speed in tagging stands
+beside spaCy's, as `predict.py` measures it, always on the CPU.
+
+All take turns within one run, so that whatever else the machine does falls on all alike; ours are in one process,
+each rival is in one of its own, under its own interpreter. What Flair reads (`Sentence`) is made before the clock
+starts, once; ours reads its corpus anew each time. Shown: the median of the rounds.
+
+The bars: at least 3 times Flair's sentences per second; an update of AT and of MAT at most 2.2 times a plain one;
+at least spaCy's words per second in tagging.
+
+The part below "workers" runs under the rivals' interpreters: nothing but the standard library is imported at the top.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import predict
+from rivals import Rival, processor, speaker
+
+OURS: dict[str, tuple[str, dict[str, Any]]] = {
+    "base": ("source-only", {}),
+    "AT": ("mat", {"rate": 0}),
+    "MAT": ("mat", {}),
+    "DATNet-F": ("datnet", {}),
+}
+SENTENCES_PER_UPDATE = 32
+TAGGED_WORDS = 20_000
+LEAST_OF_FLAIR, MOST_OF_BASE, LEAST_OF_SPACY = 3.0, 2.2, 1.0
+Update = Callable[[], int]  # makes one update; how many sentences it read
+
+
+def main() -> None:
+    options = arguments()
+    if options.worker:
+        work(options.worker, options.job)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        job = write_job(Path(folder) / "job.json", options)
+        learners, taggers = start(options, job, folder)
+        seconds: dict[str, list[float]] = {}  # of an update
+        speeds: dict[str, list[float]] = {}  # sentences per second, and words per second in tagging
+        for turn in range(1 + options.rounds):  # the first turn only warms up
+            for rival, which in learners:
+                answer = rival.ask(which)
+                if turn:
+                    seconds.setdefault(which, []).append(answer["seconds"] / options.updates)
+                    speeds.setdefault(which, []).append(answer["sentences"] / answer["seconds"])
+            for rival in taggers:
+                answer = rival.ask()
+                if turn:
+                    speeds.setdefault(f"{rival.name}, tagging", []).append(TAGGED_WORDS / answer["seconds"])
+        rivals = dict.fromkeys([rival for rival, _ in learners] + taggers)
+        for rival in rivals:
+            rival.stop()
+    report = {
+        "machine": processor(),
+        "device": options.device,
+        "threads": options.threads,
+        "sentences": options.sentences,
+        "systems": [f"{rival.name}{', tagging' if rival in taggers else ''}: {rival.description}" for rival in rivals],
+        "seconds_per_update": seconds,
+        "per_second": speeds,
+        "bars": bars(seconds, speeds),
+    }
+    print(table(report))
+    if options.json:
+        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, metavar="FOLDER")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of training")
+    parser.add_argument("--sentences", type=int, default=2000)
+    parser.add_argument("--updates", type=int, default=10, help="in each round")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--flair-python", metavar="PATH", help="an interpreter that has Flair")
+    parser.add_argument("--spacy-python", metavar="PATH", help="an interpreter that has spaCy")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
+    parser.add_argument("--worker", choices=WORKERS, help=argparse.SUPPRESS)
+    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not options.worker and not options.data:
+        parser.error("--data is needed.")
+    return options
+
+
+def write_job(path: Path, options: argparse.Namespace) -> Path:
+    """What every interpreter reads."""
+    from grid import find
+
+    from acclimate.data.reading import read_corpus
+
+    corpus = read_corpus(find(options.data, "conll2003", "train"))[: options.sentences]
+    rows = [sentence.words for sentence in corpus]
+    rows *= -(-TAGGED_WORDS // corpus.word_count)
+    text: list[tuple[str, ...]] = []
+    while sum(map(len, text)) < TAGGED_WORDS:
+        text.append(rows[len(text)])
+    text[-1] = text[-1][: TAGGED_WORDS - sum(map(len, text[:-1]))]  # all tag as many words as the table says
+    job = {
+        "training": predict.as_json(corpus),
+        "vocabulary": [sentence.words for sentence in corpus],
+        "text": text,
+        "threads": options.threads,
+        "device": options.device,
+        "updates": options.updates,
+    }
+    path.write_text(json.dumps(job), encoding="utf-8")
+    return path
+
+
+def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[tuple[Rival, str]], list[Rival]]:
+    """Who learns, and what they are asked for; and who tags."""
+
+    def rival(name: str, python: str, script: str, worker: str) -> Rival:
+        return Rival(name, python, [script, "--worker", worker, "--job", str(job)], folder, options.threads)
+
+    ours = rival("acclimate", sys.executable, __file__, "acclimate")
+    learners = [(ours, name) for name in OURS]
+    if options.flair_python:
+        learners.append((rival("flair", options.flair_python, __file__, "flair"), "Flair"))
+    taggers = []
+    if options.spacy_python:
+        job_of_few(job, Path(folder) / "few.json")
+        job = Path(folder) / "few.json"
+        for name, python in (("acclimate", sys.executable), ("spacy", options.spacy_python)):
+            taggers.append(rival(name, python, predict.__file__, name))
+        try:
+            taggers.append(rival("spacy-package", options.spacy_python, predict.__file__, "spacy-package"))
+        except RuntimeError as failure:
+            print(f"spaCy's own English package is left out: {failure}", file=sys.stderr)
+    return learners, taggers
+
+
+def job_of_few(job: Path, place: Path) -> None:
+    """To tag, all are briefly trained on few sentences: speed does not depend on it."""
+    values = json.loads(job.read_text(encoding="utf-8"))
+    values["training"] = values["training"][: predict.TRAINING_SENTENCES]
+    place.write_text(json.dumps(values), encoding="utf-8")
+
+
+def bars(seconds: dict[str, list[float]], speeds: dict[str, list[float]]) -> dict[str, Any]:
+    """What was asked for, what came out, and whether it is enough."""
+    found: dict[str, Any] = {}
+    base = statistics.median(seconds["base"])
+    if "Flair" in speeds:
+        ratio = statistics.median(speeds["base"]) / statistics.median(speeds["Flair"])
+        found["base, in Flair's speeds"] = [f"at least {LEAST_OF_FLAIR}", ratio, ratio >= LEAST_OF_FLAIR]
+    for name in ("AT", "MAT"):
+        ratio = statistics.median(seconds[name]) / base
+        found[f"an update of {name}, in plain updates"] = [f"at most {MOST_OF_BASE}", ratio, ratio <= MOST_OF_BASE]
+    if "spacy, tagging" in speeds:
+        ratio = statistics.median(speeds["acclimate, tagging"]) / statistics.median(speeds["spacy, tagging"])
+        found["tagging, in spaCy's speeds"] = [f"at least {LEAST_OF_SPACY}", ratio, ratio >= LEAST_OF_SPACY]
+    return found
+
+
+def table(report: dict[str, Any]) -> str:
+    seconds, speeds = report["seconds_per_update"], report["per_second"]
+    base = statistics.median(seconds["base"])
+    head = f"{report['machine']}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {report['threads']} thread(s)"
+    lines = [f"{head}; training on {report['device']}", f"{'':22}{'sentences/s':>12}{'ms/update':>11}{'x base':>8}"]
+    for name, found in seconds.items():
+        each = statistics.median(found)
+        speed = statistics.median(speeds[name])
+        lines.append(f"{name:22}{speed:12,.1f}{1000 * each:11.1f}{each / base:8.2f}")
+    for name in (name for name in speeds if name not in seconds):
+        lines.append(f"{name:22}{statistics.median(speeds[name]):12,.0f} words/s")
+    for name, (asked, ratio, is_enough) in report["bars"].items():
+        lines.append(f"{'met   ' if is_enough else 'MISSED'}  {name}: {ratio:.2f} ({asked})")
+    return "\n".join([*lines, *report["systems"]])
+
+
+# ---------------------------------------------------------------------------------------------------------- workers
+
+
+def work(name: str, path: Path) -> None:
+    """Answer each line of the input, the name of a way to train, with the seconds that a round of updates took."""
+    say = speaker()
+    job = json.loads(path.read_text(encoding="utf-8"))
+    description, learners, settle = WORKERS[name](job)
+    say(description=description)
+    for line in sys.stdin:
+        update = learners[line.strip()]
+        settle()
+        before = time.perf_counter()
+        sentences = sum(update() for _ in range(job["updates"]))
+        settle()
+        say(seconds=time.perf_counter() - before, sentences=sentences)
+
+
+def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[[], None]]:
+    import torch
+
+    import acclimate
+    from acclimate.data.corpus import Corpus, Sentence
+    from acclimate.model.tagger import Tagger
+    from acclimate.recipes.catalogue import find_recipe
+    from acclimate.recipes.recipe import Plan
+    from acclimate.training.engine import build_engine
+    from acclimate.training.loop import Training
+    from acclimate.training.settings import TrainingSettings
+
+    torch.set_num_threads(job["threads"])
+    corpus = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
+    settings = TrainingSettings(
+        updates=10**9,
+        decay="none",
+        learning_rate=0.001,
+        sentences_per_batch=SENTENCES_PER_UPDATE,
+        words_per_batch=10**6,
+        optimizer="adam",
+        device=job["device"],
+    )
+    border = len(corpus) * 3 // 4
+    learners: dict[str, Update] = {}
+    engine = None
+    for name, (recipe, options) in OURS.items():
+        few = corpus[border:] if name == "DATNet-F" else Corpus(())
+        text = few or corpus
+        tagger = Tagger.build(
+            "character-cnn-lstm", labels=corpus.labels, text=text, seed=1, word_width=100, lstm_width=200
+        )
+        engine = engine or build_engine(settings, tagger)
+        tagger.to(engine.device)
+        chosen = find_recipe(recipe)
+        plan = Plan(corpus[:border] if few else corpus, few, settings, chosen.options(**options), 1)
+        stage = next(chosen.stages(tagger, plan))
+        counted = Counted(stage.batches)
+        stage = replace(stage, batches=counted)
+        learners[name] = updating(iter(Training(stage.learner or tagger, stage, engine)), counted)
+    description = f"{acclimate.__version__}, torch {torch.__version__}: character CNN, BiLSTM 200, CRF"
+    return description, learners, settling(job["device"])
+
+
+class Counted:
+    """A stream of batches that knows how many sentences it gave."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.sentences, self.epoch_length = stream, 0, stream.epoch_length
+
+    def starting_at(self, number: int, step: int = 1) -> Iterator[Any]:
+        for batch in self.stream.starting_at(number, step):
+            self.sentences += sum(map(len, batch.values()))
+            yield batch
+
+    def size(self, batch: Any) -> int:
+        return int(self.stream.size(batch))
+
+
+def updating(training: Iterator[Any], counted: Counted) -> Update:
+    def update() -> int:
+        before = counted.sentences
+        next(training)
+        return counted.sentences - before
+
+    return update
+
+
+def settling(device: str) -> Callable[[], None]:
+    """Wait until the GPU has done what it was told to."""
+    import torch
+
+    return torch.cuda.synchronize if device == "cuda" else lambda: None
+
+
+def flair_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[[], None]]:
+    import flair
+    import torch
+
+    tagger = predict.flair_tagger(job, hidden=200, device=job["device"], trained_words=True)
+    tagger.to(flair.device).train()
+    sentences = [predict.flair_sentence(one) for one in job["training"]]
+    sentences.sort(key=len)  # as ours: sentences of like length together, the batches in random order
+    size = SENTENCES_PER_UPDATE
+    batches = [sentences[first : first + size] for first in range(0, len(sentences) - size + 1, size)]
+    order = torch.randperm(len(batches), generator=torch.Generator().manual_seed(0)).tolist()
+    optimizer = torch.optim.Adam(tagger.parameters(), lr=0.001)
+    turns = iter(order * 1000)
+
+    def update() -> int:
+        batch = batches[next(turns)]
+        loss, count = tagger.forward_loss(batch)
+        (loss / count).backward()
+        torch.nn.utils.clip_grad_norm_(tagger.parameters(), 5.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        for sentence in batch:
+            sentence.clear_embeddings()
+        return len(batch)
+
+    described = "random words + character BiLSTM, BiLSTM 200, CRF"
+    return f"{flair.__version__}, torch {torch.__version__}: {described}", {"Flair": update}, settling(job["device"])
+
+
+WORKERS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Update], Callable[[], None]]]] = {
+    "acclimate": acclimate_worker,
+    "flair": flair_worker,
+}
+
+if __name__ == "__main__":
+    main()

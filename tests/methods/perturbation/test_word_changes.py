@@ -1,0 +1,135 @@
+"""Words hidden or swapped: at most one a sentence, as often as asked, and never by itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+import torch
+from slow_noise import LONG, view_of
+
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.methods.augmentation.similar_words import Substitutes
+from acclimate.methods.perturbation.masked_words import WordChanges
+from acclimate.model.tagger import Tagger
+
+Build = Callable[..., Tagger]
+ENCODERS = ["character-cnn-lstm", "bert", "roberta"]
+
+
+@pytest.fixture(scope="module", params=ENCODERS)
+def tagger(request: pytest.FixtureRequest, build: Build) -> Tagger:
+    return build(request.param).eval()
+
+
+def within_chance(count: int, total: int, share: float) -> bool:
+    """Within four standard errors."""
+    return abs(count - total * share) <= 4 * (total * share * (1 - share)) ** 0.5
+
+
+def test_sentences_are_picked_and_words_hidden_as_often_as_asked(build: Build, news: Corpus) -> None:
+    changes = WordChanges(sorted(news.vocabulary), rate=0.06, hide=0.9, substitutes=Substitutes("random"))
+    view = view_of(build(), *news.sentences * 400)
+    drawn = changes.draw(view)
+    hidden = sum(change.by is None for change in drawn)
+    assert within_chance(len(drawn), len(view.sentences), 0.06)
+    assert within_chance(hidden, len(view.sentences), 0.054)
+    assert within_chance(len(drawn) - hidden, len(view.sentences), 0.006)
+
+
+def test_every_word_of_a_sentence_is_as_likely_as_another(build: Build) -> None:
+    sentences = [Sentence(("a", "b", "c", "d", "e"))] * 4000
+    drawn = WordChanges(["a"], rate=1.0, hide=1.0).draw(view_of(build(), *sentences))
+    counts = Counter(change.word for change in drawn)
+    assert sorted(counts) == [0, 1, 2, 3, 4]
+    assert all(within_chance(count, 4000, 0.2) for count in counts.values())
+
+
+def test_a_picked_sentence_has_one_changed_word_and_names_it_rightly(tagger: Tagger, news: Corpus) -> None:
+    view = view_of(tagger, *news, LONG)
+    drawn = WordChanges(sorted(news.vocabulary), rate=1.0, hide=0.5).draw(view)
+    assert [change.sentence for change in drawn] == list(range(len(news) + 1))
+    flat = [word for sentence in view.originals for word in sentence.words]
+    for change in drawn:
+        word = view.originals[change.sentence].words[change.word]
+        assert flat[change.number] == word
+        assert change.by != word
+
+
+@pytest.mark.parametrize("kind", ["random", "similar"])
+def test_substitutes_come_from_the_list_and_fit_into_the_place(tagger: Tagger, news: Corpus, kind: str) -> None:
+    words = sorted(news.vocabulary)
+    view = view_of(tagger, *news.sentences * 5, LONG)
+    drawn = WordChanges(words, rate=1.0, hide=0.0, substitutes=Substitutes(kind)).draw(view)
+    swapped = [change for change in drawn if change.by is not None]
+    assert len(swapped) > 60
+    for change in swapped:
+        word = view.originals[change.sentence].words[change.word]
+        assert change.by in words
+        assert view.encoder.sizes_of([change.by]) == view.encoder.sizes_of([word])
+
+
+def test_where_nothing_fits_the_word_is_hidden(build: Build) -> None:
+    view = view_of(build(), Sentence(("Anna",)), Sentence(("Bob",)))
+    drawn = WordChanges(["Anna"], rate=1.0, hide=0.0).draw(view)
+    assert [change.by for change in drawn] == [None, "Anna"]
+
+
+def test_words_that_are_not_on_the_list_can_be_swapped(build: Build) -> None:
+    view = view_of(build(), Sentence(("Unheard",)))
+    assert {WordChanges(["Anna", "Bob"], 1.0, 0.0).draw(view)[0].by for _ in range(30)} == {"Anna", "Bob"}
+
+
+def test_similar_substitutes_are_found_by_the_vectors_as_they_stand_in_the_table(build: Build) -> None:
+    text = Corpus.of([Sentence(("near", "far", "it") * 2, ("O", "O", "B-X") * 2)])
+    tagger = build(text=text, normalise="weighted")
+    encoder, table = tagger.encoder, tagger.encoder.word_table.weight.data
+    table.zero_()
+    table[encoder.vocabulary.number("near"), 0], table[encoder.vocabulary.number("far"), 0] = 1.0, 9.0
+    law = Substitutes(mean=1.0, deviation=0.5, normalise="sum")
+    drawn = WordChanges(["near", "far", "it"], 1.0, 0.0, law).draw(view_of(tagger, *[Sentence(("it",))] * 40))
+    assert {change.by for change in drawn} == {"near"}
+
+
+def test_a_sentence_that_is_not_picked_is_read_as_before(tagger: Tagger, news: Corpus) -> None:
+    view = view_of(tagger, *news)
+    torch.manual_seed(1)
+    changes = WordChanges(sorted(news.vocabulary), rate=0.3)
+    drawn = changes.draw(view)
+    torch.manual_seed(1)
+    changed = changes(view)
+    picked = {change.sentence for change in drawn}
+    assert 0 < len(picked) < len(news)
+    for number, sentence in enumerate(news):
+        same = torch.allclose(
+            changed.scores[number, : len(sentence)], view.scores[number, : len(sentence)], rtol=1e-5, atol=1e-6
+        )
+        assert same == (number not in picked)
+
+
+def test_without_a_picked_sentence_the_view_is_the_same(tagger: Tagger, news: Corpus) -> None:
+    view = view_of(tagger, *news)
+    assert WordChanges(["a"], rate=0.0)(view) is view
+
+
+def test_tags_and_sentences_stay_as_they_were(tagger: Tagger, news: Corpus) -> None:
+    view = view_of(tagger, *news)
+    changed = WordChanges(sorted(news.vocabulary), rate=1.0)(view)
+    assert changed.originals == view.originals
+    assert torch.equal(changed.sentences.tags, view.sentences.tags)
+    assert torch.equal(changed.sentences.mask, view.sentences.mask)
+
+
+@pytest.mark.parametrize(("given", "words"), [({"rate": 1.1}, "rate is a share"), ({"hide": -0.1}, "hide is a share")])
+def test_a_share_is_a_share(given: dict[str, float], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        WordChanges(["a"], **given)
+
+
+def test_what_was_found_of_distances_is_kept_with_the_objective(build: Build, news: Corpus) -> None:
+    changes = WordChanges(sorted(news.vocabulary), rate=1.0, hide=0.0)
+    changes(view_of(build(), *news[:3]))
+    again = WordChanges(sorted(news.vocabulary), rate=1.0, hide=0.0)
+    again.load_state_dict(changes.state_dict())
+    assert again.substitutes.mean == changes.substitutes.mean > 0
