@@ -1,8 +1,8 @@
 """Does a source help where a target has few labels? DATNet's tables and figures (Zhou et al. 2021), at small scale.
 
     python benchmarks/datnet.py --data FOLDER --out DIR [--part few,grid,...] [--seeds 1,2,3] [--jobs 8]
-        [--models base,DATNet-F] [--amounts 10,all] [--updates 2000] [--rate 0.003] [--paper-schedule] [--set A=B]
-        [--minutes M] [--table FILE.md]
+        [--models base,DATNet-F] [--amounts 10,all] [--updates 2000] [--rate 0.003] [--paper-schedule] [--vectors glove]
+        [--set A=B] [--minutes M] [--table FILE.md]
 
 few        Table 6: CoNLL-2003 → WNUT-2016 with 10 … 1000 labelled sentences, and with all
 languages  the same for CoNLL-2002 Spanish, with 50 and 1000
@@ -75,11 +75,11 @@ class Transfer:
 
     source: str
     part: str = "train"
-    vectors: str | None = None
+    vectors: bool = False  # whether there are vectors of the target's words
 
 
 TRANSFERS = {
-    "wnut2016": Transfer("conll2003", vectors="glove"),
+    "wnut2016": Transfer("conll2003", vectors=True),
     "conll2002_es": Transfer("conll2003"),
     "ud_gl_treegal": Transfer("ud_es_gsd", "dev"),
     "ud_fr_sequoia": Transfer("ud_es_gsd", "dev"),
@@ -151,6 +151,7 @@ class Run:
     out: str
     training: dict[str, Any]
     normalise: str
+    vectors: str  # of English words
     limit: int | None
 
 
@@ -176,8 +177,8 @@ def do(run: Run, job: Job) -> list[Row]:
     if recipe != "target-only":
         options = {**options, "normalise": normalise}
     settings = with_assignments({"tagger": {**TAGGER, "normalise": normalise}, "options": options}, job.changes)
-    if transfer.vectors is not None:
-        settings["tagger"] |= {"vectors": transfer.vectors, "train_vectors": False}
+    if transfer.vectors:
+        settings["tagger"] |= {"vectors": run.vectors, "train_vectors": False}
     tagger = Tagger.build(
         "character-cnn-lstm",
         labels=(whole + parts["dev"] + parts["test"]).labels,
@@ -405,8 +406,9 @@ def value(part: str, rows: Iterable[Row], measure: str, options: argparse.Namesp
 def main() -> None:
     options = arguments()
     training = training_of(options)
-    run = Run(options.data, options.out, training, options.normalise, options.limit)
-    settings = {"training": training, "normalise": options.normalise, "limit": options.limit}
+    run = Run(options.data, options.out, training, options.normalise, options.vectors, options.limit)
+    settings = {"training": training, "normalise": options.normalise, "vectors": options.vectors}
+    settings["limit"] = options.limit
     wanted = [cell.job for part in options.part.split(",") for cell in cells(part, options)]
     run_grid(wanted, partial(do, run), options, settings, job_of, partial(tables, options=options))
 
@@ -438,6 +440,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=0.003, help="learning rate, falling in a straight line")
     parser.add_argument("--paper-schedule", action="store_true", help="0.001 / (1 + 0.05 t) after t epochs")
     parser.add_argument("--normalise", default="weighted", choices=("weighted", "unweighted", "none"))
+    parser.add_argument("--vectors", default="glove", help="of English words: glove, or a file of the like")
     options = parser.parse_args()
     unknown = [part for part in options.part.split(",") if part not in PARTS]
     unknown += [name for name in (options.models or "").split(",") if name and name not in MODELS]
