@@ -43,7 +43,8 @@ class DatnetRadii(Settings):
     source_words: float = Field(5.0, ge=0)
     target_words: float = Field(5.0, ge=0)
     characters: float = Field(5.0, ge=0)
-    pieces: float = Field(5.0, ge=0)  # of a pre-trained encoder; in typical sizes of its embeddings' numbers
+    # of a pre-trained encoder; in typical sizes of its embeddings' numbers. 5 keeps a small encoder from learning
+    pieces: float = Field(1.0, ge=0)
 
 
 class DatnetSettings(Settings):
