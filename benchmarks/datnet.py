@@ -1,8 +1,8 @@
 """Does a source help where a target has few labels? DATNet's tables and figures (Zhou et al. 2021), at small scale.
 
     python benchmarks/datnet.py --data FOLDER --out DIR [--part few,grid,...] [--seeds 1,2,3] [--jobs 8]
-        [--models base,DATNet-F] [--amounts 10,all] [--updates 2000] [--rate 0.003] [--paper-schedule] [--vectors glove]
-        [--set A=B] [--minutes M] [--table FILE.md]
+        [--models base,DATNet-F] [--amounts 10,all] [--updates 2000] [--rate 0.003] [--paper-schedule] [--radius 5]
+        [--vectors glove] [--set A=B] [--minutes M] [--table FILE.md]
 
 few        Table 6: CoNLL-2003 → WNUT-2016 with 10 … 1000 labelled sentences, and with all
 languages  the same for CoNLL-2002 Spanish, with 50 and 1000
@@ -19,7 +19,7 @@ pos        parts of speech, Spanish → Galician and French (accuracy). Of the S
 FOLDER holds conll2003, wnut2016, conll2002_es, ud_es_gsd, ud_gl_treegal and ud_fr_sequoia.
 
 The models: `base` learns from the few target sentences alone, `AT` does so under adversarial noise (the recipe mat
-without masks, the noise weighted as the rest, radii 5). `P-transfer` and `F-transfer` are DATNet with GRAD and without
+without masks, the noise weighted as the rest). `P-transfer` and `F-transfer` are DATNet with GRAD and without
 noise, `DATNet-P` and `DATNet-F` the whole. All make the same number of updates of 16 target sentences; those with a
 source read 16 of its sentences besides. All normalise their tables (`--normalise none`: none does); `raw base` never
 does. The tagger is the paper's: 30-d letters, 20 filters of 2, 3 and 4, two highways, LSTM 200 (P: 100 + 100), CRF,
@@ -109,7 +109,7 @@ def transfer_name(form: str, discriminator: str, noise: bool) -> str:
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     "base": ("target-only", {}),
     "raw base": ("target-only", {}),
-    "AT": ("mat", {"rate": 0, "weight": 1, "radius": {"words": 5, "characters": 5}}),
+    "AT": ("mat", {"rate": 0, "weight": 1}),
     **{
         transfer_name(form, discriminator, noise): (
             "datnet",
@@ -118,6 +118,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         for form, discriminator, noise in product("PF", DISCRIMINATORS, (False, True))
     },
 }
+NOISY = {"mat": ("words", "characters"), "datnet": ("source_words", "target_words", "characters")}
 SIX = ("base", "AT", "P-transfer", "F-transfer", "DATNet-P", "DATNet-F")
 
 
@@ -153,6 +154,7 @@ class Run:
     normalise: str
     vectors: str  # of English words
     limit: int | None
+    radius: float  # of all noise
 
 
 # ------------------------------------------------------------------------------------------------------------- jobs
@@ -175,7 +177,8 @@ def do(run: Run, job: Job) -> list[Row]:
     recipe, options = MODELS[job.model]
     normalise = "none" if job.model == "raw base" else run.normalise
     if recipe != "target-only":
-        options = {**options, "normalise": normalise}
+        radii = dict.fromkeys(NOISY[recipe], run.radius)
+        options = {**options, "normalise": normalise, "radius": radii}
     settings = with_assignments({"tagger": {**TAGGER, "normalise": normalise}, "options": options}, job.changes)
     if transfer.vectors:
         settings["tagger"] |= {"vectors": run.vectors, "train_vectors": False}
@@ -310,11 +313,12 @@ def cells(part: str, options: argparse.Namespace) -> Iterator[Cell]:
                 model = transfer_name(form, discriminator, noise)
                 yield Cell(f"{form} ({DISCRIMINATORS[discriminator]})", column, Job(target, amount, model))
     else:
-        yield from studies(part, target, options.form)
+        yield from studies(part, target, options)
 
 
-def studies(part: str, target: str, form: str) -> Iterator[Cell]:
+def studies(part: str, target: str, options: argparse.Namespace) -> Iterator[Cell]:
     """One setting at a time."""
+    form = options.form
     model = f"DATNet-{form}"
     if part == "dropout":
         rows = {"base": ("base", "0"), "base + dropout": ("base", "0.2"), "base + more dropout": ("base", "0.5")}
@@ -324,7 +328,7 @@ def studies(part: str, target: str, form: str) -> Iterator[Cell]:
             yield Cell(row, amount, Job(target, amount, name, changes))
     elif part == "radius":
         for share, radius in product(SOME_SHARES, RADII):
-            changes = () if radius == "5" else (f"options.radius.target_words={radius}",)
+            changes = () if float(radius) == options.radius else (f"options.radius.target_words={radius}",)
             yield Cell(share, radius, Job(target, share, model, changes))
     elif part == "alpha":
         for share, alpha in product(SOME_SHARES, ALPHAS):
@@ -406,9 +410,9 @@ def value(part: str, rows: Iterable[Row], measure: str, options: argparse.Namesp
 def main() -> None:
     options = arguments()
     training = training_of(options)
-    run = Run(options.data, options.out, training, options.normalise, options.vectors, options.limit)
+    run = Run(options.data, options.out, training, options.normalise, options.vectors, options.limit, options.radius)
     settings = {"training": training, "normalise": options.normalise, "vectors": options.vectors}
-    settings["limit"] = options.limit
+    settings |= {"limit": options.limit, "radius": options.radius}
     wanted = [cell.job for part in options.part.split(",") for cell in cells(part, options)]
     run_grid(wanted, partial(do, run), options, settings, job_of, partial(tables, options=options))
 
@@ -440,6 +444,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rate", type=float, default=0.003, help="learning rate, falling in a straight line")
     parser.add_argument("--paper-schedule", action="store_true", help="0.001 / (1 + 0.05 t) after t epochs")
     parser.add_argument("--normalise", default="weighted", choices=("weighted", "unweighted", "none"))
+    parser.add_argument("--radius", type=float, default=5.0, help="of all noise; the paper's is 5")
     parser.add_argument("--vectors", default="glove", help="of English words: glove, or a file of the like")
     options = parser.parse_args()
     unknown = [part for part in options.part.split(",") if part not in PARTS]
