@@ -73,8 +73,6 @@ def domain_tune(
     engine = build_engine(settings, reader)
     tell(f"{settings.masking}: {len(target):,} sentences of {', '.join(Path(name).name for name in settings.text)}")
     torch.manual_seed(settings.seed)
-    if settings.masking.endswith("pos"):
-        tell("tagging parts of speech, which takes a while")
     tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed)
     if is_main_process():
         claim(training, _begun_with(settings, source, target))

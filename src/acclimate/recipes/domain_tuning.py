@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle, islice
 from typing import Any
@@ -24,6 +24,7 @@ from acclimate.methods.objective import Objective
 from acclimate.methods.puzzle_lesson import PuzzleLesson
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.word_guesser import WordGuesser
+from acclimate.training.engine import device_for
 from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
@@ -83,7 +84,6 @@ def tuning_stage(
     settings: DomainTuning,
     seed: int,
     name: str = "domain-tuning",
-    progress: Callable[[int], None] | None = None,
 ) -> Tuning:
     """The stage that tunes this encoder and its head to the target, and to the source beside it. The head may be the
     learner's own: then it is not given."""
@@ -96,8 +96,7 @@ def tuning_stage(
     text = evenly(source, kept)
     if settings.packed:
         text = packed(text, encoder)
-    policy = build_policy(settings.masking, Ground(encoder, source, kept, settings.policy))
-    policy.prepare((text,), progress)
+    policy = build_policy(settings.masking, Ground(encoder, source, kept, settings.policy, device_for(settings)))
     objective = masked_words(encoder, guesser, policy, settings, settings.samples)
     if settings.compile:
         objective.speed_up()

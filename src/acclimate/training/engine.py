@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import torch
 from accelerate import Accelerator, DistributedDataParallelKwargs
@@ -20,7 +21,7 @@ def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
     """Device and number format for this learner. Accelerate keeps one state per process: an old one is let go first."""
     if settings.device == "cuda" and not torch.cuda.is_available():
         raise UsageError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
-    on_cpu = settings.device == "cpu" or not torch.cuda.is_available()
+    on_cpu = device_for(settings) == "cpu"
     precision = settings.precision
     if precision == "auto":
         # the LSTM tagger is too small to gain from half precision
@@ -36,6 +37,11 @@ def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
         # an objective may sit out an update: the other processes must not wait for its gradients
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
+
+
+def device_for(settings: LoopSettings) -> Literal["cpu", "cuda"]:
+    """Where these settings have the training."""
+    return "cpu" if settings.device == "cpu" or not torch.cuda.is_available() else "cuda"
 
 
 @contextmanager

@@ -39,19 +39,13 @@ class Training:
         for objective in stage.objectives.values():
             objective.begin(learner)
         step = TrainingStep(learner, stage.objectives).to(engine.device).train()
+        self.bare_step = step  # without what the engine wraps around it
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
         self.players = players(step)
         optimizer = build_optimizer(step, stage.settings, self.rate)
         self.step, self.optimizer = engine.prepare(step, optimizer)
         self.schedule = stage.schedule()
         engine.gradient_accumulation_steps = stage.settings.accumulate  # a recipe may set it stage by stage
-
-    @property
-    def bare_step(self) -> TrainingStep:
-        """The step without what the engine wraps around it."""
-        step = self.engine.unwrap_model(self.step)
-        assert isinstance(step, TrainingStep)
-        return step
 
     def __iter__(self) -> Iterator[Progress]:
         engine, stage = self.engine, self.stage
@@ -72,13 +66,20 @@ class Training:
                     engine.backward(stage.total(found, self.update))
                     if engine.sync_gradients and stage.settings.clip is not None:
                         self._clip(stage.settings.clip)
-                    self.optimizer.step()
-                    self.optimizer.zero_grad()
+                    self._move()
                 for name, loss in found.items():
                     losses[name] = losses.get(name, 0) + loss.detach() / accumulate
             self.update += 1
             self.bare_step.after_update()
             yield Progress(stage.name, self.update, stage.updates, losses, rate, words * processes)
+
+    def _move(self) -> None:
+        if self.engine.scaler is not None:
+            self.optimizer.step()
+        elif self.engine.sync_gradients:
+            # not through the engine's cover, which looks for an optional package on disk at every step
+            self.optimizer.optimizer.step()
+        self.optimizer.zero_grad()
 
     def _clip(self, most: float) -> None:
         """The learner and what belongs to it together, every other player alone."""

@@ -189,7 +189,7 @@ def test_content_words_are_drawn_four_times_as_often(bert: str) -> None:
 def test_text_is_tagged_once(news: Corpus, bert: str) -> None:
     reader, tagger = reader_of(bert), Spelled()
     policy = PartOfSpeech(tagger)
-    policy.prepare([news])
+    policy(puzzle_of(reader, news))
     once = tagger.asked
     assert once == len({sentence.words for sentence in news})
     policy(puzzle_of(reader, news[:4]))

@@ -77,11 +77,13 @@ class Ground:
     source: Corpus | None
     target: Corpus
     settings: PolicySettings
+    device: str = "cpu"  # where the training will be
 
 
 def _part_of_speech(ground: Ground) -> Policy:
     chosen = ground.settings.parts_of_speech
-    return PartOfSpeech(part_of_speech_tagger(chosen.tagger), chosen.content, chosen.weight, chosen.other)
+    tagger = part_of_speech_tagger(chosen.tagger, ground.device)
+    return PartOfSpeech(tagger, chosen.content, chosen.weight, chosen.other)
 
 
 def _adversarial(ground: Ground) -> Policy:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 import torch
 from torch import Tensor
 
-from acclimate.data.corpus import Corpus
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.puzzle import Puzzle
 from acclimate.methods.masking.uniform import Uniform
@@ -35,9 +32,6 @@ class Mixture(Policy):
         self._there = self._rows.to(puzzle.pieces.device, non_blocking=True)
         named: Tensor = self.policy(puzzle.some(self._there))
         return priorities.index_copy(0, self._there, named.to(priorities.dtype))
-
-    def prepare(self, corpora: Iterable[Corpus], progress: Callable[[int], None] | None = None) -> None:
-        self.policy.prepare(corpora, progress)
 
     def before_update(self, update: int) -> None:
         self.policy.before_update(update)

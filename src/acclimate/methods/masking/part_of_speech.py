@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -18,8 +18,8 @@ CONTENT = ("VERB", "NOUN", "ADJ", "PRON", "ADV")  # the paper's list; proper nou
 class PartOfSpeech(Policy):
     """Draws without replacement, content words with weight 0.8 and the rest with 0.2.
 
-    The paper does not say whether 80 % is a weight or a share of what is hidden; read as weights. Text is tagged once
-    and remembered; what was not seen before is tagged when it comes.
+    The paper does not say whether 80 % is a weight or a share of what is hidden; read as weights. A sentence is tagged
+    when it first comes, and its tags are remembered: of large text a run may read only a part.
     """
 
     name = "pos"
@@ -33,21 +33,19 @@ class PartOfSpeech(Policy):
         self.tagger, self.content, self.weight, self.other = tagger, frozenset(content), weight, other
         self._known: dict[tuple[str, ...], list[float]] = {}
 
-    def prepare(self, corpora: Iterable[Corpus], progress: Callable[[int], None] | None = None) -> None:
-        for corpus in corpora:
-            self._learn(corpus, progress)
-
     def forward(self, puzzle: Puzzle) -> Tensor:
+        device = puzzle.pieces.device
         fresh = [sentence for sentence in puzzle.originals if sentence.words not in self._known]
         if fresh:
-            self._learn(fresh)
+            self._learn(fresh, device)
         weights = [weight for sentence in puzzle.originals for weight in self._known[sentence.words]]
-        device = puzzle.pieces.device
         spread = puzzle.spread(torch.tensor(weights).to(device, non_blocking=True))
         return spread.clamp(min=1e-9).log() + gumbel_like(spread)
 
-    def _learn(self, sentences: Iterable[Sentence], progress: Callable[[int], None] | None = None) -> None:
+    def _learn(self, sentences: Sequence[Sentence], device: torch.device) -> None:
         text = Corpus.of({sentence.words: Sentence(sentence.words) for sentence in sentences}.values())
-        for sentence in self.tagger.tag(text, progress):
+        with torch.autocast(device.type, enabled=False):
+            tagged = self.tagger.tag(text)
+        for sentence in tagged:
             tags = sentence.tags or ()
             self._known[sentence.words] = [self.weight if tag in self.content else self.other for tag in tags]

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 import torch
 from torch import Tensor, nn
 
-from acclimate.data.corpus import Corpus
 from acclimate.methods.masking.puzzle import Puzzle
 
 
@@ -22,9 +19,6 @@ class Policy(nn.Module):
     def forward(self, puzzle: Puzzle) -> Tensor:
         """Priorities (row, piece). What stands at places that may not be chosen does not matter."""
         raise NotImplementedError
-
-    def prepare(self, corpora: Iterable[Corpus], progress: Callable[[int], None] | None = None) -> None:
-        """Look at the text beforehand, where that saves time. `progress` hears of sentences done."""
 
     def before_update(self, update: int) -> None:
         """The number of the update that begins, the same in every process."""
