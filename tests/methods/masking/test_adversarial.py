@@ -17,6 +17,7 @@ from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.mixture import Mixture
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.puzzle import Puzzle, pose
+from acclimate.methods.masking.subset_law import SubsetLaw
 from acclimate.methods.puzzle_lesson import PuzzleLesson
 from acclimate.model.reader import Reader
 from acclimate.training.engine import build_engine
@@ -119,7 +120,7 @@ class Bandit(Adversarial):
 
     def forward(self, puzzle: Puzzle) -> Tensor:
         self._rewarded = True
-        draw = self._draw(puzzle, self.scores.expand(puzzle.pieces.shape))
+        draw = self._draw(puzzle, self.scores.expand(puzzle.pieces.shape), learns=True)
         self._draws.append(draw)
         return draw.chosen.float()
 
@@ -142,7 +143,9 @@ def test_easy_puzzles_are_made_less_likely_not_more() -> None:
     bandit, puzzle = Bandit(5), small_puzzle(2, 5)
     bandit(puzzle)
     (draw,) = bandit._draws
-    draw.chosen = torch.tensor([[True, True, False, False, False], [False, False, False, True, True]])
+    chosen = torch.tensor([[True, True, False, False, False], [False, False, False, True, True]])
+    law = SubsetLaw(bandit.scores.expand(2, 5), puzzle.allowed, puzzle.sizes, puzzle.most)
+    draw.chance = law.log_probability(chosen)
     bandit.reward(torch.tensor([0.0, 1.0]))
     lesson = bandit.lesson()
     assert lesson is not None

@@ -24,7 +24,7 @@ def test_without_a_gpu_it_reads_as_usual(bert: str) -> None:
     encoder, look = encoder_at(bert, "cpu"), Replayed()
     rows = rows_at(encoder, "cpu")
     assert torch.equal(look(encoder, rows, None), encoder.states(rows))
-    assert not look.recordings
+    assert not look.recorded.recordings
 
 
 @pytest.mark.gpu
@@ -37,7 +37,7 @@ def test_a_replay_is_the_reading_itself_and_follows_the_weights(bert: str) -> No
         torch.testing.assert_close(look(encoder, rows, None), encoder.states(rows), atol=1e-5, rtol=1e-4)
         for weight in encoder.parameters():
             weight.mul_(1.1)
-    assert [recording is not None for recording in look.recordings.values()] == [True]
+    assert [not isinstance(recording, str) for recording in look.recorded.recordings.values()] == [True]
 
 
 @pytest.mark.gpu
@@ -62,4 +62,4 @@ def test_what_cannot_be_replayed_is_read_as_usual(bert: str) -> None:
         look(encoder, rows, torch.ones_like(rows))
         for width in range(1, 9):
             look(encoder, rows[:, :width], None)
-    assert len(look.recordings) == 4
+    assert len(look.recorded.recordings) == 4

@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.puzzle import Puzzle, looking
+from acclimate.methods.masking.quick_draw import QuickDraw
 from acclimate.methods.masking.sequential_subset_law import GumbelPath, SequentialSubsetLaw, gumbel_path
-from acclimate.methods.masking.subset_law import SubsetLaw
 
 Estimator = Literal["score", "gumbel-path", "relaxed"]
 
@@ -39,8 +39,8 @@ class Draw:
 
     puzzle: Puzzle
     chosen: Tensor  # (row, piece)
-    law: SubsetLaw | SequentialSubsetLaw
-    path: GumbelPath | None
+    chance: Tensor | None = None  # log probability of what was chosen, (row), where it is learnt from
+    path: GumbelPath | None = None
     losses: Tensor | None = None  # (row)
 
 
@@ -85,6 +85,7 @@ class Adversarial(Policy):
         self._seed = int(torch.randint(2**31, ()))  # every process draws the same here
         self._learns: bool | None = None  # the coin of this update
         self._draws: list[Draw] = []
+        self._quick_draw = QuickDraw()
         self._rewarded = False  # whether the last draw is one to learn from
 
     def forward(self, puzzle: Puzzle) -> Tensor:
@@ -92,7 +93,7 @@ class Adversarial(Policy):
         learns = self.training and toss
         states = puzzle.states.detach()
         with torch.set_grad_enabled(learns), looking(states.device, quick=False):
-            draw = self._draw(puzzle, self.generator(states))
+            draw = self._draw(puzzle, self.generator(states), learns)
         if learns:
             self._draws.append(draw)
         self._rewarded = learns
@@ -105,16 +106,16 @@ class Adversarial(Policy):
         self._learns = bool(torch.rand((), generator=dice) < self.beta)
         self._draws.clear()
 
-    def _draw(self, puzzle: Puzzle, scores: Tensor) -> Draw:
+    def _draw(self, puzzle: Puzzle, scores: Tensor, learns: bool) -> Draw:
         question = (scores, puzzle.allowed, puzzle.sizes, puzzle.most)
         if self.estimator == "score" and not self.paper_boundary:
-            law = SubsetLaw(*question)
-            return Draw(puzzle, law.draw(), law, None)
+            return Draw(puzzle, *self._quick_draw(*question, learns))
         slow = SequentialSubsetLaw(*question, paper_boundary=self.paper_boundary)
         if self.estimator == "score":
-            return Draw(puzzle, slow.draw(), slow, None)
+            chosen = slow.draw()
+            return Draw(puzzle, chosen, slow.log_probability(chosen) if learns else None)
         path = gumbel_path(slow, self.temperature)
-        return Draw(puzzle, path.chosen, slow, path)
+        return Draw(puzzle, path.chosen, path.log_product, path)
 
     def reward(self, losses: Tensor) -> None:
         if self._rewarded:
@@ -127,7 +128,7 @@ class Adversarial(Policy):
         if self.estimator == "relaxed":
             return torch.stack([self._relaxed(draw) for draw in draws]).mean()
         losses = torch.cat([_required(draw.losses) for draw in draws])
-        logs = torch.cat([_log_chance(draw) for draw in draws])
+        logs = torch.cat([_required(draw.chance) for draw in draws])
         posed = torch.cat([draw.puzzle.sizes > 0 for draw in draws])  # a row with nothing to hide was no puzzle
         return -(self._advantages(losses, posed) * logs).sum() / posed.sum().clamp(min=1)
 
@@ -164,13 +165,9 @@ class Adversarial(Policy):
         return -(slope * mixed).sum()  # its gradient is minus that of the loss, and reaches nothing but the choices
 
 
-def _log_chance(draw: Draw) -> Tensor:
-    return draw.path.log_product if draw.path is not None else draw.law.log_probability(draw.chosen)
-
-
-def _required(losses: Tensor | None) -> Tensor:
-    if losses is None:
+def _required(found: Tensor | None) -> Tensor:
+    if found is None:
         raise ValueError(
             "The adversary was asked for its lesson before it was told how hard its puzzle was (`reward`)."
         )
-    return losses
+    return found

@@ -40,17 +40,14 @@ class SubsetLaw:
         """The log of the sum over all subsets, (row). Its gradient is the marginals."""
         with torch.autocast(self.scores.device.type, enabled=False):
             value = self._tree.log_partition()
-            return self._with_slope(value, self.marginals()) if self._learns() else value
+            return _handed_over(self.scores, value, self.marginals()) if self._learns() else value
 
     def log_probability(self, chosen: Tensor) -> Tensor:
         """log q of the subset that is True in `chosen` (row, place), (row); -inf where that is not K allowed places.
         Its gradient is `chosen` less the marginals: learning from rewards needs no more (the score function)."""
         with torch.autocast(self.scores.device.type, enabled=False):
             value = self._tree.log_probability(chosen)
-            if not self._learns():
-                return value
-            possible = ~value.isneginf().unsqueeze(1)
-            return self._with_slope(value, torch.where(possible, chosen.to(value.dtype) - self.marginals(), 0))
+            return with_slope(self.scores, value, chosen, self.marginals()) if self._learns() else value
 
     def marginals(self) -> Tensor:
         """The chance of each place to be chosen, (row, place), K in sum; numbers without a gradient of their own."""
@@ -71,10 +68,17 @@ class SubsetLaw:
     def _learns(self) -> bool:
         return torch.is_grad_enabled() and self.scores.requires_grad
 
-    def _with_slope(self, value: Tensor, slope: Tensor) -> Tensor:
-        # handed over, not recorded: autograd would keep every level of the tree and take up to twice as long
-        answer: Tensor = _KnownSlope.apply(in_full(self.scores), value, slope)  # type: ignore[no-untyped-call]
-        return answer
+
+def with_slope(scores: Tensor, value: Tensor, chosen: Tensor, marginals: Tensor) -> Tensor:
+    """The log probability of what was chosen (row), with its gradient by the scores; none where it is impossible."""
+    possible = ~value.isneginf().unsqueeze(1)
+    return _handed_over(scores, value, torch.where(possible, chosen.to(value.dtype) - marginals, 0))
+
+
+def _handed_over(scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
+    # autograd, recording it, would keep every level of the tree and take up to twice as long
+    answer: Tensor = _KnownSlope.apply(in_full(scores), value, slope)  # type: ignore[no-untyped-call]
+    return answer
 
 
 class _KnownSlope(torch.autograd.Function):
