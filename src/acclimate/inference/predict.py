@@ -39,7 +39,7 @@ def predict(
 def decode(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> Iterator[tuple[list[int], View, Tensor]]:
     """Batch by batch: which sentences, how the tagger sees them, and the tags it decides on (sentence, word)."""
     for numbers, view in views(tagger, corpus, words_per_batch):
-        yield numbers, view, tagger.head.decode(view.scores, view.sentences.mask)
+        yield numbers, view, view.decoded
 
 
 def views(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> Iterator[tuple[list[int], View]]:

@@ -83,7 +83,7 @@ def guesser_for(encoder: Transformer) -> WordGuesser:
     table of pieces where the model ties the two."""
     if encoder.origin is None:
         raise UsageError(
-            "This tagger's encoder has lost its language-model head, which domain tuning needs. Begin with the masked "
+            "This tagger's encoder has lost its language-model head, which is needed here. Begin with the masked "
             "language model itself: Tagger.build(NAME_OR_FOLDER, ...)."
         )
     model = load_masked_language_model(encoder.origin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import LabelSet
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import Scheme, convert_tags, is_legal
+from acclimate.data.schemes import Scheme, convert_tags
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
@@ -27,9 +27,14 @@ from acclimate.model.encoders.transformer import (
     load_token_classifier,
     save_as_token_classifier,
 )
-from acclimate.model.heads.crf import ConditionalRandomField
-from acclimate.model.heads.legality import Legality
-from acclimate.model.heads.softmax import IndependentTags
+from acclimate.model.heads.choice import HeadName, build_head
+from acclimate.model.heads.entities import (
+    EntitySettings,
+    detected_labels,
+    detection_layer,
+    require_entities,
+    span_types,
+)
 from acclimate.model.learner import Learner
 from acclimate.model.sentences import Sentences
 from acclimate.model.storage import (
@@ -46,7 +51,6 @@ from acclimate.settings import S, SettingsError, complete
 
 OWN_ENCODER = "character-cnn-lstm"
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line
-HeadName = Literal["crf", "softmax"]
 _DESCRIPTION, _WEIGHTS, _SEEN = "tagger.json", "weights.safetensors", "seen.json"
 _REMEMBERED = 1 << 16  # different rows of tags; a stream of text must not fill the memory
 
@@ -63,6 +67,7 @@ class Tagger(Learner):
         *,
         boundary_scores: bool = False,
         constrain_training: bool = False,
+        entities: EntitySettings | None = None,
     ) -> None:
         super().__init__()
         if not len(labels):
@@ -72,16 +77,8 @@ class Tagger(Learner):
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
         self._numbered: dict[tuple[str, ...], NDArray[np.int64]] = {}  # tags of whole sentences: each epoch asks again
-        self.scores = nn.Linear(encoder.width, len(self.tags))
         self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
-        legal = _legality(self.tags, labels, scheme)
-        self.head: ConditionalRandomField | IndependentTags
-        if head == "crf":
-            self.head = ConditionalRandomField(len(self.tags), legal=legal, **self.crf)
-        elif head == "softmax":
-            self.head = IndependentTags(len(self.tags), legal=legal)
-        else:
-            raise ValueError(f"Unknown head {head!r}: expected crf or softmax.")
+        self._set_heads(entities)
 
     @classmethod
     def build(
@@ -107,7 +104,7 @@ class Tagger(Learner):
         """
         if seed is not None:
             torch.manual_seed(seed)
-        crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
+        crf: dict[str, Any] = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         labels = LabelSet.of(labels)
         if encoder == OWN_ENCODER:
             if text is None:
@@ -117,9 +114,28 @@ class Tagger(Learner):
         transformer = Transformer.build(encoder, _encoder_settings(TransformerSettings, options, encoder))
         return cls(transformer, labels, head, scheme or "IOB2", **crf)
 
-    @property
-    def device(self) -> torch.device:
-        return self.scores.weight.device
+    def _set_heads(self, entities: EntitySettings | None) -> None:
+        """What stands on the encoder, with weights drawn anew."""
+        if entities is not None:
+            require_entities(entities, self.labels, self.scheme)
+        self.entities = entities
+        detected = detected_labels(entities, self.labels)  # bare ones, where spans are typed afterwards
+        self.scores = self._score_layer(len(detected.tags(self.scheme)))
+        self.head = build_head(self.head_name, detected, self.scheme, self.crf)
+        self.types = span_types(entities, self.encoder.width, self.labels, self.scheme, self.encoder.vocabulary_size)
+
+    def _score_layer(self, tag_count: int) -> nn.Module:
+        width = self.encoder.width
+        if self.entities is None:
+            return nn.Linear(width, tag_count)
+        return detection_layer(self.entities, width, tag_count, self.encoder.vocabulary_size)
+
+    def find_entities(self, entities: EntitySettings) -> None:
+        """From now on find entities and type them as MSLM does, in place of one layer of scores. New weights are
+        drawn."""
+        device = self.device
+        self._set_heads(entities)
+        self.to(device)
 
     def number(self, sentences: Sequence[Sentence]) -> Sentences:
         """Sentences as tensors, tags included where they have any."""
@@ -143,8 +159,10 @@ class Tagger(Learner):
     def split(self, shared: int | None = None, private: int | None = None) -> None:
         """Give the encoder a part of its own beside the one that it shares (`Encoder.split`); the layer of scores is
         drawn anew to fit."""
+        if self.entities is not None:
+            raise InputError("an encoder under entity heads cannot be split: split it first.")
         self.encoder.split(shared, private)
-        self.scores = nn.Linear(self.encoder.width, len(self.tags)).to(self.device)
+        self.scores = self._score_layer(len(self.tags)).to(self.device)
 
     def sibling(
         self, labels: LabelSet, encoder: Encoder, scheme: Scheme | None = None, *, share_head: bool = False
@@ -158,7 +176,8 @@ class Tagger(Learner):
             )
         if share_head and scheme not in (None, self.scheme):
             raise InputError(f"one CRF for both domains needs the same scheme in both, not {scheme} and {self.scheme}.")
-        other = Tagger(encoder, labels, self.head_name, scheme or self.scheme, **self.crf).to(self.device)
+        other = Tagger(encoder, labels, self.head_name, scheme or self.scheme, **self.crf, entities=self.entities)
+        other.to(self.device)
         if share_head:
             other.head = self.head
         return other
@@ -197,6 +216,7 @@ class Tagger(Learner):
                 "encoder_description": self.encoder.description(),
                 "head": self.head_name,
                 "crf": self.crf,
+                "entities": None if self.entities is None else self.entities.model_dump(mode="json"),
                 "labels": list(self.labels.names),
                 "kind": self.labels.kind,
                 "scheme": self.scheme,
@@ -225,14 +245,18 @@ class Tagger(Learner):
                 encoder, scores = load_token_classifier(folder, description["encoder_description"])
             else:
                 encoder = CharacterCnnLstm.from_description(description["encoder_description"], folder)
-            tagger = cls(encoder, labels, description["head"], description["scheme"], **description["crf"])
+            made = description.get("entities")  # taggers of earlier versions do not mention any
+            entities = None if made is None else EntitySettings.model_validate(made)
+            make = {**description["crf"], "entities": entities}
+            tagger = cls(encoder, labels, description["head"], description["scheme"], **make)
         weights = read_tensors(folder / _WEIGHTS) if (folder / _WEIGHTS).exists() else {}
-        if isinstance(encoder, Transformer) and "scores.weight" not in weights:
-            tagger.scores.load_state_dict(scores)
-        missing, unexpected = tagger.load_state_dict(weights, strict=False)
-        kept_elsewhere = (
-            ("encoder.model.", "scores.") if isinstance(encoder, Transformer) else ("encoder.context.model.",)
+        kept_elsewhere: tuple[str, ...] = (
+            ("encoder.model.",) if isinstance(encoder, Transformer) else ("encoder.context.model.",)
         )
+        if isinstance(encoder, Transformer) and not any(name.startswith("scores.") for name in weights):
+            tagger.scores.load_state_dict(scores)
+            kept_elsewhere = ("encoder.model.", "scores.")
+        missing, unexpected = tagger.load_state_dict(weights, strict=False)
         missing = [name for name in missing if not name.startswith(kept_elsewhere)]
         if missing or unexpected:
             raise StorageError(f"{folder}: weights do not fit the tagger; missing {missing}, unknown {unexpected}.")
@@ -274,16 +298,6 @@ def _encoder_settings(kind: type[S], options: Mapping[str, Any], encoder: str | 
             f"Name it (encoder={OWN_ENCODER!r}), or leave such options out."
         )
     return complete(kind, options, where="encoder options")
-
-
-def _legality(tags: Sequence[str], labels: LabelSet, scheme: Scheme) -> Legality:
-    if labels.kind == "plain":
-        return Legality.everything(len(tags))
-    return Legality(
-        start=torch.tensor([is_legal(None, tag, scheme) for tag in tags]),
-        moves=torch.tensor([[is_legal(before, after, scheme) for after in tags] for before in tags]),
-        end=torch.tensor([is_legal(tag, None, scheme) for tag in tags]),
-    )
 
 
 def tags_of(tagger: Tagger, decoded: Tensor, lengths: Sequence[int]) -> list[list[str]]:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
+from acclimate.model.heads.entity_layer import EntityLayer
 from acclimate.model.sentences import Sentences
 
 if TYPE_CHECKING:
@@ -48,19 +49,56 @@ class View(TextView):
 
     @cached_property
     def scores(self) -> Tensor:
-        """(sentence, word, tag), before the head's own normalisation."""
-        scores: Tensor = self.tagger.scores(self.features)
+        """(sentence, word, tag), before the head's own normalisation. Where spans are typed by a head of their own, the
+        tags here are bare."""
+        layer = self.tagger.scores
+        scores: Tensor = layer(self.features, self.shown) if isinstance(layer, EntityLayer) else layer(self.features)
         return scores
+
+    @cached_property
+    def shown(self) -> Tensor | None:
+        """The first piece of each word as the encoder reads it, (sentence, word); None where it reads no pieces."""
+        return self.encoder.first_pieces(self.inputs)
 
     @cached_property
     def losses(self) -> Tensor:
         """Negative log-likelihood of the gold tags, (sentence); meaningless where `sentences.labelled` is False."""
-        return self.tagger.head.loss(self.scores, self.sentences.tags, self.sentences.mask)
+        return self.tag_losses if self.type_losses is None else self.tag_losses + self.type_losses
+
+    @cached_property
+    def tag_losses(self) -> Tensor:
+        """The head's part of the losses, (sentence): all of it, unless spans are typed by a head of their own."""
+        types, tags = self.tagger.types, self.sentences.tags
+        return self.tagger.head.loss(self.scores, tags if types is None else types.bare[tags], self.sentences.mask)
+
+    @cached_property
+    def type_losses(self) -> Tensor | None:
+        """That of the gold spans' types, (sentence); None where the tags tell the types."""
+        types, sentences = self.tagger.types, self.sentences
+        return None if types is None else types.losses(self.features, self.shown, sentences.tags, sentences.mask)
 
     @cached_property
     def marginals(self) -> Tensor:
         """Probability of each tag at each word under the head, (sentence, word, tag)."""
-        return self.tagger.head.marginals(self.scores, self.sentences.mask)
+        found = self.tagger.head.marginals(self.scores, self.sentences.mask)
+        return found if self.tagger.types is None else self.tagger.types.marginals(found, self._type_scores)
+
+    @cached_property
+    def decoded(self) -> Tensor:
+        """The tags that the tagger decides on, (sentence, word), 0 at padding."""
+        return (
+            self._detected if self.tagger.types is None else self.tagger.types.typed(self._detected, self._type_scores)
+        )
+
+    @cached_property
+    def _detected(self) -> Tensor:
+        return self.tagger.head.decode(self.scores, self.sentences.mask)
+
+    @cached_property
+    def _type_scores(self) -> Tensor:
+        """Of the spans that were found, at each of their words (sentence, word, type)."""
+        assert self.tagger.types is not None
+        return self.tagger.types.scores(self.features, self.shown, self._detected)
 
     @property
     def shared_features(self) -> Tensor:

@@ -9,6 +9,8 @@ from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
 from acclimate.recipes.datnet_check import check_plan as check_datnet
 from acclimate.recipes.mat import MatSettings, mat, read_second
 from acclimate.recipes.mat import check_plan as check_mat
+from acclimate.recipes.mslm import MslmSettings, mslm
+from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
@@ -63,6 +65,15 @@ RECIPES: dict[str, Recipe] = {
             for_target=True,
             remarks=remarks,
             check=check_datnet,
+        ),
+        Recipe(
+            "mslm",
+            "train on labelled text of which entities are hidden, guessing them, finding them and typing them at once",
+            mslm,
+            MslmSettings,
+            needs_target=False,
+            needs_language_model=True,
+            check=check_mslm,
         ),
     )
 }

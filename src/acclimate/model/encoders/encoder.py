@@ -33,6 +33,7 @@ class Encoder(nn.Module):
     """
 
     width: int  # of the features
+    vocabulary_size: int | None = None  # of pieces, where such are read
     # the most that a CPU reads at once where pieces are read: it gains nothing from large batches, smaller ones are
     # padded less and stay in its cache (6 layers of width 384 read half as many words again per second as with 8,192)
     pieces_at_once = 1024
@@ -62,6 +63,10 @@ class Encoder(nn.Module):
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """Features (sentence, word, feature)."""
         raise NotImplementedError
+
+    def first_pieces(self, inputs: Inputs) -> Tensor | None:
+        """The first piece of each word as it is read, (sentence, word); None where no pieces are read."""
+        return None
 
     def shared(self, features: Tensor) -> Tensor:
         """The part of the features that both domains have in common: all of them, unless an encoder has private

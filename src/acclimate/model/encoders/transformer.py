@@ -53,6 +53,11 @@ class Transformer(Encoder):
     def width(self) -> int:  # type: ignore[override]
         return (self.settings.feed_forward or self.state_width) + self.settings.private_width
 
+    @property
+    def vocabulary_size(self) -> int:  # type: ignore[override]
+        model: Any = self.model
+        return int(model.get_input_embeddings().num_embeddings)
+
     def split(self, shared: int | None = None, private: int | None = None) -> None:
         """Two feed-forward layers side by side on the encoder, half its width each unless told otherwise."""
         half = max(1, self.state_width // 2)
@@ -98,11 +103,16 @@ class Transformer(Encoder):
         return list(model.get_input_embeddings().parameters())
 
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
-        output: Any = self.model(inputs_embeds=embeddings["pieces"], attention_mask=inputs["attention"].long())
-        states: Tensor = output.last_hidden_state
+        return self.features_of(self.states_of(embeddings["pieces"], inputs["attention"]), inputs)
+
+    def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
+        """The features of words (sentence, word, feature) from the last layer at every piece (row, piece, feature)."""
         words: Tensor = self.dropout(states.flatten(0, 1)[inputs["first"]])  # (sentence, word, feature)
         features: Tensor = self.feed_forward(words)
         return features if self.private is None else torch.cat([self.private(words), features], dim=-1)
+
+    def first_pieces(self, inputs: Inputs) -> Tensor:
+        return inputs["pieces"].flatten()[inputs["first"]]
 
     def shared(self, features: Tensor) -> Tensor:
         return features[..., self.settings.private_width :] if self.settings.private_width else features
@@ -168,11 +178,11 @@ class Transformer(Encoder):
         self.pieces.tokenizer.save_pretrained(folder)
 
 
-def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Linear, tags: Sequence[str]) -> bool:
+def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Module, tags: Sequence[str]) -> bool:
     """Write encoder and score layer the way plain `transformers` saves a token classifier, so that it opens there.
 
     False when only the encoder was written: a few (ModernBERT) have layers of their own below the scores, and a
-    classifier of theirs would not give ours.
+    classifier of theirs would not give ours. Nor would any where the scores are more than one linear layer.
     """
     from transformers import AutoModelForTokenClassification
 
@@ -185,7 +195,7 @@ def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Line
     with torch.random.fork_rng(devices=[]):
         factory: Any = AutoModelForTokenClassification
         shell = factory.from_config(config)
-    classifier = classifier_of(shell)
+    classifier = classifier_of(shell) if isinstance(scores, nn.Linear) else None
     if classifier is None or classifier.in_features != scores.in_features or encoder.has_layers:
         quietly(backbone.save_pretrained, str(folder))
         return False

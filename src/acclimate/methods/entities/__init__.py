@@ -1,0 +1,1 @@
+"""Tagging entities while guessing hidden words (MSLM)."""

@@ -1,0 +1,140 @@
+"""Mask-specific losses (MSLM; Abaho and others 2024).
+
+A pre-trained encoder is fine-tuned to three ends at once: to guess hidden words, to find entities, and to type them.
+The terms of a sentence are hidden whole, a few other words besides, and hidden words of terms cost more.
+
+Terms are gold entities, so everything labelled is training data here: the source, and the labelled target sentences
+where there are any, alike. Text without labels is not read. The tagger is chosen and scored on text without a mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from pydantic import Field, field_validator
+
+from acclimate.data.batches import SOURCE
+from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
+from acclimate.methods.entities.masked_tagger import MaskedTagger
+from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
+from acclimate.methods.masking.corruption import Corruption
+from acclimate.methods.masking.joint import JointMasking
+from acclimate.methods.masking.mask_weights import EVEN, MaskWeights, Normalise, count_masks, mask_weights
+from acclimate.methods.masking.policy import Policy
+from acclimate.methods.objective import Objective
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.heads.entities import EntitySettings, require_entities, types_apart
+from acclimate.model.language_model import guesser_for
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import Settings, UsageError
+from acclimate.training.stage import Stage
+
+JOINT = "joint"
+
+
+class TermWeights(Settings):
+    """What each of the three losses counts; 0 leaves one out."""
+
+    words: float = Field(1.0, ge=0)  # guessing hidden words
+    tags: float = Field(1.0, gt=0)  # finding entities
+    types: float = Field(1.0, ge=0)  # typing them
+
+
+class MslmSettings(Settings):
+    """What is hidden, what it weighs, which heads tag, and what each loss counts."""
+
+    elm: float = Field(1.0, ge=0, le=1)  # share of a sentence's terms that are hidden, rounded up
+    blm: float = Field(0.075, ge=0, le=1)  # share of its words that are hidden among the others, rounded up
+    other_terms: bool = False  # those may be words of terms that are not hidden
+    masking: str = JOINT  # or another policy (span, pmi, random, …): as many words of each sentence, without weights
+    policy: PolicySettings = PolicySettings()  # of those
+    static: bool = False  # hide the same words in every epoch
+    swapped: float = Field(0.0, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
+    kept: float = Field(0.0, ge=0, le=1)  # of the hidden pieces: shown as they are
+    weighted: bool = True  # hidden words of terms cost more, where they are the fewer
+    threshold: float = Field(0.5, ge=0, le=1)  # at least so much for terms, at most for others, before the softmax
+    normalise: Normalise = "masked"  # divide by the number of hidden pieces, or by their weights' sum (weights)
+    tags_on: ReadBy = "masked"  # what the entity losses read: the masked text, the text as it is (clean), or both
+    entities: EntitySettings = EntitySettings()
+    losses: TermWeights = TermWeights()
+
+    @field_validator("masking")
+    @classmethod
+    def _known_masking(cls, name: str) -> str:
+        return name if name == JOINT else known_policy(name)
+
+
+def check_plan(tagger: Tagger, plan: Plan) -> None:
+    options: MslmSettings = plan.options
+    require_entities(options.entities, tagger.labels, tagger.scheme)
+    if "adversarial" in options.masking:
+        raise UsageError("options.masking: the adversary learns what to hide, in the recipe adversarial-masking only.")
+    if options.static and options.masking != JOINT:
+        raise UsageError("options.static needs options.masking=joint: other policies draw anew every time.")
+    if options.swapped + options.kept > 1:
+        raise UsageError("options.swapped and options.kept are shares of the hidden pieces: 1 at most together.")
+    if options.elm == options.blm == 0:
+        raise UsageError("options.elm and options.blm are both 0: nothing would be hidden.")
+    if options.losses.types == 0 and types_apart(options.entities, tagger.labels):
+        raise UsageError(
+            "options.losses.types=0 would leave the head that types entities untrained: let the tags tell the types, "
+            "options.entities.tags=typed."
+        )
+
+
+def mslm(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    options: MslmSettings = plan.options
+    text = plan.source.labelled() + plan.target.labelled()
+    tagger.find_entities(options.entities)
+    learner = masked_tagger(tagger, plan)
+    weights = EVEN
+    if options.weighted and options.masking == JOINT:
+        counts = count_masks(learner.masking, text, learner.askable, plan.seed)
+        weights = mask_weights(counts, options.threshold)
+    importance = options.losses.model_dump()
+    objectives = {name: term for name, term in terms(tagger, weights, options).items() if importance[name] > 0}
+    batches = plan.batches(tagger, {SOURCE: text})
+    yield Stage("mslm", objectives, batches, plan.training, {name: importance[name] for name in objectives}, learner)
+
+
+def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:
+    """The tagger with the head that guesses words, and who hides them."""
+    options: MslmSettings = plan.options
+    masking = JointMasking(options.elm, options.blm, options.other_terms)
+    other = None if options.masking == JOINT else other_policy(tagger, plan)
+    asks = options.losses.words > 0 or other is not None
+    guesser = guesser_for(encoder_of(tagger)) if asks else None
+    seed = plan.seed if options.static else None
+    return MaskedTagger(tagger, guesser, masking, corruption(tagger, options), other, seed)
+
+
+def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[str, Objective]:
+    """Equation 12. With a single type, or where the tags tell the types, there is nothing to classify."""
+    found: dict[str, Objective] = {
+        "words": HiddenWords(weights, options.normalise),
+        "tags": EntityDetection(options.tags_on),
+    }
+    return found if tagger.types is None else {**found, "types": EntityClassification(options.tags_on)}
+
+
+def corruption(tagger: Tagger, options: MslmSettings) -> Corruption:
+    tokenizer = encoder_of(tagger).pieces.tokenizer
+    special = set(tokenizer.all_special_ids)
+    ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
+    return Corruption(tokenizer.mask_token_id, ordinary, options.swapped, options.kept)
+
+
+def other_policy(tagger: Tagger, plan: Plan) -> Policy:
+    """Who hides other words instead, and just as many."""
+    options: MslmSettings = plan.options
+    ground = Ground(encoder_of(tagger), plan.source.unlabelled(), plan.target.unlabelled(), options.policy)
+    policy = build_policy(options.masking, ground)
+    policy.prepare((plan.source.labelled(), plan.target.labelled()))
+    return policy
+
+
+def encoder_of(tagger: Tagger) -> Transformer:
+    assert isinstance(tagger.encoder, Transformer)
+    return tagger.encoder
