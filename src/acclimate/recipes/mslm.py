@@ -29,6 +29,7 @@ from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings, UsageError
+from acclimate.training.engine import device_for
 from acclimate.training.stage import Stage
 
 JOINT = "joint"
@@ -56,7 +57,9 @@ class MslmSettings(Settings):
     weighted: bool = True  # hidden words of terms cost more, where they are the fewer
     threshold: float = Field(0.5, ge=0, le=1)  # at least so much for terms, at most for others, before the softmax
     normalise: Normalise = "masked"  # divide by the number of hidden pieces, or by their weights' sum (weights)
-    tags_on: ReadBy = "masked"  # what the entity losses read: the masked text, the text as it is (clean), or both
+    # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked; with every
+    # term hidden, the tagger then never sees an entity, and finds none in text without masks
+    tags_on: ReadBy = "both"
     entities: EntitySettings = EntitySettings()
     losses: TermWeights = TermWeights()
 
@@ -129,10 +132,9 @@ def corruption(tagger: Tagger, options: MslmSettings) -> Corruption:
 def other_policy(tagger: Tagger, plan: Plan) -> Policy:
     """Who hides other words instead, and just as many."""
     options: MslmSettings = plan.options
-    ground = Ground(encoder_of(tagger), plan.source.unlabelled(), plan.target.unlabelled(), options.policy)
-    policy = build_policy(options.masking, ground)
-    policy.prepare((plan.source.labelled(), plan.target.labelled()))
-    return policy
+    texts = plan.source.unlabelled(), plan.target.unlabelled()
+    ground = Ground(encoder_of(tagger), *texts, options.policy, device_for(plan.training))
+    return build_policy(options.masking, ground)
 
 
 def encoder_of(tagger: Tagger) -> Transformer:
