@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from acclimate.data.concepts.automaton import Automaton
 from acclimate.data.concepts.concept import Concept
 from acclimate.data.concepts.finding import Finding
-from acclimate.data.concepts.groups import Groups
+from acclimate.data.concepts.groups import NO_TYPE, Groups
 from acclimate.data.concepts.spelling import CasePolicy, atoms, is_abbreviation, plural, says_nothing_by_capitals, size
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
@@ -153,7 +153,7 @@ class ConceptDictionary:
             self.notes.names += len(concept.names)
             type, label = groups.choose(concept.types)
             if label is None:
-                self.notes.other_types[type or "(none)"] += len(concept.names)
+                self.notes.other_types[type or NO_TYPE] += len(concept.names)
                 continue
             for other in sorted({groups.label(each) or label for each in concept.types} - {label}):
                 self.notes.conflicts.append(NameConflict(concept.name, label, other))
@@ -206,7 +206,9 @@ def _folded(name: str) -> str:
 
 def _nothing_left(notes: DictionaryNotes, groups: Groups) -> InputError:
     if notes.other_types:
+        if set(notes.other_types) == {NO_TYPE}:
+            return InputError("the concepts have no types. Pass single= with the label that their names are to get.")
         types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
         problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."
-        return InputError(f'{problem} Choose another map with groups=, pass others="keep", or single= for one label.')
+        return InputError(f'{problem} Choose another map with groups=, or pass others="keep" to have them all.')
     return InputError("no name is left: all are too short, have no letter, or were excluded.")

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Literal
 
 from acclimate.data.mapping import LabelMap
+from acclimate.data.problems import InputError
 
 BUNDLED_GROUPS = {
     "table-12": "15 UMLS types as DISEASE, SYMPTOM, TREATMENT, as in MSLM's Table 12",
     "clinical": "the same, and also procedures, devices, injuries, pathologic functions and findings",
 }
 NO_GROUPS = "none"
+NO_TYPE = "(none)"  # what reports call it
 Others = Literal["drop", "keep"]
 
 
@@ -38,6 +40,11 @@ class Groups:
         if source in BUNDLED_GROUPS and not Path(source).exists():
             with as_file(files("acclimate.data.concepts") / "groups" / f"{source}.yaml") as file:
                 return cls.of(LabelMap.load(file), others, single)
+        if not Path(source).exists():
+            problem = (
+                f"there is no such map of types. Give a YAML file, or one of {', '.join(BUNDLED_GROUPS)}, {NO_GROUPS}."
+            )
+            raise InputError(problem, file=source)
         return cls.of(LabelMap.load(source), others, single)
 
     @classmethod

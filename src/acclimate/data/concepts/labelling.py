@@ -14,7 +14,7 @@ from typing import Any
 
 from acclimate.data.concepts.abbreviations import Abbreviations
 from acclimate.data.concepts.finding import Annotator, Finding
-from acclimate.data.concepts.groups import Groups
+from acclimate.data.concepts.groups import NO_TYPE, Groups
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import Span
 
@@ -99,7 +99,7 @@ class Labeller:
     def _has_label(self, finding: Finding) -> bool:
         type, label = self.groups.choose(finding.types)
         if label is None:
-            self.coverage.other_types[type or "(none)"] += 1
+            self.coverage.other_types[type or NO_TYPE] += 1
         return label is not None
 
     def _label(self, finding: Finding) -> str:
@@ -118,7 +118,7 @@ class Labeller:
         coverage.words += len(sentence)
         coverage.covered_words += sum(map(len, kept))
         coverage.spans.update(span.label for span in spans)
-        coverage.types.update(self.groups.choose(finding.types)[0] or "(none)" for finding in kept)
+        coverage.types.update(self.groups.choose(finding.types)[0] or NO_TYPE for finding in kept)
         coverage.names.update((finding.name, span.label) for finding, span in zip(kept, spans, strict=True))
 
 
