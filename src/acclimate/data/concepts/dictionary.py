@@ -7,43 +7,19 @@ Capitals count as the policy says: `exact` always, `lower` never, `smart` for ab
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from acclimate.data.concepts.automaton import Automaton
 from acclimate.data.concepts.concept import Concept
 from acclimate.data.concepts.finding import Finding
 from acclimate.data.concepts.groups import NO_TYPE, Groups
+from acclimate.data.concepts.name_notes import DictionaryNotes, NameConflict
 from acclimate.data.concepts.spelling import CasePolicy, atoms, is_abbreviation, plural, says_nothing_by_capitals, size
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 
 _MOST_REMEMBERED = 1 << 20  # different words whose atoms are kept
-
-
-@dataclass(frozen=True, slots=True)
-class NameConflict:
-    """A name that two concepts have under different labels, and which of them it got."""
-
-    name: str
-    kept: str
-    lost: str
-
-
-@dataclass
-class DictionaryNotes:
-    """What became of the names."""
-
-    concepts: int = 0
-    names: int = 0  # all that were given, synonyms too
-    twice: int = 0  # the same name under the same label again
-    too_short: int = 0
-    without_letter: int = 0
-    excluded: int = 0  # by the user's list
-    other_types: Counter[str] = field(default_factory=Counter)  # names left out, by the type that has no label
-    conflicts: list[NameConflict] = field(default_factory=list)
-    in_capitals: list[str] = field(default_factory=list)  # sources whose capitals say nothing
 
 
 @dataclass(frozen=True, slots=True)
