@@ -28,6 +28,7 @@ from acclimate.cli.pretrain import pretrain_command
 from acclimate.cli.select import SelectCommand, select_command
 from acclimate.cli.subsets import split_command, subset_command
 from acclimate.cli.vectors import vectors_command
+from acclimate.cli.weak_label import WeakLabelCommand, weak_label_command
 from acclimate.cli.wording import in_options
 
 
@@ -92,6 +93,7 @@ app.command("convert")(convert_command)
 app.command("subset")(subset_command)
 app.command("split")(split_command)
 app.command("select", cls=SelectCommand)(select_command)
+app.command("weak-label", cls=WeakLabelCommand)(weak_label_command)
 app.command("pretrain")(pretrain_command)
 app.command("domain-tune")(domain_tune_command)
 app.command("vectors")(vectors_command)

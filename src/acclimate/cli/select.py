@@ -30,10 +30,10 @@ class SelectCommand(TyperCommand):
     """`--from` and `--like` take all words up to the next option: the shell makes many of `huge/*.txt.gz`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _spelled_out(args, ("--like", "--from")))
+        return super().parse_args(ctx, spelled_out(args, ("--like", "--from")))
 
 
-def _spelled_out(words: list[str], options: tuple[str, ...]) -> list[str]:
+def spelled_out(words: list[str], options: tuple[str, ...]) -> list[str]:
     """`--from a b` as `--from a --from b`."""
     spelled: list[str] = []
     repeated, has_value = "", False

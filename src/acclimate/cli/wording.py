@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _ARGUMENT = re.compile(
-    r"\b(?P<name>skip_bad|comments|words_column|column|labels|scheme|borders|format)=(?P<value>True|[\"']\w+[\"'])?"
+    r"\b(?P<name>skip_bad|comments|words_column|column|labels|scheme|borders|format|groups|others|single)="
+    r"(?P<value>True|[\"']\w+[\"'])?"
 )
 _PHRASES = {
     r"map_labels\(corpus, LabelMap\.load\('([^']+)'\)\)": r"--map \1",
@@ -14,7 +15,7 @@ _PHRASES = {
     r"\(typeless\)": "(--typeless)",
     r"with map_labels\b": "with --map FILE",
 }
-_NAMES = {"format": "input-format"}
+_NAMES = {"format": "input-format", "others": "other-types", "single": "label"}
 _SETTINGS = {"column": "source_column=… (or target_column)", "format": "source_format=… (or target_format)"}
 
 

@@ -20,7 +20,7 @@ def read_csv(source: Source, ledger: Ledger) -> Iterator[Found]:
     lines = source.checked_lines(ledger)
     first = next((line for line in lines if line.strip()), "")
     delimiter = max(",;\t", key=first.count)  # spreadsheets set to some languages write semicolons
-    yield from _read(source, ledger, _quoted_rows(source, lines, delimiter))
+    yield from _read(source, ledger, quoted_rows(source, lines, delimiter))
 
 
 def read_tsv(source: Source, ledger: Ledger) -> Iterator[Found]:
@@ -51,7 +51,7 @@ def _checked(row: Row, width: int, source: Source) -> Row:
     return Row(row.line, row.cells, fault)
 
 
-def _quoted_rows(source: Source, lines: list[str], delimiter: str) -> Iterator[Row]:
+def quoted_rows(source: Source, lines: list[str], delimiter: str) -> Iterator[Row]:
     """Rows with the line on which each begins: a quoted cell may hold line ends."""
     reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
     while True:

@@ -1,0 +1,171 @@
+"""`acclimate weak-label`: tags for text that has none, from a dictionary of concepts."""
+
+from __future__ import annotations
+
+import json
+import time
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from acclimate.cli.options import InputFormat, Json, Map, Paragraphs, PreSplit, Quiet, SkipBad
+from acclimate.cli.select import spelled_out
+
+if TYPE_CHECKING:
+    from acclimate.data.concepts.dictionary import ConceptDictionary
+    from acclimate.data.concepts.finding import Annotator
+    from acclimate.data.concepts.groups import Groups
+
+
+class CaseName(StrEnum):
+    SMART = "smart"
+    LOWER = "lower"
+    EXACT = "exact"
+
+
+class OtherTypes(StrEnum):
+    drop = "drop"
+    keep = "keep"
+
+
+class WeakLabelCommand(TyperCommand):
+    """`--concepts` and `--text` take all words up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, spelled_out(args, ("--concepts", "--text")))
+
+
+def weak_label_command(
+    texts: Annotated[
+        list[str],
+        typer.Option(
+            "--text",
+            metavar="TEXT...",
+            help="Raw text (plain, .gz, .xz, a folder of .txt), or corpora; tags are dropped.",
+        ),
+    ],
+    out: Annotated[str, typer.Option(metavar="FILE", help="Where to write, in the format of its name; - prints.")],
+    concepts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE...",
+            help="Names, synonyms, types: .csv, .tsv, .jsonl, .txt; clinical; package:diseases, package:drugs.",
+        ),
+    ] = None,
+    annotator: Annotated[
+        str, typer.Option(metavar="KIND", help="dictionary, spacy:MODEL or medcat:PACK (where these are installed).")
+    ] = "dictionary",
+    groups: Annotated[
+        str, typer.Option(metavar="MAP", help="Types to labels: a YAML file, table-12, clinical, or none.")
+    ] = "table-12",
+    other_types: Annotated[
+        OtherTypes, typer.Option(help="Types that the map does not name: drop them, or keep them as labels.")
+    ] = OtherTypes.drop,
+    label: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="One label for everything that is not dropped.")
+    ] = None,
+    case: Annotated[
+        CaseName,
+        typer.Option(help="Capitals count: smart: in short names in capitals (ALS); lower: never; exact: always."),
+    ] = CaseName.SMART,
+    shortest: Annotated[int, typer.Option(min=1, help="Leave out names with fewer letters and digits.")] = 2,
+    plurals: Annotated[bool, typer.Option("--plurals", help="A name may take an s at its end.")] = False,
+    leave_out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Names that are not to be found, one a line.")
+    ] = None,
+    abbreviations: Annotated[
+        bool,
+        typer.Option(
+            "--abbreviations/--no-abbreviations", help="Find abbreviations that the text explains: `… polyposis (FAP)`."
+        ),
+    ] = True,
+    split: Annotated[
+        str | None, typer.Option(metavar="SHARES", help="Write train, dev and test, such as 0.8,0.1,0.1: FILE-train, …")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the split.")] = 0,
+    gold: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="The same text with true labels, if the text has none itself.")
+    ] = None,
+    map_name: Map = None,
+    most: Annotated[
+        int, typer.Option(min=0, help="How many of the most frequent names, and of conflicts, to show.")
+    ] = 10,
+    input_format: InputFormat = None,
+    paragraphs: Paragraphs = False,
+    pre_split: PreSplit = False,
+    skip_bad: SkipBad = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Label text by a dictionary of concepts, and say how much was found; where true labels are there, how well.
+
+    Example: acclimate weak-label --concepts clinical --text clinical/test --out weak.conll
+
+    Of overlapping names the longest is kept, then the leftmost. Names match whole words. --map renames true labels.
+    """
+    from acclimate.cli.progress import stderr_console, warn
+    from acclimate.cli.weak_label_files import LabelledFiles, shares_of
+    from acclimate.cli.weak_label_report import WeakLabelReport
+    from acclimate.cli.weak_label_text import LabellingBar, Stream
+    from acclimate.data.concepts.groups import Groups
+    from acclimate.data.concepts.labelling import Labeller
+    from acclimate.settings import UsageError
+
+    if out == "-" and as_json:
+        raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
+    files = LabelledFiles(out, None if split is None else shares_of(split), seed, overwrite)
+    grouped = Groups.load(groups, other_types.value, label)
+    finder, dictionary = _annotator(annotator, concepts, grouped, case, shortest, plurals, leave_out)
+    labeller = Labeller(finder, grouped, abbreviations=abbreviations)
+    reading = {"format": input_format, "skip_bad": skip_bad, "paragraphs": paragraphs}
+    reading["tokenize"] = "blanks" if pre_split else "words"
+    started = time.monotonic()
+    with LabellingBar(stderr_console(quiet)) as bar:
+        stream = Stream(texts, gold, map_name, reading, bar, warn)
+        files.write(stream.judged(labeller))
+    report = WeakLabelReport(
+        dictionary, grouped, labeller.coverage, stream.agreement, files.written, time.monotonic() - started
+    )
+    for warning in [*stream.warnings(), *report.warnings()]:
+        warn(warning)
+    if as_json:
+        typer.echo(json.dumps(report.as_dict(most), ensure_ascii=False))
+    else:
+        typer.echo(report.render(most), err=out == "-")
+
+
+def _annotator(
+    name: str,
+    concepts: list[str] | None,
+    groups: Groups,
+    case: CaseName,
+    shortest: int,
+    plurals: bool,
+    leave_out: str | None,
+) -> tuple[Annotator, ConceptDictionary | None]:
+    from acclimate.data.concepts.annotators import load_annotator
+    from acclimate.data.concepts.dictionary import ConceptDictionary
+    from acclimate.data.concepts.files import read_names
+    from acclimate.data.concepts.sources import load_concepts
+    from acclimate.settings import UsageError
+
+    if name != "dictionary":
+        if concepts:
+            raise UsageError(
+                f"--concepts is for the dictionary; {name} has concepts of its own. Leave out one of both."
+            )
+        return load_annotator(name), None
+    if not concepts:
+        raise UsageError("Say where the names are: --concepts FILE, clinical, package:diseases or package:drugs.")
+    dictionary = ConceptDictionary.of(
+        {source: load_concepts(source) for source in concepts},
+        groups,
+        case=case.value,
+        shortest=shortest,
+        plurals=plurals,
+        exclude=() if leave_out is None else read_names(leave_out),
+    )
+    return dictionary, dictionary

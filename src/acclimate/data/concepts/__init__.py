@@ -1,0 +1,1 @@
+"""Concept dictionaries, and the weak labels that their names put on text."""

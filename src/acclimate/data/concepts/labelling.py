@@ -1,0 +1,136 @@
+"""Weak labels: what an annotator finds, grouped into labels, chosen among, and counted.
+
+Of findings that overlap, the one of more words is kept; of equally long ones the one that begins first; of two at the
+same place the one that was found first. What was given up for one of another label is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from acclimate.data.concepts.abbreviations import Abbreviations
+from acclimate.data.concepts.finding import Annotator, Finding
+from acclimate.data.concepts.groups import NO_TYPE, Groups
+from acclimate.data.corpus import Sentence
+from acclimate.data.schemes import Span
+
+_AT_ONCE = 512  # sentences handed to the annotator together
+
+
+@dataclass
+class Coverage:
+    """What was met in the text."""
+
+    sentences: int = 0
+    labelled_sentences: int = 0
+    words: int = 0
+    covered_words: int = 0
+    spans: Counter[str] = field(default_factory=Counter)  # by label
+    types: Counter[str] = field(default_factory=Counter)  # spans by semantic type
+    names: Counter[tuple[str, str]] = field(default_factory=Counter)  # spans by name and label
+    overlaps: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)  # kept name, label; lost name, label
+    other_types: Counter[str] = field(default_factory=Counter)  # findings left out, by the type that has no label
+    explained: int = 0  # abbreviations that the text explains
+    by_abbreviation: int = 0  # spans that were found by them
+
+    def as_dict(self, most: int = 20) -> dict[str, Any]:
+        """Plain JSON types; of the lists, the most frequent."""
+        return {
+            "sentences": self.sentences,
+            "labelled_sentences": self.labelled_sentences,
+            "words": self.words,
+            "covered_words": self.covered_words,
+            "spans": dict(self.spans.most_common()),
+            "spans_by_type": dict(self.types.most_common()),
+            "names_found": len(self.names),
+            "most_frequent": [[name, label, count] for (name, label), count in self.names.most_common(most)],
+            "overlaps": self.overlaps.total(),
+            "most_overlapping": [[*pair, count] for pair, count in self.overlaps.most_common(most)],
+            "findings_of_other_types": dict(self.other_types.most_common()),
+            "abbreviations_explained": self.explained,
+            "spans_by_abbreviation": self.by_abbreviation,
+        }
+
+
+class Labeller:
+    """Labels sentences one after another; `coverage` tells how it went so far. Sentences must come in their order."""
+
+    def __init__(self, annotator: Annotator, groups: Groups, *, abbreviations: bool = True) -> None:
+        self.annotator = annotator
+        self.groups = groups
+        self.coverage = Coverage()
+        self._abbreviations = Abbreviations() if abbreviations else None
+
+    def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+        """The sentences with IOB2 tags. Tags that they have are taken away before anybody looks at them."""
+        waiting = (sentence.with_tags(None) for sentence in sentences)
+        while batch := list(islice(waiting, _AT_ONCE)):
+            for sentence, found in zip(batch, self.annotator.annotate(batch), strict=True):
+                yield self._labelled(sentence, found)
+
+    def _labelled(self, sentence: Sentence, found: Iterable[Finding]) -> Sentence:
+        own = [finding for finding in found if self._has_label(finding)]
+        kept = choose(own)
+        if self._abbreviations is not None:
+            kept = self._with_abbreviations(self._abbreviations, sentence, own, kept)
+        self._count_overlaps(own, kept)
+        spans = [Span(finding.start, finding.end, self._label(finding)) for finding in kept]
+        self._count(sentence, kept, spans)
+        return sentence.with_spans(spans)
+
+    def _with_abbreviations(
+        self, known: Abbreviations, sentence: Sentence, own: Sequence[Finding], kept: list[Finding]
+    ) -> list[Finding]:
+        known.begin(sentence)
+        if known.learn(sentence.words, kept):
+            self.coverage.explained = known.count
+        more = list(known.find(sentence.words))
+        if not more:
+            return kept
+        places = {(finding.start, finding.end) for finding in own}
+        chosen = choose([*own, *more])
+        self.coverage.by_abbreviation += sum((finding.start, finding.end) not in places for finding in chosen)
+        return chosen
+
+    def _has_label(self, finding: Finding) -> bool:
+        type, label = self.groups.choose(finding.types)
+        if label is None:
+            self.coverage.other_types[type or NO_TYPE] += 1
+        return label is not None
+
+    def _label(self, finding: Finding) -> str:
+        return self.groups.choose(finding.types)[1] or ""
+
+    def _count_overlaps(self, found: Sequence[Finding], kept: Sequence[Finding]) -> None:
+        for lost in (finding for finding in found if finding not in kept):
+            other = next((other for other in kept if other.start < lost.end and lost.start < other.end), None)
+            if other is not None and self._label(other) != self._label(lost):
+                self.coverage.overlaps[other.name, self._label(other), lost.name, self._label(lost)] += 1
+
+    def _count(self, sentence: Sentence, kept: Sequence[Finding], spans: Sequence[Span]) -> None:
+        coverage = self.coverage
+        coverage.sentences += 1
+        coverage.labelled_sentences += bool(spans)
+        coverage.words += len(sentence)
+        coverage.covered_words += sum(map(len, kept))
+        coverage.spans.update(span.label for span in spans)
+        coverage.types.update(self.groups.choose(finding.types)[0] or NO_TYPE for finding in kept)
+        coverage.names.update((finding.name, span.label) for finding, span in zip(kept, spans, strict=True))
+
+
+def choose(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings that do not overlap, in the order of the text: the longest first, then the leftmost."""
+    if len(findings) < 2:
+        return list(findings)
+    taken: set[int] = set()
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda finding: (-len(finding), finding.start)):
+        places = range(finding.start, finding.end)
+        if taken.isdisjoint(places):
+            taken.update(places)
+            kept.append(finding)
+    return sorted(kept, key=lambda finding: finding.start)

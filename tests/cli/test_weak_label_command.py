@@ -1,0 +1,163 @@
+"""`acclimate weak-label` as a user types it."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from pathlib import Path
+
+import pytest
+from command_line import acclimate
+from rich.console import Console
+
+from acclimate.cli.weak_label_text import LabellingBar
+from acclimate.data.bundled import load_bundled
+from acclimate.data.reading import read_corpus
+
+CONCEPTS = "name,synonyms,type\nasthma,,T047\nheart failure,CHF,T047\naspirin,,Antibiotic\nrat,,Mammal\n"
+
+
+@pytest.fixture
+def concepts(here: Path) -> Path:
+    (here / "concepts.csv").write_text(CONCEPTS, encoding="utf-8")
+    (here / "notes.txt").write_text("Asthma and CHF.\nchf: give aspirin\nfine\n", encoding="utf-8")
+    return here
+
+
+def test_the_bundled_concepts_on_the_bundled_text_are_judged_by_its_labels(here: Path) -> None:
+    answer = acclimate("weak-label", "--concepts", "clinical", "--text", "clinical/test", "--out", "weak.conll")
+    assert "weak.conll: 205 sentences" in answer.out
+    assert "exact spans" in answer.out
+    assert "overlapping, any label" in answer.out
+    weak, gold = read_corpus("weak.conll"), load_bundled("clinical").test
+    assert [one.words for one in weak] == [one.words for one in gold]
+    assert set(weak.labels) == {"DISEASE", "SYMPTOM", "TREATMENT"}
+    found = acclimate(
+        *("weak-label", "--concepts", "clinical", "--text", "clinical/test", "--out", "b.conll", "--json", "-q")
+    ).json
+    exact = found["agreement"]["exact"]
+    assert exact["precision"] > 0.7
+    assert exact["recall"] > 0.3
+    assert exact["predicted"] == sum(weak.label_counts.values()) == sum(found["coverage"]["spans"].values())
+
+
+def test_raw_text_is_labelled_and_nothing_is_lost(concepts: Path) -> None:
+    words = ["weak-label", "--concepts", "concepts.csv", "--text", "notes.txt"]
+    answer = acclimate(*words, "--out", "weak.conll.gz")
+    lines = gzip.decompress(Path("weak.conll.gz").read_bytes()).decode().splitlines()
+    assert lines[:5] == ["Asthma\tB-DISEASE", "and\tO", "CHF\tB-DISEASE", ".\tO", ""]
+    assert "chf\tO" in lines
+    assert "labelling notes.txt" in answer.err
+    assert "dropped, as the map table-12 does not label their types: 1 (Mammal 1)" in answer.out
+    assert "against the true labels" not in answer.out
+    acclimate(*words, "--case", "lower", "--out", "weak.jsonl", "-q")
+    records = [json.loads(line) for line in Path("weak.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [span["text"] for span in records[1]["spans"]] == ["chf", "aspirin"]
+    acclimate(*words, "--out", "weak.csv", "-q")  # a format that is not written as it comes
+    assert len(read_corpus("weak.csv")) == 3
+
+
+def test_true_labels_may_come_from_another_file(concepts: Path) -> None:
+    Path("gold.conll").write_text(
+        "Asthma\tB-ill\nand\tO\nCHF\tB-ill\n.\tO\n\nchf\tB-ill\n:\tO\ngive\tO\naspirin\tO\n\nfine\tO\n",
+        encoding="utf-8",
+    )
+    words = ["weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--gold", "gold.conll", "--json", "-q"]
+    answer = acclimate(*words, "--out", "a.conll")
+    assert answer.json["agreement"]["exact"]["correct"] == 0
+    assert answer.json["agreement"]["exact_typeless"]["correct"] == 2
+    assert "are they the same under other names?" in answer.err
+    found = acclimate(*words, "--label", "ill", "--case", "lower", "--out", "b.conll").json["agreement"]["exact"]
+    assert (found["gold"], found["predicted"], found["correct"]) == (3, 4, 3)
+    Path("gold.conll").write_text("Asthma\tB-ill\n", encoding="utf-8")
+    other = acclimate(*words, "--out", "c.conll", code=1)
+    assert "the prediction goes on with 'and'" in other.err
+    assert not Path("c.conll").exists()
+
+
+def test_a_split_keeps_all_sentences_and_the_records_together(concepts: Path) -> None:
+    notes = "".join(f"Patient {number} has asthma. Visit {number} was fine.\n" for number in range(40))
+    Path("notes.txt").write_text(notes, encoding="utf-8")
+    words = [
+        "weak-label",
+        "--concepts",
+        "concepts.csv",
+        "--text",
+        "notes.txt",
+        "--paragraphs",
+        "--out",
+        "weak.conll.gz",
+    ]
+    answer = acclimate(*words, "--split", "0.8,0.1,0.1", "--seed", 3, "--json", "-q")
+    assert answer.json["written"] == {"weak-train.conll.gz": 64, "weak-dev.conll.gz": 8, "weak-test.conll.gz": 8}
+    numbers = [
+        {word for one in read_corpus(file) for word in one.words if word.isdigit()} for file in answer.json["written"]
+    ]
+    assert [len(part) for part in numbers] == [32, 4, 4]
+    assert not numbers[0] & numbers[1]
+    assert not Path("weak.conll.gz").exists()
+
+
+def test_what_is_printed_is_the_sentences_alone(concepts: Path) -> None:
+    words = ["weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--out", "-"]
+    answer = acclimate(*words)
+    assert answer.out.startswith("Asthma\tB-DISEASE\n")
+    assert "names met" in answer.err
+    assert "name a file" in acclimate(*words, "--json", code=2).err
+    assert "name a file" in acclimate(*words, "--split", "0.8,0.1,0.1", code=2).err
+
+
+def test_several_sources_conflicts_and_names_left_out(concepts: Path) -> None:
+    Path("more.jsonl").write_text('{"name": "fit", "synonyms": ["asthma"], "type": "T184"}\n', encoding="utf-8")
+    Path("not.txt").write_text("Aspirin\n", encoding="utf-8")
+    answer = acclimate(
+        *("weak-label", "--concepts", "concepts.csv", "more.jsonl", "--text", "notes.txt", "news/test"),
+        *("--out", "weak.conll", "--leave-out", "not.txt", "-q"),
+    )
+    assert "1 name with two labels (a main name before a synonym, then the first): asthma (DISEASE, not SYMPTOM)" in (
+        answer.out
+    )
+    assert "not taken: 1 left out as asked" in answer.out
+    assert "aspirin\tO" in Path("weak.conll").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "hint"),
+    [
+        (["--text", "notes.txt"], 2, "--concepts FILE"),
+        (["--text", "notes.txt", "--concepts", "nowhere.csv"], 1, "no such file"),
+        (["--text", "nowhere.txt", "--concepts", "concepts.csv"], 1, "no such file"),
+        (["--text", "notes.txt", "--concepts", "concepts.csv", "--annotator", "medcat:x"], 2, "concepts of its own"),
+        (["--text", "notes.txt", "--concepts", "concepts.csv", "--split", "0.5,0.5"], 2, "such as 0.8,0.1,0.1"),
+        (["--text", "notes.txt", "--concepts", "concepts.csv", "--split", "a,b,c"], 2, "such as 0.8,0.1,0.1"),
+        (["--text", "notes.txt", "--concepts", "concepts.csv", "--groups", "x"], 1, "no such map of types"),
+        (["--text", "notes.txt", "--concepts", "names.txt"], 1, "Pass --label"),
+        (["--text", "empty.txt", "--concepts", "concepts.csv"], 1, "no sentences"),
+    ],
+)
+def test_what_cannot_be_done_is_told_at_once(concepts: Path, words: list[str], code: int, hint: str) -> None:
+    Path("names.txt").write_text("asthma\n", encoding="utf-8")
+    Path("empty.txt").write_text("\n\n", encoding="utf-8")
+    assert hint in acclimate("weak-label", *words, "--out", "weak.conll", code=code).err
+    assert not Path("weak.conll").exists()
+
+
+def test_a_file_that_is_there_is_replaced_only_when_asked(concepts: Path) -> None:
+    words = ["weak-label", "--text", "notes.txt", "--concepts", "concepts.csv", "--out", "weak.conll", "-q"]
+    Path("weak.conll").write_text("before", encoding="utf-8")
+    assert "is there already" in acclimate(*words, code=2).err
+    acclimate(*words, "--overwrite")
+    assert Path("weak.conll").read_text(encoding="utf-8") != "before"
+
+
+def test_the_bar_shows_how_many_words_a_second() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with LabellingBar(console) as bar:
+        bar.begin("[notes].txt", 200)
+        bar.done = 100
+        bar.advance(60_000)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "[notes].txt" in shown
+    assert "50%" in shown
+    assert "60,000 words" in shown

@@ -1,0 +1,243 @@
+"""Weak labels: overlaps, counts, abbreviations, streams of raw text, and other annotators (all of them fakes)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acclimate.data import text_blocks
+from acclimate.data.concepts.abbreviations import REACH, explains
+from acclimate.data.concepts.annotators import load_annotator
+from acclimate.data.concepts.concept import Concept
+from acclimate.data.concepts.dictionary import ConceptDictionary
+from acclimate.data.concepts.finding import Finding
+from acclimate.data.concepts.groups import Groups
+from acclimate.data.concepts.labelling import Labeller, choose
+from acclimate.data.concepts.text import RawText
+from acclimate.data.corpus import Sentence
+from acclimate.data.problems import InputError
+from acclimate.data.reading import read_corpus
+
+GROUPS = Groups.load()
+CONCEPTS = [
+    Concept("heart failure", ("CHF",), ("T047",)),
+    Concept("failure to thrive", (), ("T184",)),
+    Concept("familial adenomatous polyposis", (), ("T047",)),
+    Concept("aspirin", (), ("T121",)),
+]
+
+
+def labeller(concepts: Sequence[Concept] = CONCEPTS, **options: Any) -> Labeller:
+    return Labeller(ConceptDictionary.of({"test": concepts}, GROUPS), GROUPS, **options)
+
+
+def sentence(text: str, document: str | None = None, tags: str | None = None) -> Sentence:
+    return Sentence(tuple(text.split()), tuple(tags.split()) if tags else None, document=document)
+
+
+def tags_of(found: Iterator[Sentence]) -> list[str]:
+    return [" ".join(one.tags or ()) for one in found]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), max_size=12))
+def test_the_longest_is_kept_then_the_leftmost(places: list[tuple[int, int]]) -> None:
+    found = [Finding(start, start + length, (), str(number)) for number, (start, length) in enumerate(places)]
+    kept = choose(found)
+    assert kept == sorted(kept, key=lambda one: one.start)
+    assert all(one.end <= other.start for one, other in combinations(kept, 2))
+    for lost in found:  # whatever was given up was given up for something that goes before it
+        if lost not in kept:
+            rivals = [one for one in kept if one.start < lost.end and lost.start < one.end]
+            assert min((-len(one), one.start) for one in rivals) <= (-len(lost), lost.start)
+
+
+def test_tags_are_iob2_and_those_that_were_there_are_gone() -> None:
+    found = tags_of(
+        labeller().label([sentence("severe heart failure , aspirin", tags="B-X B-X O O O"), sentence("no")])
+    )
+    assert found == ["O B-DISEASE I-DISEASE O B-TREATMENT", "O"]
+
+
+def test_an_annotator_never_sees_tags() -> None:
+    seen: list[Sentence] = []
+
+    class Curious:
+        def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Finding]]:
+            seen.extend(sentences)
+            return iter([[] for _ in sentences])
+
+    list(Labeller(Curious(), GROUPS).label([sentence("a b", tags="B-X O")]))
+    assert [one.tags for one in seen] == [None]
+
+
+def test_what_was_met_is_counted() -> None:
+    one = labeller()
+    list(one.label([sentence("heart failure to thrive and aspirin"), sentence("aspirin"), sentence("well")]))
+    counts = one.coverage
+    assert (counts.sentences, counts.labelled_sentences, counts.words, counts.covered_words) == (3, 2, 8, 5)
+    assert counts.spans == {"TREATMENT": 2, "SYMPTOM": 1}
+    assert counts.types == {"T121": 2, "T184": 1}
+    assert counts.names == {("aspirin", "TREATMENT"): 2, ("failure to thrive", "SYMPTOM"): 1}
+    assert counts.overlaps == {("failure to thrive", "SYMPTOM", "heart failure", "DISEASE"): 1}
+    assert counts.as_dict(1)["most_frequent"] == [["aspirin", "TREATMENT", 2]]
+
+
+def test_an_abbreviation_that_is_explained_is_found_until_the_document_ends() -> None:
+    text = [
+        sentence("familial adenomatous polyposis ( FAP ) and FAP", "1"),
+        sentence("FAP", "1"),
+        sentence("fap", "1"),
+        sentence("FAP", "2"),
+    ]
+    expected = ["B-DISEASE I-DISEASE I-DISEASE O B-DISEASE O O B-DISEASE", "B-DISEASE", "O", "O"]
+    one = labeller()
+    assert tags_of(one.label(text)) == expected
+    assert (one.coverage.explained, one.coverage.by_abbreviation) == (1, 3)
+    assert tags_of(labeller(abbreviations=False).label(text))[1] == "O"
+
+
+def test_without_documents_an_explanation_reaches_a_few_sentences() -> None:
+    text = [sentence("familial adenomatous polyposis ( FAP )"), *[sentence("FAP")] * (REACH + 1)]
+    assert tags_of(labeller().label(text))[1:] == ["B-DISEASE"] * REACH + ["O"]
+
+
+@pytest.mark.parametrize(
+    ("long", "short", "expected"),
+    [
+        ("ataxia - telangiectasia", "A-T", True),
+        ("heart failure", "CHF", False),  # begins with another letter
+        ("heart failure", "HX", False),
+        ("heart failure", "Hf", False),  # one capital is no abbreviation
+        ("ms", "MS", False),
+        ("spinocerebellar ataxia type 1", "SCA1", True),
+    ],
+)
+def test_a_short_form_has_letters_of_the_long_one_in_order(long: str, short: str, expected: bool) -> None:
+    assert explains(long, short) is expected
+
+
+def test_raw_text_is_the_same_as_the_reader_reads_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Heart failure. He's well!\r\n\nNo. 5 naïve \U0001f600 aspirin\nlast line without end"
+    file = tmp_path / "notes.txt"
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    monkeypatch.setattr(text_blocks, "BLOCK", 16)
+    monkeypatch.setattr(text_blocks, "PIECE", 40)
+    for options in ({}, {"paragraphs": True}, {"tokenize": "blanks"}):
+        raw = RawText(file, **options)  # type: ignore[arg-type]
+        seen: list[int] = []
+        mine = list(raw.sentences(seen.append))
+        read = list(read_corpus(file, "text", **options))  # type: ignore[arg-type]
+        assert [(one.words, one.offsets, one.text) for one in mine] == [
+            (one.words, one.offsets, one.text) for one in read
+        ]
+        assert seen[-1] == raw.size == file.stat().st_size
+    assert len({one.document for one in RawText(file, paragraphs=True).sentences()}) == 3
+
+
+def test_lines_keep_their_numbers_and_long_ones_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "long.txt"
+    file.write_text("one\n" + "word " * 300_000 + "\nthree\n", encoding="utf-8")
+    raw = RawText(file)
+    assert [(one.words, one.place.line) for one in raw.sentences()] == [(("one",), 1), (("three",), 3)]
+    assert raw.lines_left_out == 1
+
+
+def test_a_folder_is_read_file_by_file_each_a_document(tmp_path: Path) -> None:
+    for name in ("b", "a"):
+        (tmp_path / f"{name}.txt").write_text(f"text {name}\n", encoding="utf-8")
+    assert [(one.words[1], one.document) for one in RawText(tmp_path).sentences()] == [("a", "a"), ("b", "b")]
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match=r"no \.txt files"):
+        RawText(tmp_path / "empty")
+
+
+@pytest.fixture
+def spacy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A spaCy whose model finds `aspirin`."""
+
+    class Doc(list[str]):
+        def __init__(self, vocab: Any, words: list[str]) -> None:
+            super().__init__(words)
+
+        @property
+        def ents(self) -> list[Any]:
+            drugs = [place for place, word in enumerate(self) if word == "aspirin"]
+            return [SimpleNamespace(start=at, end=at + 1, label_="CHEMICAL", text="aspirin") for at in drugs]
+
+    fake, tokens = ModuleType("spacy"), ModuleType("spacy.tokens")
+    known = SimpleNamespace(is_package=lambda name: name == "sci", get_installed_models=lambda: ["sci"])
+    fake.util = known  # type: ignore[attr-defined]
+    fake.load = lambda name: SimpleNamespace(vocab=None, pipe=lambda docs: docs)  # type: ignore[attr-defined]
+    tokens.Doc = Doc  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "spacy", fake)
+    monkeypatch.setitem(sys.modules, "spacy.tokens", tokens)
+
+
+def test_the_entities_of_a_spacy_pipeline_are_labels(spacy: None) -> None:
+    groups = Groups.load("none")
+    found = Labeller(load_annotator("spacy:sci"), groups).label([sentence("some aspirin"), sentence("none")])
+    assert tags_of(found) == ["O B-CHEMICAL", "O"]
+    dropping = Labeller(load_annotator("spacy:sci"), GROUPS)
+    assert tags_of(dropping.label([sentence("some aspirin")])) == ["O O"]
+    assert dropping.coverage.other_types == {"CHEMICAL": 1}
+    with pytest.raises(InputError, match="no model other; installed: sci"):
+        load_annotator("spacy:other")
+
+
+class FakeCat:
+    """Says what MedCAT 2 says (`type_ids` alone), or MedCAT 1 (`types`, too)."""
+
+    read: list[str] = []  # noqa: RUF012
+
+    @classmethod
+    def load_model_pack(cls, pack: str) -> FakeCat:
+        return cls()
+
+    def get_entities(self, text: str) -> dict[str, Any]:
+        self.read.append(text)
+        start = text.find("cough")
+        if start < 0:
+            return {}
+        entity = {"start": start, "end": start + 5, "cui": "C1", "pretty_name": "Cough", "type_ids": ["T184"]}
+        return {"entities": {0: entity | {"types": ["Sign or Symptom"]}}, "tokens": []}
+
+
+@pytest.fixture
+def medcat(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = ModuleType("medcat.cat")
+    fake.CAT = FakeCat  # type: ignore[attr-defined]
+    monkeypatch.setattr(FakeCat, "read", [])
+    monkeypatch.setitem(sys.modules, "medcat", ModuleType("medcat"))
+    monkeypatch.setitem(sys.modules, "medcat.cat", fake)
+
+
+def test_medcat_reads_a_text_once_and_its_concepts_fall_on_words(medcat: None, tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("No fever. A dry cough.\ncoughing\n", encoding="utf-8")
+    found = Labeller(load_annotator(f"medcat:{tmp_path}"), GROUPS).label(RawText(file, paragraphs=True).sentences())
+    assert tags_of(found) == ["O O O", "O O B-SYMPTOM O", "B-SYMPTOM"]
+    assert FakeCat.read == ["No fever. A dry cough.", "coughing"]
+
+
+def test_medcat_reads_words_where_there_is_no_text(medcat: None, tmp_path: Path) -> None:
+    found = Labeller(load_annotator(f"medcat:{tmp_path}"), GROUPS).label([sentence("a cough ."), sentence("well")])
+    assert tags_of(found) == ["O B-SYMPTOM O", "O"]
+    with pytest.raises(InputError, match="no such model pack"):
+        load_annotator("medcat:nowhere")
+
+
+def test_what_is_not_installed_is_told_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, command in {"spacy": r"acclimate\[spacy\]", "medcat": "medcat"}.items():
+        monkeypatch.setitem(sys.modules, module, None)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match=f"{module} is not installed: pip install '{command}'"):
+            load_annotator(f"{module}:x")
+    with pytest.raises(InputError, match="no annotator 'umls'"):
+        load_annotator("umls")
