@@ -57,8 +57,8 @@ class MslmSettings(Settings):
     weighted: bool = True  # hidden words of terms cost more, where they are the fewer
     threshold: float = Field(0.5, ge=0, le=1)  # at least so much for terms, at most for others, before the softmax
     normalise: Normalise = "masked"  # divide by the number of hidden pieces, or by their weights' sum (weights)
-    # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked; with every
-    # term hidden, the tagger then never sees an entity, and finds none in text without masks
+    # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked: with all
+    # terms hidden the tagger then never sees an entity, and finds none in text without masks
     tags_on: ReadBy = "both"
     entities: EntitySettings = EntitySettings()
     losses: TermWeights = TermWeights()
