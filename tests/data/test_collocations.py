@@ -381,7 +381,7 @@ def test_a_damaged_line_is_pointed_at(tmp_path: Path, line: object, problem: str
 @pytest.mark.parametrize("head", ["", '{"words": ["new", "york"]}', json.dumps({**HEAD, "version": 2})])
 def test_another_file_is_not_taken_for_one(tmp_path: Path, head: str) -> None:
     (tmp_path / "other.jsonl").write_text(head, encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 1: .*Write one with build_collocations"):
+    with pytest.raises(InputError, match=r"line 1: .*Write one with `acclimate collocations`"):
         Collocations.load(tmp_path / "other.jsonl")
 
 

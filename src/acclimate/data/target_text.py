@@ -42,7 +42,7 @@ def read_target(
 
 def _numbered(text: Text, format: str | None, words: WordNumbers) -> Iterator[NumberedLines]:
     if not isinstance(text, Corpus):
-        format = format or ("text" if str(text) == "-" else detect_format(_Beginning(text)))
+        format = format or ("text" if str(text) == "-" else detected_format(text))
         if format == "text" and Path(text).is_file():
             for piece in cut_into_pieces([text]):
                 for block in read_blocks(piece):
@@ -53,6 +53,11 @@ def _numbered(text: Text, format: str | None, words: WordNumbers) -> Iterator[Nu
     # raw text is read by lines: a word with a line end in it will not be met, whatever becomes of it here
     spelled = [word.replace("\n", " ") for sentence in text for word in sentence.words]
     yield NumberedLines(words.of(spelled), np.array([len(sentence.words) for sentence in text]))
+
+
+def detected_format(file: str | Path) -> str:
+    """What a file looks like by its name and its first megabyte: the rest need not be read for that."""
+    return detect_format(_Beginning(file))
 
 
 class _Beginning(Source):
