@@ -8,19 +8,24 @@ from acclimate.analysis.plots.canvas import check_picture, require_matplotlib, s
 from acclimate.analysis.plots.curves import draw_curves
 from acclimate.analysis.plots.feature_map import draw_feature_map
 from acclimate.analysis.plots.focal_weights import draw_focal_weights
-from acclimate.analysis.plots.heat_map import draw_overlap
+from acclimate.analysis.plots.grids import draw_grid, draw_short_and_long, draw_term_confidences
+from acclimate.analysis.plots.heat_map import draw_cells, draw_overlap
 from acclimate.analysis.plots.lines import draw_density_ratio
 from acclimate.analysis.plots.masks import mask_pictures
 
 __all__ = [
     "check_picture",
+    "draw_cells",
     "draw_curves",
     "draw_density_ratio",
     "draw_feature_map",
     "draw_focal_weights",
+    "draw_grid",
     "draw_overlap",
     "draw_parts_of_speech",
     "draw_seen_accuracy",
+    "draw_short_and_long",
+    "draw_term_confidences",
     "mask_pictures",
     "require_matplotlib",
     "save_figure",
