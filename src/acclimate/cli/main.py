@@ -17,6 +17,7 @@ from acclimate.cli.adapt import adapt_command
 from acclimate.cli.check import check_command
 from acclimate.cli.collocations import collocations_command
 from acclimate.cli.compare_text import compare_text_command
+from acclimate.cli.confidence import confidence_command
 from acclimate.cli.convert import convert_command
 from acclimate.cli.curves import curves_command
 from acclimate.cli.domain_tune import domain_tune_command
@@ -99,6 +100,7 @@ app.command("domain-tune")(domain_tune_command)
 app.command("vectors")(vectors_command)
 app.command("masks")(masks_command)
 app.command("curves")(curves_command)
+app.command("confidence")(confidence_command)
 app.command("feature-map")(feature_map_command)
 app.command("recipes")(recipes_command)
 app.command("corpora")(corpora_command)

@@ -5,6 +5,7 @@ Every function gives a `matplotlib.figure.Figure`; `save_figure` writes it as PN
 
 from acclimate.analysis.plots.bars import draw_parts_of_speech, draw_seen_accuracy
 from acclimate.analysis.plots.canvas import check_picture, require_matplotlib, save_figure
+from acclimate.analysis.plots.compared_curves import draw_compared_curves
 from acclimate.analysis.plots.curves import draw_curves
 from acclimate.analysis.plots.feature_map import draw_feature_map
 from acclimate.analysis.plots.focal_weights import draw_focal_weights
@@ -16,6 +17,7 @@ from acclimate.analysis.plots.masks import mask_pictures
 __all__ = [
     "check_picture",
     "draw_cells",
+    "draw_compared_curves",
     "draw_curves",
     "draw_density_ratio",
     "draw_feature_map",
