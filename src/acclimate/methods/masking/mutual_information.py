@@ -56,8 +56,8 @@ def draw_units(
 
 
 def fitting_first(units: Iterable[range], budget: int, sizes: Sequence[int] | None = None) -> list[range]:
-    """The units that fit one after the other into the budget, then those that did not. `sizes` says how much of the
-    budget each word takes, where that is not 1."""
+    """The units that fit one after the other into the budget, then those that did not, single words before others: one
+    is cut if anything is left over. `sizes` says how much of the budget each word takes, where that is not 1."""
     fitting, others = [], []
     for unit in units:
         size = len(unit) if sizes is None else sum(sizes[word] for word in unit)
@@ -66,7 +66,7 @@ def fitting_first(units: Iterable[range], budget: int, sizes: Sequence[int] | No
             fitting.append(unit)
         else:
             others.append(unit)
-    return fitting + others
+    return fitting + sorted(others, key=len)
 
 
 def first_words(runs: Iterable[range], budget: int) -> list[int]:
