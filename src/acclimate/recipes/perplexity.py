@@ -57,7 +57,8 @@ def perplexity(
     objective = masked_words(encoder, guesser, Uniform(), settings).to(device)
     ordered = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
     total, pieces = 0.0, 0
-    with listening(encoder), listening(objective):
+    dice = [device] if device.type == "cuda" else []
+    with listening(encoder), listening(objective), torch.random.fork_rng(dice):  # in mid-training, too
         for start in range(0, len(ordered), rows):
             numbers = ordered[start : start + rows]
             part = [sentences[number] for number in numbers]

@@ -70,8 +70,8 @@ def test_it_ends_on_one_word_on_no_match_and_on_a_match_as_long_as_the_sentence(
 
 @pytest.mark.parametrize("by_words", [False, True])
 def test_whole_collocations_are_never_cut_while_single_words_are_left(by_words: bool, reader: Reader) -> None:
-    sentence = Sentence(tuple(["Anna", "flew", "to", "New", "York", "with", "Blue", "Bank", "."]))
-    for share in (0.2, 0.35, 0.5):
+    sentence = Sentence(("Anna", "flew", "to", "New", "York", "with", "Blue", "Bank", "."))
+    for share in (0.2, 0.35):
         puzzle = puzzle_of(reader, [sentence] * 40, share, by_words)
         words = {name: hidden_words(POLICIES[name], puzzle) for name in ("pmi", "pmi, whole")}
         cuts = {name: sum(map(is_cut, rows)) for name, rows in words.items()}
