@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from enum import StrEnum
-from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -90,6 +87,7 @@ def collocations_command(
     from acclimate.analysis.term_overlap import term_overlap
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import stderr_console, warn
+    from acclimate.cli.text_reading import TextReading
     from acclimate.data.collocations import Collocations, rank_collocations, require_sensible, usual_shares
     from acclimate.data.ngrams import number_words
 
@@ -97,7 +95,7 @@ def collocations_command(
     require_sensible(at_least, size, shares)
     labelled = [open_corpus(name, tell=warn, format=input_format) for name in terms or ()]
     begun = time.monotonic()
-    reading = _Reading(texts, input_format, pre_split, paragraphs, quiet)
+    reading = TextReading(texts, input_format, pre_split, paragraphs, quiet)
     with reading:
         text = number_words(reading, lower_case)
     if not len(text.numbers):
@@ -127,60 +125,6 @@ def _numbers(spelled: str) -> list[int]:
     if numbers[0] < 2 or numbers[-1] > 10:
         raise UsageError(f"--lengths {spelled}: a collocation has from two to ten words.")
     return numbers
-
-
-class _Reading:
-    """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
-
-    def __init__(
-        self, texts: Sequence[str], format: str | None, pre_split: bool, paragraphs: bool, quiet: bool
-    ) -> None:
-        from acclimate.cli.corpora import is_bundled, open_corpus
-        from acclimate.cli.progress import stderr_console, warn
-        from acclimate.cli.select import ReadingBar
-        from acclimate.data.selection import SelectionProgress
-        from acclimate.data.sentence_stream import SentenceStream
-        from acclimate.data.target_text import detected_format
-
-        def is_raw(name: str) -> bool:
-            return not is_bundled(name) and Path(name).is_file() and (format or detected_format(name)) == "text"
-
-        raw = [name for name in texts if is_raw(name)]
-        options: dict[str, Any] = {"tokenize": "blanks" if pre_split else None, "paragraphs": paragraphs}
-        corpora = [
-            open_corpus(name, tell=warn, format=format, borders="drop", **options) for name in texts if name not in raw
-        ]
-        self.labelled = [corpus for corpus in corpora if corpus.is_labelled and corpus.kind == "spans"]
-        self._names, self._corpora = texts, corpora
-        self._bar = ReadingBar(stderr_console(quiet)) if raw else None
-
-        def watch(stored: int, of: int, text: int) -> None:
-            assert self._bar is not None
-            self._bar.show(SelectionProgress(stored, of, text))
-
-        self._stream = SentenceStream(raw, "blanks" if pre_split else "words", paragraphs, watch)
-
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        held: Iterable[Sequence[str]] = (sentence.words for corpus in self._corpora for sentence in corpus)
-        return chain(held, self._stream)
-
-    def __enter__(self) -> None:
-        (self._bar or nullcontext()).__enter__()
-
-    def __exit__(self, *failure: object) -> None:
-        from acclimate.cli.progress import warn
-        from acclimate.evaluation.table import count
-
-        if self._bar is not None:
-            self._bar.__exit__(*failure)
-        if self._stream.lines_too_long:
-            lines = count(self._stream.lines_too_long, "line")
-            warn(f"{lines} of more than a megabyte: left out, as no sentence is so long.")
-
-    def nothing_found(self) -> Exception:
-        from acclimate.data.problems import InputError
-
-        return InputError("there are no words in it.", file=", ".join(self._names))
 
 
 def _told(entries: Sequence[Collocation], text: NumberedText, out: str, most: int, seconds: float) -> dict[str, Any]:
