@@ -1,8 +1,8 @@
 """MSLM's Algorithm 2 as it is written, a pass over the ranked vocabulary for every sentence: slow, and easy to check.
 
 Repaired where its print is wrong (E2.2): one pass, which also ends where nothing is found or the budget is spent to the
-last word; the words from `start` to `end` are hidden, where the printed names would lose some; and words that are hidden
-already are left alone. Without `cut`, a collocation that no longer fits is passed over instead.
+last word; the words from `start` to `end` are hidden, where the printed names would lose some; hidden words are left
+alone. Without `cut`, a collocation that no longer fits is passed over instead.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def draw_term_confidences(found: TermConfidences, title: str = "Confidence in th
     """A row per term, a column per tagger (MSLM's Figure 2)."""
     return draw_cells(
         [[seen.confidence for seen in term.taggers] for term in found.terms],
-        [shorten(f"{term.term} ({term.label})", 40) for term in found.terms],
+        [f"{shorten(term.term, 30)} ({term.label})" for term in found.terms],
         [tagger.name for tagger in found.taggers],
         title,
         meaning="mean probability of the predicted class",

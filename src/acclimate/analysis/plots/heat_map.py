@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from acclimate.analysis.domain_distance import Overlap
 from acclimate.analysis.plots.canvas import INK, LETTER, new_sheet, widest, wrapped
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,10 +44,12 @@ def draw_cells(
     if len(values) != len(rows) or any(len(line) != len(columns) for line in values):
         raise ValueError(f"{len(rows)} rows and {len(columns)} columns do not fit the values.")
     low, high = (min(known), max(known)) if scale is None else scale
-    row_names, column_names = [wrapped(name) for name in rows], [wrapped(name) for name in columns]
+    are_many = len(rows) > _MANY  # then each has one line
+    row_names = [shorten(name, 50) if are_many else wrapped(name) for name in rows]
+    column_names = [wrapped(name) for name in columns]
     cell = max(_CELL, LETTER * (2 + max(len(f"{value:.{digits}f}") for value in known)))
     room = widest(row_names) + (0.3 if row_axis else 0)
-    height = _LINE * len(rows) if len(rows) > _MANY else _CELL * len(rows)
+    height = len(rows) * (_LINE if are_many else _CELL)
     figure, axes = new_sheet(
         title,
         max(4.2, cell * len(columns) + room + 1.6),
