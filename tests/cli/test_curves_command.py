@@ -43,3 +43,33 @@ def test_a_folder_without_records_is_refused(tmp_path: Path) -> None:
 def test_another_kind_of_picture_is_refused_before_anything_is_read() -> None:
     pytest.importorskip("matplotlib")
     assert "must end in .png or .svg" in acclimate("curves", "nowhere", "--out", "a.jpg", code=1).err
+
+
+def test_the_stages_of_a_run_are_compared(run: tuple[Path, Answer]) -> None:
+    answer = acclimate("curves", run[0], "--compare")
+    assert answer.out.startswith("span F1 on source dev (8 sentences)")
+    assert "reaches 1" in answer.out
+    assert "epoch" in answer.out
+
+
+def test_several_runs_are_compared(run: tuple[Path, Answer], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    base = run[0] / "training" / "source-only"
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "records.jsonl").write_bytes((base / "records.jsonl").read_bytes())
+    picture = tmp_path / "compared.png"
+    words = ("--out", picture, "--csv", tmp_path / "tables")
+    found = acclimate("curves", base, other, *words, "--json").json["compared"]
+    assert [curve["name"] for curve in found[0]["curves"]] == ["source-only", "other"]
+    assert found[0]["reaches_best_of"]["other"]["source-only"] == found[0]["curves"][0]["best"]
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "tables" / "scores.csv").read_text().startswith("selector,curve,update,epoch,score\n")
+
+
+def test_runs_that_do_not_compare_are_refused(run: tuple[Path, Answer], tmp_path: Path) -> None:
+    row = '{"kind": "look", "stage": "a", "update": 1, "score": 0.5, "selector": "another"}\n'
+    (tmp_path / "records.jsonl").write_text(row, encoding="utf-8")
+    (tmp_path / "more.jsonl").write_text(row.replace("another", "a third"), encoding="utf-8")
+    answer = acclimate("curves", tmp_path / "records.jsonl", tmp_path / "more.jsonl", code=1)
+    assert "no two curves can be compared: scores come from another; a third" in answer.err

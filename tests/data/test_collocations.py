@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.collocations import Collocation, Collocations, build_collocations
+from acclimate.data.collocations import SHARES, Collocation, Collocations, build_collocations, usual_shares
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.ngrams import count_ngrams, number_words
 from acclimate.data.problems import InputError
@@ -58,6 +58,14 @@ ORACLE_SQUARED = {
     "new york city": -0.06613980250454476,
     "york city is": 0.22154226994723603,
     "city is big": 0.6270073780554004,
+}
+ORACLE_UNIGRAMS = {
+    "new york": 1.793239854398489,
+    "york city": 1.5055577819467083,
+    "city is": 1.728701333260918,
+    "new york city": 3.336537964328044,
+    "york city is": 3.5596815156422545,
+    "city is big": 4.475972247516409,
 }
 NOT_NLTK = 3.4350951516200974  # bits, "new york city"
 
@@ -162,7 +170,10 @@ def test_upper_and_lower_case_are_joined_only_on_request() -> None:
 # The measure
 
 
-@pytest.mark.parametrize(("measure", "oracle"), [("levine", ORACLE_LEVINE), ("squared", ORACLE_SQUARED)])
+@pytest.mark.parametrize(
+    ("measure", "oracle"),
+    [("levine", ORACLE_LEVINE), ("squared", ORACLE_SQUARED), ("unigrams", ORACLE_UNIGRAMS)],
+)
 def test_the_oracle_s_scores_come_out(measure: str, oracle: dict[str, float]) -> None:
     found = scores(TEXT, measure=measure)
     assert {words: found[words] for words in oracle} == pytest.approx(oracle, abs=1e-8)
@@ -183,6 +194,39 @@ def test_scores_are_the_smallest_over_all_segmentations(
     shares = {2: 0.5, 3: 0.25, 4: 0.125, 5: 0.125}
     found = scores(text, relative_to=relative_to, measure=name, shares=shares)
     assert found == pytest.approx(slow_scores(text, 5, relative_to, power), abs=1e-8)
+
+
+@given(ROWS, st.sampled_from(["length", "words"]))
+def test_the_weakest_seam_is_never_stronger_than_all_seams_and_the_same_for_two_words(
+    text: list[list[str]], relative_to: str
+) -> None:
+    weakest, plain = (scores(text, relative_to=relative_to, measure=name) for name in ("levine", "unigrams"))
+    assert weakest.keys() == plain.keys()
+    for words, score in weakest.items():
+        assert score <= plain[words] + 1e-8
+        if words.count(" ") == 1:
+            assert score == pytest.approx(plain[words])
+
+
+@given(ROWS, st.integers(1, 3))
+def test_counting_in_many_small_passes_changes_nothing(text: list[list[str]], at_least: int) -> None:
+    expected = build_collocations(text, at_least)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("acclimate.data.ngrams._STEP", 3)
+        patch.setattr("acclimate.data.ngrams._SHARE", 5)
+        assert build_collocations(text, at_least) == expected
+
+
+def test_a_sentence_of_many_hundred_words_is_counted_to_its_end() -> None:
+    words = [f"w{number}" for number in range(700)]
+    text = number_words([words, ["a", "b"]])
+    assert text.left.tolist() == [*(255 for _ in range(445)), *range(255, 0, -1), 2, 1]
+    assert (text.sentences, count_ngrams(text, 3)[3].total) == (2, 698)
+
+
+def test_ngrams_that_are_longer_than_can_be_told_are_refused() -> None:
+    with pytest.raises(ValueError, match="only shorter ones than 255"):
+        count_ngrams(number_words(TEXT), 255)
 
 
 @given(ROWS)
@@ -228,6 +272,27 @@ def test_a_smaller_vocabulary_is_the_beginning_of_a_larger(few: int, many: int) 
     few, many = sorted((few, many))
     smaller, larger = (build_collocations(LONG_ROW, at_least=1, size=size) for size in (few, many))
     assert smaller.entries == larger.entries[:few]
+
+
+@given(ROWS, st.integers(1, 12))
+def test_what_is_cut_off_is_the_end_of_the_whole_ranking(text: list[list[str]], size: int) -> None:
+    assert (
+        build_collocations(text, at_least=1, size=size).entries == build_collocations(text, at_least=1).entries[:size]
+    )
+
+
+@pytest.mark.parametrize(
+    ("lengths", "shares"),
+    [
+        ((2, 3, 4), SHARES),
+        ((5, 2, 4, 3), {2: 0.5, 3: 0.25, 4: 0.125, 5: 0.125}),
+        ((3,), {3: 1.0}),
+        ((2, 2, 4), {2: 0.5, 4: 0.5}),
+        ((), {}),
+    ],
+)
+def test_each_length_has_half_of_what_is_left(lengths: tuple[int, ...], shares: dict[int, float]) -> None:
+    assert usual_shares(lengths) == shares
 
 
 def test_the_lengths_can_be_chosen() -> None:
@@ -381,7 +446,7 @@ def test_a_damaged_line_is_pointed_at(tmp_path: Path, line: object, problem: str
 @pytest.mark.parametrize("head", ["", '{"words": ["new", "york"]}', json.dumps({**HEAD, "version": 2})])
 def test_another_file_is_not_taken_for_one(tmp_path: Path, head: str) -> None:
     (tmp_path / "other.jsonl").write_text(head, encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 1: .*Write one with build_collocations"):
+    with pytest.raises(InputError, match=r"line 1: .*Write one with `acclimate collocations`"):
         Collocations.load(tmp_path / "other.jsonl")
 
 

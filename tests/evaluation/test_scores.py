@@ -35,6 +35,24 @@ def test_exact_match_counts_a_span_that_runs_past_its_right_border_as_wrong():
     assert exact_match != pytest.approx(FORGIVING_EXACT_MATCH)
 
 
+def test_exact_match_is_counted_over_the_whole_set_and_not_as_a_mean_of_its_parts():
+    gold, predicted = corpus_of("B-PER", "B-PER B-PER B-PER"), corpus_of("B-PER", "O O O")
+    parts = [score(gold[part : part + 1], predicted[part : part + 1]).exact_match for part in (0, 1)]
+    assert sum(parts) / 2 == 0.5
+    assert score(gold, predicted).exact_match == 0.25
+
+
+def test_exact_match_divides_by_the_gold_spans_only():
+    assert score(corpus_of("B-PER O O"), corpus_of("B-PER B-PER B-LOC")).exact_match == 1.0
+    assert score(corpus_of("B-PER"), corpus_of("B-LOC")).exact_match == 0.0  # the class counts
+
+
+def test_each_half_of_the_sentences_has_its_own_exact_match():
+    by_length = score(corpus_of("B-PER", "B-PER O O"), corpus_of("B-PER", "B-PER I-PER O")).by_length
+    assert (by_length.short.exact_match, by_length.long.exact_match) == (1.0, 0.0)
+    assert by_length.as_dict()["long"]["exact_match"] == 0.0
+
+
 def test_token_figures_keep_the_tag_prefix():
     assert score(corpus_of("B-PER I-PER"), corpus_of("B-PER B-PER")).token.f1 == 0.5
 

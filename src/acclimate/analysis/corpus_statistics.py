@@ -1,4 +1,7 @@
-"""What a corpus is made of: sizes, labels, and how much of it is new to somebody who has read the source (Table 1)."""
+"""What a corpus is made of: sizes, labels, and how much of it is new to somebody who has read the source.
+
+mlm4uda's Table 1; MSLM's Tables 2 and 9 (S2.21).
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ class CorpusStatistics:
     mean_length: float  # words per sentence
     labels: Mapping[str, int]
     spans: int | None
+    distinct_spans: int | None  # terms: different strings, told apart as words are
     spans_per_sentence: float | None
     share_in_spans: float | None  # of the words
     unseen_words: float | None  # share of the running words that the source does not have
@@ -49,7 +53,7 @@ def corpus_statistics(
 
 def _describe(name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_case: bool) -> CorpusStatistics:
     counts = count_words(corpus, lower_case)
-    spans, spans_per_sentence, share_in_spans = _spans(corpus)
+    spans, terms, spans_per_sentence, share_in_spans = _spans(corpus, lower_case)
     unseen = None if known is None else {word: count for word, count in counts.items() if word not in known}
     return CorpusStatistics(
         name=name,
@@ -59,6 +63,7 @@ def _describe(name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_
         mean_length=ratio(corpus.word_count, len(corpus)),
         labels=dict(corpus.label_counts.most_common()),
         spans=spans,
+        distinct_spans=terms,
         spans_per_sentence=spans_per_sentence,
         share_in_spans=share_in_spans,
         unseen_words=None if unseen is None else ratio(sum(unseen.values()), corpus.word_count),
@@ -66,11 +71,13 @@ def _describe(name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_
     )
 
 
-def _spans(corpus: Corpus) -> tuple[int, float, float] | tuple[None, None, None]:
-    """How many, how many per sentence, and the share of words inside; sentences without tags tell nothing of it."""
+def _spans(corpus: Corpus, lower_case: bool) -> tuple[int, int, float, float] | tuple[None, None, None, None]:
+    """How many, how many different ones, how many per sentence, and the share of words inside; sentences without tags
+    tell nothing of it."""
     tagged = corpus.labelled()
     if not len(tagged) or corpus.kind == "plain":
-        return None, None, None
-    spans = [span for sentence in tagged for span in sentence.spans]
-    inside = sum(span.end - span.start for span in spans)
-    return len(spans), ratio(len(spans), len(tagged)), ratio(inside, tagged.word_count)
+        return None, None, None, None
+    spans = [sentence.words[span.start : span.end] for sentence in tagged for span in sentence.spans]
+    terms = {tuple(word.lower() for word in words) if lower_case else words for words in spans}
+    inside = sum(map(len, spans))
+    return len(spans), len(terms), ratio(len(spans), len(tagged)), ratio(inside, tagged.word_count)

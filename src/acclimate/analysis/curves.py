@@ -60,6 +60,7 @@ class StageCurves:
     scores: dict[str, Series] = field(default_factory=dict)
     game: dict[str, Series] = field(default_factory=dict)
     confidences: dict[str, Confidence] = field(default_factory=dict)
+    epochs: dict[int, float] = field(default_factory=dict)  # update → epoch, for the looks of which that is known
 
     @property
     def name(self) -> str:
@@ -131,6 +132,9 @@ def _add(curves: StageCurves, kind: str, update: int, entry: Mapping[str, Any]) 
             curves.losses.setdefault(name, Series()).add(update, _number(entry[name]))
     elif kind == "look":
         selector, score = str(entry["selector"]), _number(entry["score"])
+        epoch = _number(entry.get("epoch"))
+        if epoch is not None:
+            curves.epochs[update] = epoch
         if not selector.startswith(NO_SCORE):
             curves.scores.setdefault(selector, Series()).add(update, score)
     elif kind == "game":

@@ -1,8 +1,9 @@
-"""`acclimate curves`: how the training of a run went, stage by stage."""
+"""`acclimate curves`: how the training of a run went, stage by stage, or of several runs side by side."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,13 @@ from acclimate.cli.options import CsvFolder, Json
 
 
 def curves_command(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The folder of a run, or its records.jsonl.")],
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Folders of runs, or their records.jsonl.")],
+    compare: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="When does one curve of scores reach another's best? So also with several runs."
+        ),
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the curves: FILE.png or FILE.svg (needs matplotlib).")
     ] = None,
@@ -23,15 +30,26 @@ def curves_command(
 
     Example: acclimate curves runs/news-to-social --out curves.png
 
+    Several runs: acclimate curves runs/plain runs/other --out compared.png. When does one reach another's best score?
+
     A run that is still under way can be looked at, too.
     """
-    from acclimate.analysis.curve_rendering import render_curves
-    from acclimate.analysis.curves import read_curves
-    from acclimate.analysis.plots import check_picture, draw_curves, save_figure
-    from acclimate.analysis.tables import write_tables
+    from acclimate.analysis.plots import check_picture
 
     if out is not None:
         check_picture(out)
+    if compare or len(runs) > 1:
+        _compare(runs, out, csv, as_json)
+    else:
+        _show(runs[0], out, csv, as_json)
+
+
+def _show(run: str, out: Path | None, csv: Path | None, as_json: bool) -> None:
+    from acclimate.analysis.curve_rendering import render_curves
+    from acclimate.analysis.curves import read_curves
+    from acclimate.analysis.plots import draw_curves, save_figure
+    from acclimate.analysis.tables import write_tables
+
     found = read_curves(run)
     if out is not None:
         save_figure(draw_curves(found, f"Training of {Path(run).name or run}"), out)
@@ -39,3 +57,20 @@ def curves_command(
         write_tables({"curves": [row for curves in found for row in curves.as_rows()]}, csv)
     result = {"run": run, "stages": [curves.as_dict() for curves in found]}
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else render_curves(found))
+
+
+def _compare(runs: Sequence[str], out: Path | None, csv: Path | None, as_json: bool) -> None:
+    from acclimate.analysis.curves import read_curves
+    from acclimate.analysis.epochs_to_match import compare_curves
+    from acclimate.analysis.plots import draw_compared_curves, save_figure
+    from acclimate.analysis.tables import write_tables
+    from acclimate.cli.expand import short_names
+
+    found = compare_curves({name: read_curves(place) for name, place in short_names(runs).items()})
+    if out is not None:
+        save_figure(draw_compared_curves(found), out)
+    if csv is not None:
+        write_tables({"scores": [row for one in found for row in one.as_rows()]}, csv)
+    result = {"runs": list(runs), "compared": [one.as_dict() for one in found]}
+    told = "\n\n".join(one.render() for one in found)
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else told)

@@ -15,7 +15,9 @@ from typer.core import TyperGroup
 from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
 from acclimate.cli.check import check_command
+from acclimate.cli.collocations import collocations_command
 from acclimate.cli.compare_text import compare_text_command
+from acclimate.cli.confidence import confidence_command
 from acclimate.cli.convert import convert_command
 from acclimate.cli.curves import curves_command
 from acclimate.cli.domain_tune import domain_tune_command
@@ -94,11 +96,13 @@ app.command("subset")(subset_command)
 app.command("split")(split_command)
 app.command("select", cls=SelectCommand)(select_command)
 app.command("weak-label", cls=WeakLabelCommand)(weak_label_command)
+app.command("collocations")(collocations_command)
 app.command("pretrain")(pretrain_command)
 app.command("domain-tune")(domain_tune_command)
 app.command("vectors")(vectors_command)
 app.command("masks")(masks_command)
 app.command("curves")(curves_command)
+app.command("confidence")(confidence_command)
 app.command("feature-map")(feature_map_command)
 app.command("recipes")(recipes_command)
 app.command("corpora")(corpora_command)

@@ -16,9 +16,8 @@ from acclimate.data.concepts.labelling import Labeller
 from acclimate.data.concepts.text import RawText
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.readers.detection import detect_format
 from acclimate.data.readers.opening import inner_name
-from acclimate.data.target_text import Beginning
+from acclimate.data.target_text import detected_format
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.pairs import first_difference
 from acclimate.evaluation.table import count
@@ -99,7 +98,7 @@ def _opened(name: str, map_name: str | None, options: dict[str, Any], tell: Call
     if name != "-" and Path(name).exists():
         # who speaks of paragraphs means text, though each line may have as many words as the next, like a table
         running = options["paragraphs"] and inner_name(name).endswith(".txt")
-        format = options["format"] or ("text" if running else detect_format(Beginning(name)))
+        format = options["format"] or ("text" if running else detected_format(name))
         if format == "text":
             return RawText(name, paragraphs=options["paragraphs"], tokenize=options["tokenize"])
     return open_corpus(name, map_name=map_name, tell=tell, **options)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple, get_args
 
+import numpy as np
+
+from acclimate.data.collocation_files import Collocation, read_collocations, write_collocations
 from acclimate.data.corpus import Sentence
 from acclimate.data.ngrams import (
     Measure,
@@ -24,30 +25,12 @@ from acclimate.data.ngrams import (
     words_of,
 )
 from acclimate.data.problems import InputError
-from acclimate.data.readers.ledger import Ledger, Request
-from acclimate.data.readers.opening import Source
-from acclimate.data.readers.records import Fields, Record, expect_strings, json_records, require
-from acclimate.data.writers import saving
+
+__all__ = ["SHARES", "Collocation", "Collocations", "Found", "build_collocations", "usual_shares"]
 
 SHARES = {2: 0.5, 3: 0.25, 4: 0.25}  # of the vocabulary, by length; Levine's, with 4 standing for 4 and 5
 
-_FORMAT, _VERSION = "acclimate collocations", 1
 _DIGITS = 9  # of a score: beyond them lies rounding, which differs between machines and must not decide a rank
-
-
-@dataclass(frozen=True, slots=True)
-class Collocation:
-    """Two or more words, how often they were seen together, and how strongly they hold together (in nats)."""
-
-    words: tuple[str, ...]
-    count: int
-    score: float
-
-    def __post_init__(self) -> None:
-        if len(self.words) < 2 or not all(self.words):
-            raise ValueError(f"a collocation is two or more words, none of them empty, not {list(self.words)}.")
-        if self.count < 1 or not math.isfinite(self.score):
-            raise ValueError(f"the count must be 1 at least and the score finite, not {self.count} and {self.score}.")
 
 
 class Found(NamedTuple):
@@ -104,15 +87,12 @@ class Collocations:
 
     def save(self, path: str | Path) -> None:
         """Write a text file: a line that says what it is, then one JSON object for each collocation, the best first."""
-        head = {"format": _FORMAT, "version": _VERSION, "lower_case": self.lower_case, "collocations": len(self)}
-        rows = ({"words": entry.words, "count": entry.count, "score": entry.score} for entry in self.entries)
-        lines = (json.dumps(row, ensure_ascii=False) for row in (head, *rows))
-        saving.save(saving.encoded("".join(f"{line}\n" for line in lines)), path)
+        write_collocations(self.entries, self.lower_case, path)
 
     @classmethod
     def load(cls, path: str | Path) -> Collocations:
         """Read what `save` wrote."""
-        return _loaded(Source(path))
+        return cls(*read_collocations(path))
 
     def _spelled(self, words: Sequence[str]) -> tuple[str, ...]:
         words = words_of(words)
@@ -148,21 +128,42 @@ def build_collocations(
 
     `relative_to` and `measure` are explained with `mutual_information`. No collocation crosses a sentence's end.
     """
-    _require_sensible(at_least, size, shares)
+    require_sensible(at_least, size, shares)
+    entries = rank_collocations(number_words(sentences, lower_case), at_least, size, shares, relative_to, measure)
+    return Collocations(entries, lower_case)
+
+
+def rank_collocations(
+    text: NumberedText,
+    at_least: int = 5,
+    size: int | None = None,
+    shares: Mapping[int, float] = SHARES,
+    relative_to: RelativeTo = "length",
+    measure: Measure = "levine",
+) -> tuple[Collocation, ...]:
+    """The same for a text that is numbered already."""
+    require_sensible(at_least, size, shares)
     _require_known(relative_to, get_args(RelativeTo))
     _require_known(measure, get_args(Measure))
-    text = number_words(sentences, lower_case)
     found = count_ngrams(text, max(shares), at_least)
     placed = [
         (place / share, -length, entry)
         for length, share in shares.items()
-        for place, entry in enumerate(_ranking(text, found, length, relative_to, measure), start=1)
+        for place, entry in enumerate(_ranking(text, found, length, relative_to, measure, size), start=1)
     ]
     placed.sort(key=lambda item: (round(item[0], _DIGITS), item[1]))
-    return Collocations(tuple(entry for _, _, entry in placed[:size]), lower_case)
+    return tuple(entry for _, _, entry in placed[:size])
 
 
-def _require_sensible(at_least: int, size: int | None, shares: Mapping[int, float]) -> None:
+def usual_shares(lengths: Iterable[int]) -> dict[int, float]:
+    """Levine's shares for other lengths: each has half of what is left, and the last two have the same."""
+    ordered = sorted(set(lengths))
+    shares = {length: 0.5**place for place, length in enumerate(ordered, start=1)}
+    return {**shares, ordered[-1]: 0.5 ** (len(ordered) - 1)} if ordered else {}
+
+
+def require_sensible(at_least: int, size: int | None, shares: Mapping[int, float]) -> None:
+    """Refuse what no vocabulary can be built by."""
     if at_least < 1 or (size is not None and size < 1):
         raise InputError(f"at_least and size must be 1 or more, not {at_least} and {size}.")
     if not shares or min(shares) < 2 or min(shares.values()) <= 0 or not math.isclose(sum(shares.values()), 1):
@@ -178,67 +179,22 @@ def _require_known(name: str, known: Sequence[str]) -> None:
 
 
 def _ranking(
-    text: NumberedText, found: Mapping[int, Ngrams], length: int, relative_to: RelativeTo, measure: Measure
+    text: NumberedText,
+    found: Mapping[int, Ngrams],
+    length: int,
+    relative_to: RelativeTo,
+    measure: Measure,
+    size: int | None,
 ) -> list[Collocation]:
     """The n-grams of one length, the strongest first; ties by count, then by spelling, so that no order wavers."""
     ngrams = found[length]
     scores = mutual_information(found, length, relative_to, measure).round(_DIGITS)
-    words = zip(*(text.numbers[ngrams.first + place].tolist() for place in range(length)), strict=True)
+    kept = np.arange(len(scores))
+    if size is not None and size < len(scores):  # weaker ones are not even spelled out
+        kept = np.flatnonzero(scores >= np.partition(scores, -size)[-size])
+    words = zip(*(text.numbers[ngrams.first[kept] + place].tolist() for place in range(length)), strict=True)
     entries = [
         Collocation(tuple(text.spellings[word] for word in numbers), count, score)
-        for numbers, count, score in zip(words, ngrams.counts.tolist(), scores.tolist(), strict=True)
+        for numbers, count, score in zip(words, ngrams.counts[kept].tolist(), scores[kept].tolist(), strict=True)
     ]
-    return sorted(entries, key=lambda entry: (-entry.score, -entry.count, entry.words))
-
-
-def _loaded(source: Source) -> Collocations:
-    records = json_records(source, Ledger(Request()))
-    lower_case, promised = _read_head(source, next(records, None))
-    lines: dict[tuple[str, ...], int] = {}
-    entries = []
-    for record in records:
-        with _pointing_at(source, record):
-            entry = _read_entry(record.fields, lower_case)
-            if entry.words in lines:
-                raise ValueError(f"these words stand on line {lines[entry.words]} already.")
-        lines[entry.words] = record.line
-        entries.append(entry)
-    if len(entries) != promised:
-        problem = (
-            f"line 1 promises {promised:,} collocations, and there are {len(entries):,}: the file is not whole. "
-            "Copy it again, or, if you changed it yourself, write their number there."
-        )
-        raise InputError(problem, file=source.name, line=1)
-    return Collocations(tuple(entries), lower_case)
-
-
-def _read_head(source: Source, head: Record | None) -> tuple[bool, int]:
-    """Whether the words are in lower case, and how many collocations follow."""
-    if head is None or head.fields.get("format") != _FORMAT or head.fields.get("version") != _VERSION:
-        problem = (
-            f'a file of collocations begins with {{"format": "{_FORMAT}", "version": {_VERSION}, …}}; this does not. '
-            "Write one with build_collocations(…).save(path)."
-        )
-        raise InputError(problem, file=source.name, line=1, text=None if head is None else head.spelled)
-    with _pointing_at(source, head):
-        return require(head.fields, "lower_case", bool), require(head.fields, "collocations", int)
-
-
-def _read_entry(fields: Fields, lower_case: bool) -> Collocation:
-    words = tuple(expect_strings(require(fields, "words", list), "'words'"))
-    if lower_case and any(word != word.lower() for word in words):
-        raise ValueError(f"line 1 says that all words are in lower case, but these are not: {list(words)}.")
-    score = fields.get("score")
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        raise ValueError(f"'score' should be a number, but is {score!r}.")
-    return Collocation(words, require(fields, "count", int), float(score))
-
-
-@contextmanager
-def _pointing_at(source: Source, record: Record) -> Iterator[None]:
-    """What is wrong with a line is told together with its place."""
-    try:
-        yield
-    except ValueError as error:
-        problem = f"{error} Correct the line, or build the collocations again."
-        raise InputError(problem, file=source.name, line=record.line, text=record.spelled) from error
+    return sorted(entries, key=lambda entry: (-entry.score, -entry.count, entry.words))[:size]

@@ -1,11 +1,16 @@
-"""Counting n-grams (runs of words) within sentences, and how strongly the words of one hold together."""
+"""Counting n-grams (runs of words) within sentences, and how strongly the words of one hold together.
+
+Nothing but numbers is held: five bytes for a word of the text and four more for each length that is counted, 21 bytes
+for runs of up to four words. Each length is counted in several passes over these, each taking its own share of the
+n-grams, so that the sorting never needs more room than one share does.
+"""
 
 from __future__ import annotations
 
 import math
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,9 +20,13 @@ from numpy.typing import NDArray
 from acclimate.data.corpus import Sentence
 
 RelativeTo = Literal["length", "words"]
-Measure = Literal["levine", "squared"]
+Measure = Literal["levine", "squared", "unigrams"]
 
 _RARE = -1
+_STEP = 1 << 20  # places looked at together
+_SHARE = 1 << 22  # places sorted together, about
+_FAR = 255  # words to the end of a sentence: more are not told apart, and no n-gram is so long
+_COUNTDOWN = bytes(range(_FAR, 0, -1))
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,8 @@ class NumberedText:
 
     spellings: tuple[str, ...]
     numbers: NDArray[np.int32]  # (place)
-    left: NDArray[np.int32]  # (place) words from here to the end of the sentence, this one included
+    left: NDArray[np.uint8]  # (place) words from here to the end of the sentence, this one included, or 255
+    sentences: int
 
 
 @dataclass(frozen=True)
@@ -49,16 +59,15 @@ def words_of(sentence: Sentence | Sequence[str]) -> Sequence[str]:
 
 
 def number_words(sentences: Iterable[Sentence | Sequence[str]], lower_case: bool = False) -> NumberedText:
-    """A text as numbers: four bytes a word, whatever its spelling."""
+    """A text as numbers: five bytes a word, whatever its spelling. The sentences may come one by one."""
     known: defaultdict[str, int] = defaultdict(lambda: len(known))
-    numbers, lengths = array("i"), array("i")
+    numbers, left, count = array("i"), bytearray(), 0
     for sentence in sentences:
+        count += 1
         words = words_of(sentence)
-        numbers.extend(known[word.lower() if lower_case else word] for word in words)
-        lengths.append(len(words))
-    sizes = np.array(lengths, dtype=np.int32)
-    left = np.repeat(sizes.cumsum(), sizes) - np.arange(len(numbers))
-    return NumberedText(tuple(known), np.array(numbers, dtype=np.int32), left.astype(np.int32))
+        numbers.extend([known[word.lower() if lower_case else word] for word in words])
+        left += _COUNTDOWN[:1] * (len(words) - _FAR) + _COUNTDOWN[max(0, _FAR - len(words)) :]
+    return NumberedText(tuple(known), np.frombuffer(numbers, np.int32), np.frombuffer(left, np.uint8), count)
 
 
 def count_ngrams(text: NumberedText, longest: int, at_least: int = 1) -> dict[int, Ngrams]:
@@ -67,26 +76,57 @@ def count_ngrams(text: NumberedText, longest: int, at_least: int = 1) -> dict[in
     An n-gram is never more frequent than the two of one word less inside it. So only places where both are frequent
     need be looked at, and nothing is lost by it.
     """
-    found = {1: _counted(text.numbers, np.arange(len(text.numbers)), text, 1, at_least)}
+    if longest >= _FAR:
+        raise ValueError(f"N-grams of {longest} words are not counted, only shorter ones than {_FAR}.")
+    found = {1: _counted(lambda start, end: text.numbers[start:end].astype(np.int64), text, 1, at_least)}
     for length in range(2, longest + 1):
-        shorter = found[length - 1]
-        starts, ends = shorter.numbers[:-1], shorter.numbers[1:]
-        places = np.flatnonzero((text.left[:-1] >= length) & (starts != _RARE) & (ends != _RARE))
-        pairs = starts[places].astype(np.int64) * len(shorter.counts) + ends[places]
-        found[length] = _counted(pairs, places, text, length, at_least)
+        found[length] = _counted(_pairs(found[length - 1], text.left, length), text, length, at_least)
     return found
 
 
-def _counted(
-    keys: NDArray[np.integer], places: NDArray[np.intp], text: NumberedText, length: int, at_least: int
-) -> Ngrams:
-    """Number and count the n-grams that begin at `places`; equal keys are equal n-grams."""
-    _, first, inverse, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
-    frequent = counts >= at_least
-    renumbered = np.where(frequent, frequent.cumsum() - 1, _RARE)
-    numbers = np.full(len(text.numbers), _RARE, dtype=np.int32)
-    numbers[places] = renumbered[inverse]
-    return Ngrams(numbers, counts[frequent], places[first[frequent]], int((text.left >= length).sum()))
+Keys = Callable[[int, int], NDArray[np.int64]]  # what begins at each place from … to …: equal keys are equal n-grams
+
+
+def _pairs(shorter: Ngrams, left: NDArray[np.uint8], length: int) -> Keys:
+    """An n-gram is known by the two shorter ones inside it; _RARE where one of them is rare or the sentence ends."""
+
+    def keys(start: int, end: int) -> NDArray[np.int64]:
+        first, second = shorter.numbers[start:end], shorter.numbers[start + 1 : end + 1]
+        if len(second) < len(first):  # at the end of the text
+            second = np.append(second, np.int32(_RARE))
+        pairs = first.astype(np.int64) * len(shorter.counts) + second
+        return np.where((left[start:end] >= length) & (first != _RARE) & (second != _RARE), pairs, _RARE)
+
+    return keys
+
+
+def _counted(keys: Keys, text: NumberedText, length: int, at_least: int) -> Ngrams:
+    """Number and count the n-grams of a length."""
+    size = len(text.numbers)
+    shares = -(-size // _SHARE)
+    numbers = np.full(size, _RARE, dtype=np.int32)
+    counts, first = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    known = 0
+    for share in range(shares):
+        places, found = _of_share(keys, size, share, shares)
+        _, begin, inverse, times = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
+        frequent = times >= at_least
+        numbers[places] = np.where(frequent, known + frequent.cumsum() - 1, _RARE)[inverse]
+        counts.append(times[frequent])
+        first.append(places[begin[frequent]])
+        known += len(counts[-1])
+    return Ngrams(numbers, np.concatenate(counts), np.concatenate(first), int((text.left >= length).sum()))
+
+
+def _of_share(keys: Keys, size: int, share: int, shares: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places where n-grams of one share begin, and their keys."""
+    places, found = [], []
+    for start in range(0, size, _STEP):
+        here = keys(start, min(start + _STEP, size))
+        mine = np.flatnonzero((here != _RARE) & (here % shares == share))
+        places.append(mine + start)
+        found.append(here[mine])
+    return np.concatenate(places), np.concatenate(found)
 
 
 def mutual_information(
@@ -100,7 +140,8 @@ def mutual_information(
 
     `relative_to` says what a p is a share of: all n-grams of its length, or all words of the text (the authors' notes
     leave it open). `measure="squared"` has p(n-gram)² above the line, as in the lists that the authors published: it
-    favours what is frequent.
+    favours what is frequent. `measure="unigrams"` is the plain measure that only cuts into single words, never smaller
+    than the authors' and the same for two words.
     """
     totals = {size: found[size if relative_to == "length" else 1].total for size in found}
     logs = {size: np.log(ngrams.counts) - math.log(max(1, totals[size])) for size, ngrams in found.items()}
@@ -111,9 +152,11 @@ def mutual_information(
         shares: NDArray[np.float64] = logs[size][found[size].numbers[first + start]]
         return shares
 
+    together = log_share(0, length)
+    if measure == "unigrams":
+        return together - sum(log_share(place, place + 1) for place in range(length))
     likeliest = [np.zeros(len(first))]  # (cut before this word) of the ways to cut what stands before it
     for end in range(1, length + 1):
         starts = range(1 if end == length else 0, end)
         likeliest.append(np.maximum.reduce([likeliest[start] + log_share(start, end) for start in starts]))
-    together = log_share(0, length)
     return (2 * together if measure == "squared" else together) - likeliest[length]

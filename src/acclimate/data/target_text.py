@@ -42,7 +42,7 @@ def read_target(
 
 def _numbered(text: Text, format: str | None, words: WordNumbers) -> Iterator[NumberedLines]:
     if not isinstance(text, Corpus):
-        format = format or ("text" if str(text) == "-" else detect_format(Beginning(text)))
+        format = format or ("text" if str(text) == "-" else detected_format(text))
         if format == "text" and Path(text).is_file():
             for piece in cut_into_pieces([text]):
                 for block in read_blocks(piece):
@@ -55,7 +55,12 @@ def _numbered(text: Text, format: str | None, words: WordNumbers) -> Iterator[Nu
     yield NumberedLines(words.of(spelled), np.array([len(sentence.words) for sentence in text]))
 
 
-class Beginning(Source):
+def detected_format(file: str | Path) -> str:
+    """What a file looks like by its name and its first megabyte: the rest need not be read for that."""
+    return detect_format(_Beginning(file))
+
+
+class _Beginning(Source):
     """The first megabyte of a file, from which its format is told."""
 
     @cached_property

@@ -21,8 +21,13 @@ class LengthGroup:
     sentences: int
     span: Tally
 
+    @property
+    def exact_match(self) -> float:
+        """Share of the gold spans of these sentences found with both borders and label."""
+        return self.span.recall
+
     def as_dict(self) -> dict[str, Any]:
-        return {"sentences": self.sentences, **self.span.as_dict()}
+        return {"sentences": self.sentences, "exact_match": self.exact_match, **self.span.as_dict()}
 
 
 @dataclass(frozen=True, slots=True)

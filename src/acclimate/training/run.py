@@ -166,7 +166,7 @@ def _run_stage(
         memory.judge(0, score)
         best = _snapshot(pupil)
         watcher.judged(0, selector.told(score), False)
-        record.add("look", stage.name, 0, score=score, selector=selector.name)
+        record.add("look", stage.name, 0, score=score, selector=selector.name, epoch=0.0)
         _write_watches(stage, pupil, 0, record)
     pace = Pace(stage.settings.checkpoint_every)
     for progress in training:
@@ -183,7 +183,8 @@ def _run_stage(
             if is_best and not selector.is_blind:
                 best = _snapshot(pupil)
             watcher.judged(progress.update, selector.told(score), is_best and not selector.is_blind)
-            record.add("look", stage.name, progress.update, score=score, selector=selector.name)
+            epoch = round(progress.update / stage.updates_per_epoch, 3)
+            record.add("look", stage.name, progress.update, score=score, selector=selector.name, epoch=epoch)
             _write_watches(stage, pupil, progress.update, record)
             if not selector.is_blind and memory.is_tired(stage.settings.patience):
                 break

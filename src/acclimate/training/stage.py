@@ -52,9 +52,12 @@ class Stage:
         return self.settings.updates_for(self.batches.epoch_length)
 
     @property
+    def updates_per_epoch(self) -> float:
+        return self.settings.updates_per_epoch(self.batches.epoch_length)
+
+    @property
     def evaluate_every(self) -> int:
-        per_epoch = max(1, round(self.settings.updates_per_epoch(self.batches.epoch_length)))
-        return self.settings.evaluate_every or per_epoch
+        return self.settings.evaluate_every or max(1, round(self.updates_per_epoch))
 
     def schedule(self) -> Schedule:
         return self.settings.schedule(self.updates, self.batches.epoch_length)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acclimate.data.collocations import Collocation, Collocations
-from acclimate.methods.masking.mutual_information import draw_collocations
+from acclimate.methods.masking.mutual_information import draw_collocations, fitting_first
+
+sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
+
+from literal_masking import literal_algorithm_2
 
 SENTENCES = st.lists(st.sampled_from("abc"), max_size=14).flatmap(
     lambda words: st.tuples(st.just(words), st.integers(0, len(words)))
@@ -84,6 +90,103 @@ def test_in_the_paper_s_order_it_is_one_pass_over_the_ranked_vocabulary(
                 expected += run
     chosen = draw_collocations(words, vocabulary(*rows), budget, np.random.default_rng(seed), ranked=True)
     assert chosen[: len(expected)] == expected[:budget]
+
+
+# Against the literal algorithm
+
+
+@given(sentence=SENTENCES, rows=VOCABULARIES, seed=SEEDS)
+def test_by_rank_it_is_the_literal_algorithm_which_passes_over_the_vocabulary(
+    sentence: tuple[list[str], int], rows: list[str], seed: int
+) -> None:
+    words, budget = sentence
+    literal = literal_algorithm_2(words, [row.split() for row in rows], budget)
+    chosen = draw_collocations(words, vocabulary(*rows), budget, np.random.default_rng(seed), ranked=True)
+    assert chosen[: len(literal)] == literal
+    assert len(literal) <= budget
+
+
+@given(sentence=SENTENCES, rows=VOCABULARIES, seed=SEEDS)
+def test_by_rank_and_whole_nothing_is_cut_that_the_literal_algorithm_passes_over(
+    sentence: tuple[list[str], int], rows: list[str], seed: int
+) -> None:
+    words, budget = sentence
+    known = vocabulary(*rows)
+    everything = draw_collocations(words, known, len(words), np.random.default_rng(seed), ranked=True)
+    chosen = draw_collocations(words, known, budget, np.random.default_rng(seed), ranked=True, whole=True)
+    apart = [unit for unit in slow_ranked_units(words, rows) if set(unit) <= set(everything)]
+    expected: list[int] = []
+    for unit in apart:
+        if len(expected) + len(unit) <= budget:
+            expected += unit
+    assert chosen[: len(expected)] == expected
+
+
+def slow_ranked_units(words: list[str], rows: list[str]) -> list[list[int]]:
+    """The collocations that the literal algorithm would hide with all the room in the world, one at a time."""
+    hidden = literal_algorithm_2(words, [row.split() for row in rows], len(words))
+    units: list[list[int]] = []
+    for row in rows:
+        length = len(row.split())
+        while hidden and words[hidden[0] : hidden[0] + length] == row.split():
+            units.append(hidden[:length])
+            hidden = hidden[length:]
+    return units
+
+
+@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize(
+    ("words", "rows"), [([], ["a b"]), (["a"], ["a b"]), (list("cccc"), ["a b"]), (list("abab"), [])]
+)
+def test_the_literal_algorithm_ends_on_nothing_one_word_and_no_match(
+    words: list[str], rows: list[str], cut: bool
+) -> None:
+    """As printed it would go on for ever (E2.2)."""
+    assert literal_algorithm_2(words, [row.split() for row in rows], len(words), cut) == []
+
+
+def test_words_that_do_not_stand_side_by_side_are_no_match() -> None:
+    """The released code takes them for one."""
+    assert literal_algorithm_2(["new", "old", "york"], [("new", "york")], 3) == []
+    assert literal_algorithm_2(["a", "b", "c"], [("b c",)], 3) == []  # one word with a blank in it is not two
+
+
+# Whole ones only
+
+
+def test_a_collocation_that_does_not_fit_is_passed_over_for_smaller_ones() -> None:
+    known = vocabulary("new york city", "old york")
+    assert drawn_whole(CITY, known, 4) == [2, 3, 4]
+    assert drawn_whole(CITY, known, 2) == [6, 7]
+
+
+def drawn_whole(text: str, known: Collocations, budget: int) -> list[int]:
+    """The part of a draw by rank that belongs to collocations."""
+    chosen = draw_collocations(text.split(), known, budget, np.random.default_rng(0), ranked=True, whole=True)
+    return [word for word in chosen if word in {2, 3, 4, 6, 7}]
+
+
+def test_where_nothing_smaller_is_left_it_is_cut_after_all() -> None:
+    chosen = draw_collocations(["a", "b"], vocabulary("a b"), 1, np.random.default_rng(0), whole=True)
+    assert chosen == [0]
+
+
+@given(sentence=SENTENCES, rows=VOCABULARIES, seed=SEEDS)
+def test_whole_units_are_hidden_or_left_while_any_single_word_is_free(
+    sentence: tuple[list[str], int], rows: list[str], seed: int
+) -> None:
+    words, budget = sentence
+    chosen = set(draw_collocations(words, vocabulary(*rows), budget, np.random.default_rng(seed), whole=True))
+    assert len(chosen) == budget
+    units = [set(range(*unit)) for unit in slow_units(words, rows)]
+    free = [unit for unit in units if len(unit) == 1 and not unit & chosen]
+    if free:
+        assert all(unit <= chosen or not unit & chosen for unit in units)
+
+
+def test_the_room_may_be_counted_otherwise_than_in_words() -> None:
+    units = [range(0, 2), range(2, 3), range(3, 4)]
+    assert fitting_first(units, 3, sizes=[2, 2, 3, 1]) == [range(2, 3), range(3, 4), range(0, 2)]
 
 
 CITY = "she left new york city for old york"

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from acclimate.data.collocations import Collocations, build_collocations
+from acclimate.data.collocations import Collocations, build_collocations, usual_shares
 from acclimate.data.corpus import Corpus
 from acclimate.data.ngrams import Measure
 from acclimate.inference.part_of_speech import part_of_speech_tagger
@@ -50,12 +50,14 @@ class PartOfSpeechSettings(Settings):
 class CollocationSettings(Settings):
     """Words that belong together: which count as such."""
 
-    file: str | None = None  # what `Collocations.save` wrote; counted in the text itself when not given
+    file: str | None = None  # what `acclimate collocations` wrote; counted in the text itself when not given
+    lengths: tuple[int, ...] = Field((2, 3, 4), min_length=1)  # words of a collocation
     at_least: int = Field(5, ge=1)  # times seen
     size: int | None = Field(None, ge=1)  # how many to keep, the most tightly bound first
-    measure: Measure = "levine"  # or squared, which prefers frequent ones
+    measure: Measure = "levine"  # or squared, which prefers frequent ones, or unigrams: cut into single words only
     lower_case: bool = False
     ranked: bool = False  # the paper's order: the most tightly bound first, the same words each time
+    whole: bool = False  # pass over what no longer fits into the budget instead of cutting it
 
 
 class PolicySettings(Settings):
@@ -100,16 +102,17 @@ def _density_ratio(ground: Ground) -> Policy:
 def _collocations(ground: Ground) -> Policy:
     chosen = ground.settings.collocations
     if chosen.file is not None:
-        return runs_of_words.collocations(Collocations.load(chosen.file), chosen.ranked)
+        return runs_of_words.collocations(Collocations.load(chosen.file), chosen.ranked, chosen.whole)
     texts = [corpus for corpus in (ground.source, ground.target) if corpus is not None]
     counted = build_collocations(
         (sentence.words for corpus in texts for sentence in corpus),
         chosen.at_least,
         chosen.size,
+        usual_shares(chosen.lengths),
         measure=chosen.measure,
         lower_case=chosen.lower_case,
     )
-    return runs_of_words.collocations(counted, chosen.ranked)
+    return runs_of_words.collocations(counted, chosen.ranked, chosen.whole)
 
 
 POLICIES: dict[str, Callable[[Ground], Policy]] = {

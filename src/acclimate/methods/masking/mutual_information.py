@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from acclimate.data.collocations import Collocations, Found
-from acclimate.methods.masking.budget import fill_up, require_budget
+from acclimate.methods.masking.budget import require_budget
 
 
 def draw_collocations(
@@ -20,6 +20,7 @@ def draw_collocations(
     budget: int,
     dice: np.random.Generator,
     ranked: bool = False,
+    whole: bool = False,
 ) -> list[int]:
     """Exactly `budget` of the words, by number, in the order in which they were chosen.
 
@@ -32,16 +33,44 @@ def draw_collocations(
     last, and then single random words. It hides the same words of a sentence every time, as far as its collocations
     reach, and the other words are hardly ever asked for. Prefer it only to repeat that paper.
 
-    Either way no collocation shares a word with another, and one is cut only if the budget ends inside it.
+    Either way no collocation shares a word with another. One is cut only if the budget ends inside it, or, with
+    `whole=True`, passed over then: smaller units take the rest of the budget, and only where there are none is it cut.
     """
     require_budget(budget, len(words))
+    units = draw_units(words, collocations, dice, ranked)
+    return first_words(fitting_first(units, budget) if whole else units, budget)
+
+
+def draw_units(
+    words: Sequence[str], collocations: Collocations, dice: np.random.Generator, ranked: bool = False
+) -> list[range]:
+    """All words of a sentence as collocations and single words, in the order in which they are to be hidden."""
     found = collocations.find(words)
     if ranked:
         best_first = _apart(sorted(found, key=lambda one: (one.rank, one.start)))
-        return fill_up(_first_words(best_first, budget), len(words), budget, dice)
-    units = _units(_apart(found), len(words))
-    order = dice.permutation(len(units)).tolist()
-    return _first_words((units[number] for number in order), budget)
+        single = _units((), len(words), set(chain.from_iterable(best_first)))
+        return [*best_first, *(single[number] for number in dice.permutation(len(single)).tolist())]
+    apart = _apart(found)
+    units = _units(apart, len(words), set(chain.from_iterable(apart)))
+    return [units[number] for number in dice.permutation(len(units)).tolist()]
+
+
+def fitting_first(units: Iterable[range], budget: int, sizes: Sequence[int] | None = None) -> list[range]:
+    """The units that fit one after the other into the budget, then those that did not, single words before others: one
+    is cut if anything is left over. `sizes` says how much of the budget each word takes, where that is not 1."""
+    fitting, others = [], []
+    for unit in units:
+        size = len(unit) if sizes is None else sum(sizes[word] for word in unit)
+        if size <= budget:
+            budget -= size
+            fitting.append(unit)
+        else:
+            others.append(unit)
+    return fitting + sorted(others, key=len)
+
+
+def first_words(runs: Iterable[range], budget: int) -> list[int]:
+    return list(chain.from_iterable(runs))[:budget]
 
 
 def _apart(found: Iterable[Found]) -> list[range]:
@@ -56,11 +85,6 @@ def _apart(found: Iterable[Found]) -> list[range]:
     return kept
 
 
-def _units(runs: Sequence[range], count: int) -> list[range]:
-    """The runs and, each by itself, the words that no run holds."""
-    inside = set(chain.from_iterable(runs))
+def _units(runs: Sequence[range], count: int, inside: set[int]) -> list[range]:
+    """The runs and, each by itself, the words that are in none."""
     return [*runs, *(range(word, word + 1) for word in range(count) if word not in inside)]
-
-
-def _first_words(runs: Iterable[range], budget: int) -> list[int]:
-    return list(chain.from_iterable(runs))[:budget]

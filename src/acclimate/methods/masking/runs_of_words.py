@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from acclimate.data.collocations import Collocations
-from acclimate.methods.masking.mutual_information import draw_collocations
+from acclimate.methods.masking.mutual_information import draw_units, first_words, fitting_first
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.puzzle import Puzzle
 from acclimate.methods.masking.spans import draw_spans
 
-Order = Callable[[Sequence[str], np.random.Generator], list[int]]
+Numbers = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many places of a sentence are to be hidden, and how many each of its words takes."""
+
+    budget: int
+    sizes: Sequence[int]  # (word)
+
+
+Order = Callable[[Sequence[str], np.random.Generator, Room | None], list[int]]
 
 
 class RunsOfWords(Policy):
@@ -24,28 +36,56 @@ class RunsOfWords(Policy):
     sentence share one draw.
     """
 
-    def __init__(self, name: str, order: Order) -> None:
-        """`order` numbers all words of a sentence, first the one to hide first."""
+    def __init__(self, name: str, order: Order, asks_for_room: bool = False) -> None:
+        """`order` numbers all words of a sentence, first the one to hide first. It is told how much room there is only
+        if it asks: a GPU would have to wait for the answer."""
         super().__init__()
-        self.name, self._order = name, order
+        self.name, self._order, self._asks = name, order, asks_for_room
 
     def forward(self, puzzle: Puzzle) -> Tensor:
         dice = np.random.default_rng(int(torch.randint(2**62, ())))  # fixed by torch's own state, which is saved
-        ranks = np.concatenate([_ranks(self._order(sentence.words, dice)) for sentence in puzzle.originals])
+        rooms = room_of(puzzle) if self._asks else [None] * len(puzzle.originals)
+        ranks = np.concatenate(
+            [
+                _ranks(self._order(sentence.words, dice, room))
+                for sentence, room in zip(puzzle.originals, rooms, strict=True)
+            ]
+        )
         return puzzle.spread(torch.from_numpy(-ranks).float().to(puzzle.pieces.device, non_blocking=True))
 
 
 def spans(lengths: Sequence[int] = (2, 3, 4)) -> RunsOfWords:
     """Random runs of two to four words (SPAN)."""
-    return RunsOfWords("span", lambda words, dice: draw_spans(len(words), len(words), dice, tuple(lengths)))
+    return RunsOfWords("span", lambda words, dice, room: draw_spans(len(words), len(words), dice, tuple(lengths)))
 
 
-def collocations(known: Collocations, ranked: bool = False) -> RunsOfWords:
-    """Words that belong together, together (PMI). `ranked` takes the most tightly bound first, always."""
-    return RunsOfWords("pmi", lambda words, dice: draw_collocations(words, known, len(words), dice, ranked))
+def collocations(known: Collocations, ranked: bool = False, whole: bool = False) -> RunsOfWords:
+    """Words that belong together, together (PMI). `ranked` takes the most tightly bound first, always. `whole` passes
+    over a collocation that no longer fits into the budget instead of cutting it."""
+
+    def order(words: Sequence[str], dice: np.random.Generator, room: Room | None) -> list[int]:
+        units = draw_units(words, known, dice, ranked)
+        return first_words(units if room is None else fitting_first(units, room.budget, room.sizes), len(words))
+
+    return RunsOfWords("pmi", order, asks_for_room=whole)
 
 
-def _ranks(order: Sequence[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def room_of(puzzle: Puzzle) -> list[Room]:
+    """For each sentence of the batch, how much of it is hidden: in all its rows together, if it has several."""
+    if puzzle.words is None:
+        raise ValueError("Runs of words are hidden only in text that came as sentences, not in bare pieces.")
+    lengths = [len(sentence) for sentence in puzzle.originals]
+    words, allowed = puzzle.words.cpu().numpy(), puzzle.allowed.cpu().numpy()
+    sizes = np.bincount(words[allowed & (words >= 0)], minlength=sum(lengths))
+    sentence_of = np.repeat(np.arange(len(lengths)), lengths)
+    budgets = np.zeros(len(lengths), np.int64)
+    np.add.at(budgets, sentence_of[words.max(1)], puzzle.sizes.cpu().numpy())
+    ends = np.cumsum(lengths)
+    parts = np.split(sizes, ends[:-1])
+    return [Room(budget, part.tolist()) for budget, part in zip(budgets.tolist(), parts, strict=True)]
+
+
+def _ranks(order: Sequence[int]) -> Numbers:
     ranks = np.empty(len(order), np.int64)
-    ranks[np.asarray(order)] = np.arange(len(order))
+    ranks[np.asarray(order, np.int64)] = np.arange(len(order))
     return ranks

@@ -1,0 +1,166 @@
+"""How many collocations of a vocabulary are terms of a corpus, and how many terms are collocations (S2.22)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from acclimate.data.collocations import Collocations
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError, shorten
+from acclimate.evaluation.table import Row, align
+from acclimate.evaluation.tally import ratio
+
+Words = tuple[str, ...]
+_HEADER = ("", "collocations", "terms", "mentions", "both", "% of coll.", "% of terms", "% of mentions", "in a term")
+
+
+@dataclass(frozen=True, slots=True)
+class LengthOverlap:
+    """The collocations and the terms of one length; the overall figures count terms of all lengths."""
+
+    words: int | None  # None: overall
+    collocations: int
+    terms: int  # different ones
+    mentions: int  # in the text
+    shared: int  # collocations that are terms
+    shared_mentions: int  # mentions of these
+    within: int  # collocations that stand inside a term, or are one
+    both: tuple[str, ...] = ()  # a sample, the best ranked first
+    collocations_only: tuple[str, ...] = ()
+    terms_only: tuple[str, ...] = ()  # the most frequent first
+
+    @property
+    def share_of_collocations(self) -> float:
+        return ratio(self.shared, self.collocations)
+
+    @property
+    def share_of_terms(self) -> float:
+        return ratio(self.shared, self.terms)
+
+    @property
+    def share_of_mentions(self) -> float:
+        return ratio(self.shared_mentions, self.mentions)
+
+    def as_dict(self) -> dict[str, Any]:
+        shares = {name: getattr(self, name) for name in _SHARES}
+        return {**asdict(self), **shares}
+
+
+_SHARES = ("share_of_collocations", "share_of_terms", "share_of_mentions")
+
+
+@dataclass(frozen=True, slots=True)
+class TermOverlap:
+    """Overlap by length, and overall. Terms are the strings of labelled spans, whatever their label."""
+
+    corpus: str
+    lower_case: bool
+    by_length: tuple[LengthOverlap, ...]
+    overall: LengthOverlap
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "corpus": self.corpus,
+            "lower_case": self.lower_case,
+            "by_length": [part.as_dict() for part in self.by_length],
+            "overall": self.overall.as_dict(),
+        }
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """Flat rows, for CSV files."""
+        rows = [part.as_dict() for part in (*self.by_length, self.overall)]
+        return [{key: value for key, value in row.items() if not isinstance(value, tuple)} for row in rows]
+
+    def render(self) -> str:
+        """A table, and samples below it."""
+        rows: list[Row] = [_HEADER]
+        rows += [_row(f"{part.words} words", part) for part in self.by_length]
+        rows.append(_row("all lengths", self.overall))
+        lines = [f"collocations and the terms of {self.corpus}", *align(rows)]
+        for part in self.by_length:
+            for told in ("both", "collocations_only", "terms_only"):
+                sample = getattr(part, told)
+                if sample:
+                    listed = ", ".join(shorten(term, 40) for term in sample)
+                    lines.append(f"{part.words} words, {told.replace('_', ' ')}: {listed}")
+        return "\n".join(lines)
+
+
+def term_overlap(collocations: Collocations, corpora: Iterable[Corpus], samples: int = 5) -> TermOverlap:
+    """Compare a vocabulary with the labelled spans of corpora, compared as the vocabulary compares words."""
+    corpora = list(corpora)
+    lower_case = collocations.lower_case
+    mentions: Counter[Words] = Counter()
+    for corpus in corpora:
+        mentions.update(_terms(corpus, lower_case))
+    if not mentions:
+        raise InputError("there are no terms to compare with: no sentence has a labelled span.")
+    known = list(collocations)
+    inside = _inside(mentions, max(map(len, known), default=0))
+    lengths = sorted(set(map(len, known)))
+    parts = tuple(_part(length, known, mentions, inside, samples) for length in lengths)
+    overall = _counted(None, known, mentions, inside)
+    return TermOverlap(", ".join(corpus.name for corpus in corpora), lower_case, parts, overall)
+
+
+def _terms(corpus: Corpus, lower_case: bool) -> Iterable[Words]:
+    if corpus.is_labelled and corpus.kind == "plain":
+        raise InputError(f"{corpus.name} has plain tags, one per word: they mark no terms.")
+    for sentence in corpus:
+        words = tuple(word.lower() for word in sentence.words) if lower_case else sentence.words
+        yield from (words[span.start : span.end] for span in sentence.spans)
+
+
+def _inside(terms: Iterable[Words], longest: int) -> set[Words]:
+    """All runs of two words or more inside terms, as long as any collocation."""
+    return {
+        term[start : start + length]
+        for term in terms
+        for length in range(2, min(longest, len(term)) + 1)
+        for start in range(len(term) - length + 1)
+    }
+
+
+def _part(
+    length: int, known: Sequence[Words], mentions: Counter[Words], inside: set[Words], samples: int
+) -> LengthOverlap:
+    """The figures of one length, with samples."""
+    known = [words for words in known if len(words) == length]
+    mentions = Counter({term: count for term, count in mentions.items() if len(term) == length})
+    ranked, only = set(known), sorted(mentions.items(), key=lambda item: (-item[1], item[0]))
+    figures = asdict(_counted(length, known, mentions, inside))
+    figures["both"] = _spelled((words for words in known if words in mentions), samples)
+    figures["collocations_only"] = _spelled((words for words in known if words not in mentions), samples)
+    figures["terms_only"] = _spelled((term for term, _ in only if term not in ranked), samples)
+    return LengthOverlap(**figures)
+
+
+def _counted(length: int | None, known: Sequence[Words], mentions: Counter[Words], inside: set[Words]) -> LengthOverlap:
+    shared = [words for words in known if words in mentions]
+    return LengthOverlap(
+        words=length,
+        collocations=len(known),
+        terms=len(mentions),
+        mentions=mentions.total(),
+        shared=len(shared),
+        shared_mentions=sum(mentions[words] for words in shared),
+        within=sum(words in inside for words in known),
+    )
+
+
+def _spelled(rows: Iterable[Words], most: int) -> tuple[str, ...]:
+    return tuple(" ".join(words) for words, _ in zip(rows, range(most), strict=False))
+
+
+def _row(name: str, part: LengthOverlap) -> Row:
+    counts = (part.collocations, part.terms, part.mentions, part.shared)
+    shares = (part.share_of_collocations, part.share_of_terms, part.share_of_mentions)
+    return (
+        name,
+        *(f"{count:,}" for count in counts),
+        *(f"{100 * share:.1f}" for share in shares),
+        f"{part.within:,}",
+    )

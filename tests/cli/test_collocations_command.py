@@ -1,0 +1,134 @@
+"""`acclimate collocations`: what it counts, writes, shows and refuses."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from command_line import Files, acclimate
+
+from acclimate.data.collocations import Collocations, build_collocations
+from acclimate.data.reading import read_corpus
+
+
+def test_a_raw_text_is_counted_and_the_policy_can_read_the_file(files: Files, tmp_path: Path) -> None:
+    out = tmp_path / "known.jsonl"
+    answer = acclimate("collocations", files.tweets, "--out", out, "--at-least", 2)
+    expected = build_collocations(read_corpus(files.tweets), at_least=2)
+    assert Collocations.load(out) == expected
+    assert f"{out}: {len(expected)} collocations seen 2 times or more, of" in answer.out
+    assert f"--set policy.collocations.file={out}" in answer.out
+    assert "collocations and the terms" not in answer.out
+
+
+def test_several_texts_are_taken_together_whatever_they_are(files: Files, tmp_path: Path) -> None:
+    packed = tmp_path / "more.txt.gz"
+    packed.write_bytes(gzip.compress(b"so very tired\n" * 5))
+    out = tmp_path / "known.jsonl"
+    acclimate("collocations", packed, files.news, "--out", out)
+    text = [*read_corpus(files.news), *read_corpus(packed)]
+    assert Collocations.load(out) == build_collocations(text)
+
+
+def test_the_terms_of_a_labelled_text_are_compared(files: Files, tmp_path: Path) -> None:
+    found = acclimate("collocations", files.news, "--out", tmp_path / "a", "--json").json
+    overall = found["terms"]["overall"]
+    assert overall["collocations"] == found["collocations"]
+    assert 0 < overall["shared"] < overall["terms"]
+    assert [part["words"] for part in found["terms"]["by_length"]] == [2, 3, 4]
+    assert "all lengths" in acclimate("collocations", files.news, "--out", tmp_path / "a", "--overwrite").out
+
+
+def test_the_terms_of_another_corpus_can_be_named(files: Files, tmp_path: Path) -> None:
+    words = ("--out", tmp_path / "a", "--at-least", 1, "--terms", files.gold, "--json")
+    found = acclimate("collocations", files.tweets, *words).json["terms"]
+    assert found["corpus"] == str(files.gold)
+    assert found["overall"]["shared"] > 0
+
+
+def test_json_says_what_was_done(files: Files, tmp_path: Path) -> None:
+    out = tmp_path / "known.jsonl"
+    answer = acclimate("collocations", files.news, "--out", out, "--most", 2, "--size", 8, "--json", "-q")
+    found = answer.json
+    assert (found["out"], found["collocations"], found["sentences"]) == (str(out), 8, 24)
+    assert found["by_length"] == {"2": 4, "3": 2, "4": 2}
+    assert [len(top) for top in found["top"].values()] == [2, 2, 2]
+    assert (found["measure"], found["relative_to"], found["lengths"]) == ("levine", "length", [2, 3, 4])
+    assert answer.err == ""
+
+
+@pytest.mark.parametrize("measure", ["levine", "squared", "unigrams"])
+def test_the_measure_and_the_lengths_can_be_chosen(files: Files, tmp_path: Path, measure: str) -> None:
+    out = tmp_path / "known.jsonl"
+    words = ("--lengths", "3,5", "--measure", measure, "--relative-to", "words", "--lower-case")
+    acclimate("collocations", files.news, "--out", out, *words)
+    options = {"shares": {3: 0.5, 5: 0.5}, "measure": measure, "relative_to": "words", "lower_case": True}
+    assert Collocations.load(out) == build_collocations(read_corpus(files.news), **options)  # type: ignore[arg-type]
+
+
+def test_running_text_can_be_split_and_sentences_stay_apart(tmp_path: Path) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
+    text.write_text("It rained . He left .\n" * 5, encoding="utf-8")
+    acclimate("collocations", text, "--out", out, "--lengths", 2, "--paragraphs")
+    assert ("rained", ".") in Collocations.load(out)
+    assert (".", "He") not in Collocations.load(out)
+
+
+def test_words_that_are_split_already_stay_as_they_are(tmp_path: Path) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
+    text.write_text("don't go\n" * 5, encoding="utf-8")
+    acclimate("collocations", text, "--out", out, "--pre-split")
+    assert list(Collocations.load(out)) == [("don't", "go")]
+
+
+def test_standard_input_and_bundled_corpora_are_texts_too(tmp_path: Path) -> None:
+    out = tmp_path / "known.jsonl"
+    acclimate("collocations", "-", "--out", out, stdin="so very tired\n" * 5)
+    assert len(Collocations.load(out)) == 3
+    assert acclimate("collocations", "clinical/train", "--out", out, "--overwrite", "--json").json["collocations"] > 0
+
+
+def test_nothing_that_is_frequent_enough_is_told_even_when_quiet(tmp_path: Path) -> None:
+    text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
+    text.write_text("only once\n", encoding="utf-8")
+    answer = acclimate("collocations", text, "--out", out, "-q")
+    assert "nothing was seen 5 times" in answer.err
+    assert len(Collocations.load(out)) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "problem"),
+    [
+        (("--lengths", "2,x"), 2, "whole numbers with commas"),
+        (("--lengths", "1,2"), 2, "from two to ten words"),
+        (("--lengths", "11"), 2, "from two to ten words"),
+        (("--terms", "nowhere.conll"), 1, "nowhere.conll"),
+        (("--measure", "npmi"), 2, "levine"),
+        (("--at-least", "0"), 2, "1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    words: tuple[str, ...], code: int, problem: str, files: Files, tmp_path: Path
+) -> None:
+    answer = acclimate("collocations", files.news, "--out", tmp_path / "a", *words, code=code)
+    assert problem in answer.err
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_text_without_words_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
+    answer = acclimate("collocations", tmp_path / "empty.txt", "--out", tmp_path / "a", code=1)
+    assert "empty.txt: there are no words in it" in answer.err
+
+
+def test_a_file_that_is_there_is_not_replaced_unasked(files: Files, tmp_path: Path) -> None:
+    out = tmp_path / "known.jsonl"
+    out.write_text("mine", encoding="utf-8")
+    assert "--overwrite" in acclimate("collocations", files.news, "--out", out, code=2).err
+    assert out.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_missing_text_is_named(tmp_path: Path) -> None:
+    answer = acclimate("collocations", tmp_path / "nowhere.txt", "--out", tmp_path / "a", code=1)
+    assert "nowhere.txt: there is no such file" in answer.err

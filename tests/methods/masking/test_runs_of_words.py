@@ -1,0 +1,117 @@
+"""PMI as a policy: what no longer fits is cut, or passed over on request. SPAN and PMI end on any sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from acclimate.data.collocations import Collocation, Collocations, build_collocations
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.methods.masked_words import Budget, MaskedWords
+from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy
+from acclimate.methods.masking.corruption import Corruption
+from acclimate.methods.masking.puzzle import Puzzle, hide
+from acclimate.methods.masking.runs_of_words import RunsOfWords, collocations, room_of, spans
+from acclimate.methods.masking.subsets import as_chosen
+from acclimate.methods.masking.uniform import Uniform
+from acclimate.model.reader import Reader
+
+KNOWN = Collocations(tuple(Collocation(tuple(row.split()), 5, 1.0) for row in ("New York", "Blue Bank")))
+POLICIES = {
+    "span": spans(),
+    "pmi": collocations(KNOWN),
+    "pmi, ranked": collocations(KNOWN, ranked=True),
+    "pmi, whole": collocations(KNOWN, whole=True),
+    "pmi, nothing known": collocations(Collocations(())),
+}
+
+
+@pytest.fixture
+def reader(bert: str) -> Reader:
+    torch.manual_seed(0)
+    return Reader(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert))
+
+
+def puzzle_of(reader: Reader, sentences: Sequence[Sentence], share: float = 0.3, by_words: bool = False) -> Puzzle:
+    tokenizer = reader.encoder.pieces.tokenizer
+    corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)), 0.0, 0.0)
+    objective = MaskedWords(Uniform(), corruption, tuple(tokenizer.all_special_ids), Budget(share, by_words))
+    return objective.puzzle(reader.view(sentences))
+
+
+def hidden_words(policy: RunsOfWords, puzzle: Puzzle) -> list[list[tuple[int, int, int]]]:
+    """By row: word, how many of its places are hidden, and how many it has."""
+    chosen: Tensor = as_chosen(hide(puzzle, policy(puzzle)), puzzle.pieces.shape[1])
+    assert puzzle.words is not None
+    rows = []
+    for words, row, allowed in zip(puzzle.words, chosen, puzzle.ordinary, strict=True):
+        numbers = sorted(set(words[words >= 0].tolist()))
+        counts = [(number, int(row[words == number].sum()), int(allowed[words == number].sum())) for number in numbers]
+        rows.append(counts)
+    return rows
+
+
+@pytest.mark.parametrize("by_words", [False, True])
+@pytest.mark.parametrize("name", POLICIES)
+def test_it_ends_on_one_word_on_no_match_and_on_a_match_as_long_as_the_sentence(
+    name: str, by_words: bool, reader: Reader
+) -> None:
+    sentences = [Sentence(("Oslo",)), Sentence(("It", "rained")), Sentence(("New", "York")), Sentence(("a",) * 9)]
+    puzzle = puzzle_of(reader, sentences, by_words=by_words)
+    chosen = as_chosen(hide(puzzle, POLICIES[name](puzzle)), puzzle.pieces.shape[1])
+    assert ((chosen & puzzle.allowed).sum(1) == puzzle.sizes).all()
+    assert not (chosen & ~puzzle.ordinary).any()
+
+
+@pytest.mark.parametrize("by_words", [False, True])
+def test_whole_collocations_are_never_cut_while_single_words_are_left(by_words: bool, reader: Reader) -> None:
+    sentence = Sentence(("Anna", "flew", "to", "New", "York", "with", "Blue", "Bank", "."))
+    for share in (0.2, 0.35):
+        puzzle = puzzle_of(reader, [sentence] * 40, share, by_words)
+        words = {name: hidden_words(POLICIES[name], puzzle) for name in ("pmi", "pmi, whole")}
+        cuts = {name: sum(map(is_cut, rows)) for name, rows in words.items()}
+        assert cuts["pmi, whole"] == 0, share
+        assert cuts["pmi"] > 0, share
+
+
+def is_cut(row: list[tuple[int, int, int]]) -> bool:
+    """Whether of New York, or of Blue Bank, a part is hidden and a part is not."""
+    counts = [(hidden, size) for _, hidden, size in row]
+    for places in ((3, 4), (6, 7)):
+        hidden, size = (sum(counts[place][which] for place in places) for which in (0, 1))
+        if 0 < hidden < size:
+            return True
+    return False
+
+
+def test_the_room_of_a_sentence_is_that_of_its_rows(reader: Reader) -> None:
+    sentences = [Sentence(("Anna", "flew")), Sentence(("It", "rained", "all", "day"))]
+    puzzle = puzzle_of(reader, sentences)
+    rooms = room_of(puzzle)
+    assert [room.budget for room in rooms] == puzzle.sizes.tolist()
+    assert [sum(room.sizes) for room in rooms] == puzzle.allowed.sum(1).tolist()
+    assert [len(room.sizes) for room in rooms] == [2, 4]
+    assert [room.budget for room in room_of(puzzle.some(torch.tensor([1])))] == [0, int(puzzle.sizes[1])]
+
+
+def test_bare_pieces_have_no_words_to_run_over(reader: Reader) -> None:
+    bare = replace(puzzle_of(reader, [Sentence(("Anna", "flew"))]), words=None)
+    for policy in (collocations(KNOWN), collocations(KNOWN, whole=True)):
+        with pytest.raises(ValueError, match="came as sentences"):
+            policy(bare)
+
+
+def test_the_policy_reads_the_file_and_the_lengths_it_is_told(reader: Reader, news: Corpus, tmp_path: object) -> None:
+    path = f"{tmp_path}/known.jsonl"
+    KNOWN.save(path)
+    told = PolicySettings.model_validate({"collocations": {"file": path, "whole": True}})
+    counted = PolicySettings.model_validate({"collocations": {"lengths": (3,), "at_least": 2}})
+    for settings in (told, counted):
+        policy = build_policy("pmi", Ground(reader.encoder, None, news, settings))
+        assert policy.name == "pmi"
+    assert set(map(len, build_collocations(news, 2, shares={3: 1.0}))) == {3}
