@@ -1,7 +1,7 @@
 """Does a source help where a target has few labels? DATNet's tables and figures (Zhou et al. 2021), at small scale.
 
     python benchmarks/datnet.py --data FOLDER --out DIR [--part few,grid,...] [--seeds 1,2,3] [--jobs 8]
-        [--models base,DATNet-F] [--amounts 10,all] [--updates 2000] [--rate 0.003] [--paper-schedule] [--radius 5]
+        [--models base,DATNet-F] [--amounts 10,all] [--updates 3000] [--rate 0.003] [--paper-schedule] [--radius 5]
         [--vectors glove] [--set A=B] [--minutes M] [--table FILE.md]
 
 few        Table 6: CoNLL-2003 → WNUT-2016 with 10 … 1000 labelled sentences, and with all
@@ -19,13 +19,14 @@ pos        parts of speech, Spanish → Galician and French (accuracy). Of the S
 FOLDER holds conll2003, wnut2016, conll2002_es, ud_es_gsd, ud_gl_treegal and ud_fr_sequoia.
 
 The models: `base` learns from the few target sentences alone, `AT` does so under adversarial noise (the recipe mat
-without masks, the noise weighted as the rest). `P-transfer` and `F-transfer` are DATNet with GRAD and without
-noise, `DATNet-P` and `DATNet-F` the whole. All make the same number of updates of 16 target sentences; those with a
-source read 16 of its sentences besides. All normalise their tables (`--normalise none`: none does); `raw base` never
-does. The tagger is the paper's: 30-d letters, 20 filters of 2, 3 and 4, two highways, LSTM 200 (P: 100 + 100), CRF,
-dropout 0.2 before and 0.5 after the LSTM. English words have frozen 50-d GloVe vectors; words of the source and of the
-target's train, dev and test text that GloVe knows are in the table (words only, no tags), as usual. For other languages
-there are no vectors here: both sides learn their tables from nothing, which the paper did not.
+without masks, the noise weighted as the rest). `P-transfer` and `F-transfer` are DATNet with GRAD and without noise,
+`DATNet-P` and `DATNet-F` the whole. All make the same number of updates of 16 target sentences, half of `--updates`
+where there are 200 and fewer; those with a source read 16 of its sentences besides. All normalise their tables
+(`--normalise none`: none does); `raw base` never does. The tagger is the paper's: 30-d letters, 20 filters of 2, 3 and
+4, two highways, LSTM 200 (P: 100 + 100), CRF, dropout 0.2 before and 0.5 after the LSTM. English words have frozen 50-d
+GloVe vectors; words of the source and of the target's train, dev and test text that GloVe knows are in the table (words
+only, no tags), as usual. For other languages there are no vectors here: both sides learn their tables from nothing,
+which the paper did not.
 
 The few sentences are drawn by the seed, the same for all models and each amount within the next. The state is chosen on
 target dev; test is scored once. A `±` is the standard deviation over seeds, so the draw is in it. Lines marked "paper"
@@ -66,6 +67,7 @@ RADII = ("1", "3", "5", "7", "9")
 ALPHAS = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8")
 GAMMAS = ("0", "0.5", "1", "2", "4")
 DISCRIMINATORS = {"none": "no AD", "plain": "AD", "grad": "GRAD"}
+FEW = 200  # sentences, for which half the updates are enough
 POINTS, DRAWN = 2000, 1000  # of each domain: told apart, and put on a map
 
 
@@ -156,6 +158,12 @@ class Run:
     limit: int | None
     radius: float  # of all noise
 
+    def training_for(self, amount: str) -> dict[str, Any]:
+        if not (amount.isdigit() and int(amount) <= FEW):
+            return self.training
+        halves = {name: max(1, self.training[name] // 2) for name in ("updates", "evaluate_every")}
+        return {**self.training, **halves}
+
 
 # ------------------------------------------------------------------------------------------------------------- jobs
 
@@ -199,7 +207,7 @@ def do(run: Run, job: Job) -> list[Row]:
         few if learns_alone else source,
         None if learns_alone else few,
         parts["dev"],
-        training=run.training,
+        training=run.training_for(job.amount),
         options=settings["options"],
         seed=job.seed,
         aside={} if learns_alone else {SOURCE: others(run, transfer), TARGET: parts["dev"]},
@@ -422,7 +430,7 @@ def training_of(options: argparse.Namespace) -> dict[str, Any]:
 
     values: dict[str, Any] = {
         "updates": options.updates,
-        "evaluate_every": max(1, options.updates // 20),
+        "evaluate_every": max(1, options.updates // 10),
         "sentences_per_batch": 16,
         "words_per_batch": 100_000,  # a batch is counted in sentences alone
         "optimizer": "adam",
@@ -440,7 +448,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--models", metavar="NAMES", help=f"in few, languages, ratio, table3, pos: of {list(MODELS)}")
     parser.add_argument("--amounts", metavar="NUMBERS", help="in few, languages, ratio: sentences, shares (0.1), all")
     parser.add_argument("--form", default="F", choices=("P", "F"), help="of DATNet in radius, alpha and features")
-    parser.add_argument("--updates", type=int, default=2000)
+    parser.add_argument("--updates", type=int, default=3000)
     parser.add_argument("--rate", type=float, default=0.003, help="learning rate, falling in a straight line")
     parser.add_argument("--paper-schedule", action="store_true", help="0.001 / (1 + 0.05 t) after t epochs")
     parser.add_argument("--normalise", default="weighted", choices=("weighted", "unweighted", "none"))
