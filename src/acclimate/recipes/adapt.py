@@ -147,6 +147,7 @@ def adapt(
             for name, corpus in ((SOURCE, held_out), (TARGET, target_dev))
             if corpus is not None
         },
+        selector,
     )
     chosen.check(tagger, plan)
     if source_test is None and select == "source-dev" and held_out is not None:

@@ -54,30 +54,32 @@ class WordDiscrepancy(Objective):
         self.kernel, self.unbiased, self.most, self.floor = kernel, unbiased, most, floor
 
     def forward(self, source: View, target: View) -> Tensor:
-        words = source.features, target.features
-        places = self._by_tag(source), self._by_tag(target)
+        mine, theirs = self._by_tag(source), self._by_tag(target)
         terms = []
-        for number in sorted(places[0].keys() & places[1].keys()):
+        for number in sorted(mine.keys() & theirs.keys()):
             weight = self.usual if self.mu is None else self.mu.get(source.tagger.tags[number], self.usual)
             if weight == 0:
                 continue
-            # looked up as in a table: the gradient of plain indexing is summed in no fixed order
-            sides = [each.flatten(0, 1).index_select(0, of[number]) for each, of in zip(words, places, strict=True)]
-            found = squared_mmd(*sides, self.kernel, unbiased=self.unbiased)  # type: ignore[misc]
+            sides = _chosen(source, mine[number]), _chosen(target, theirs[number])  # (word, feature) each
+            found = squared_mmd(*sides, kernel=self.kernel, unbiased=self.unbiased)
             terms.append(weight * (found if self.floor is None else found.clamp_min(self.floor)))
         if not terms:
-            return torch.zeros((), device=words[0].device, requires_grad=True)
+            return torch.zeros((), device=source.features.device, requires_grad=True)
         return torch.stack(terms).sum()
 
     def _by_tag(self, view: View) -> dict[int, Tensor]:
-        """Where the words of each tag stand in the flat batch, chosen on the CPU: it would wait for a GPU once a tag."""
+        """Where the words of each tag stand in the flat batch. Chosen on the CPU, or it would wait once for each."""
         sentences = view.sentences
         counted = sentences.mask & sentences.labelled.unsqueeze(1)
         tags = sentences.tags.masked_fill(~counted, -1).flatten().cpu()  # (sentence × word)
         found = {}
-        for number in tags[tags >= 0].unique().tolist():
+        for number in sorted(set(tags.tolist()) - {-1}):
             places = (tags == number).nonzero().squeeze(1)
             if len(places) > self.most:
                 places = places[torch.randperm(len(places))[: self.most]]
             found[number] = places.to(sentences.tags.device, non_blocking=True)
         return found
+
+
+def _chosen(view: View, places: Tensor) -> Tensor:
+    return view.features.flatten(0, 1).index_select(0, places)

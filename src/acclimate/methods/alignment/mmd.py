@@ -64,7 +64,7 @@ def squared_distances(points: Tensor) -> Tensor:
 @torch.no_grad()
 def median_of_pairs(distances: Tensor) -> Tensor:
     """The median over all pairs of different points; between the two middle ones where their number is even."""
-    rows, columns = torch.triu_indices(*distances.shape, offset=1, device=distances.device)
+    rows, columns = torch.triu_indices(len(distances), len(distances), offset=1, device=distances.device)
     pairs = distances[rows, columns]
     count = len(pairs)
     if count == 0:
