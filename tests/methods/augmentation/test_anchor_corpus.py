@@ -16,7 +16,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import SCHEMES, Scheme, Span, convert_tags, faults
 from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
-from acclimate.methods.augmentation.anchor_draws import draw_all, draw_one, shuffled
+from acclimate.methods.augmentation.anchor_draws import draw_all, draw_one
 from acclimate.methods.augmentation.anchor_report import Augmentation, Variant
 from acclimate.methods.augmentation.anchors import mentions, replace_entities
 
@@ -241,17 +241,6 @@ def test_what_cannot_be_done_is_refused(source: str, target: str, options: dict[
 def test_plain_tags_are_refused(part_of_speech: Corpus, news: Corpus) -> None:
     with pytest.raises(InputError, match="one plain tag per word"):
         augment_with_anchors(news, part_of_speech)
-
-
-@given(st.integers(0, 30), st.integers(0, 5))
-def test_a_shuffle_gives_every_number_once(count: int, seed: int) -> None:
-    assert sorted(shuffled(count, Random(seed))) == list(range(count))
-
-
-def test_a_shuffle_favours_no_order() -> None:
-    counts = Counter(tuple(shuffled(3, Random(seed))) for seed in range(6000))
-    assert len(counts) == 6
-    assert all(850 < count < 1150 for count in counts.values())  # 1,000 each, give or take five deviations
 
 
 def test_a_huge_number_of_choices_is_never_listed() -> None:

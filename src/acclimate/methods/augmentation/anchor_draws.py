@@ -9,6 +9,7 @@ from random import Random
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import Span
 from acclimate.methods.augmentation.anchors import Mention
+from acclimate.methods.augmentation.random_order import shuffled
 
 Choice = dict[Span, Mention]
 
@@ -53,22 +54,3 @@ def draw_all(donors: Mapping[Span, Sequence[Mention]], dice: Random) -> Iterator
             number, place = divmod(number, len(fitting))
             choice[span] = fitting[place]
         yield choice
-
-
-def shuffled(count: int, dice: Random) -> Iterator[int]:
-    """The numbers below `count` in random order. Each is drawn when it is asked for: there may be billions."""
-    moved: dict[int, int] = {}
-    for place in range(count):
-        other = place + _below(count - place, dice)
-        yield moved.get(other, other)
-        moved[other] = moved.get(place, place)
-
-
-def _below(limit: int, dice: Random) -> int:
-    """A random number, from `random()` alone: its sequence is the one that Python promises to keep."""
-    bits = 0
-    drawn = 0
-    while bits < limit.bit_length() + 20:  # so many more that no number is favoured
-        drawn = drawn << 53 | int(dice.random() * (1 << 53))
-        bits += 53
-    return drawn * limit >> bits
