@@ -19,7 +19,7 @@ from acclimate.data.joined import Joined
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
-from acclimate.methods.contrastive import Contrast
+from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
@@ -40,21 +40,24 @@ Terms = dict[str, tuple[float, Objective]]
 def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: PdalnSettings = plan.options
     few = plan.target.labelled()
-    yield stage("align", alignment(tagger, plan), batches_of(tagger, plan, plan.source.labelled()), plan.training)
+    edit = edit_for(tagger, plan) if options.contrast > 0 else None
+    yield stage("align", alignment(tagger, plan, edit), batches_of(tagger, plan, plan.source.labelled()), plan.training)
     if not few:
         return
     for number in range(1, options.rounds + 1):
         teacher = frozen_copy(tagger)
         batches = batches_of(tagger, plan, round_text(plan, number), shift=number)
         training = round_training(plan, batches)
-        terms = teaching(alignment(tagger, plan, number), teacher, plan, training.updates_for(batches.epoch_length))
+        terms = teaching(
+            alignment(tagger, plan, edit, number), teacher, plan, training.updates_for(batches.epoch_length)
+        )
         made = stage(f"round-{number}", terms, batches, training)
         yield replace(made, selector=plan.selector if options.keep_best else None)
         if options.keep_best and same_weights(teacher, tagger):
             return  # the selector has gone back to what was before this round
 
 
-def alignment(tagger: Tagger, plan: Plan, number: int = 0) -> Terms:
+def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) -> Terms:
     """Equation 8, 9 or 10, whichever the data allow. A term of weight 0 is not there at all."""
     options: PdalnSettings = plan.options
     few = plan.target.labelled()
@@ -65,8 +68,8 @@ def alignment(tagger: Tagger, plan: Plan, number: int = 0) -> Terms:
     if options.beta > 0 and few:
         words = WordDiscrepancy(options.mu, unbiased=options.unbiased, most=options.most_words)
         terms["words"] = (options.beta, words)
-    if options.contrast > 0:
-        terms["contrast"] = (options.contrast, contrast(tagger, plan, number))
+    if edit is not None:
+        terms["contrast"] = (options.contrast, contrast(tagger, plan, edit, number))
     return terms
 
 
@@ -90,11 +93,11 @@ def teaching(
     return terms
 
 
-def contrast(tagger: Tagger, plan: Plan, number: int) -> Contrast:
+def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
     options: PdalnSettings = plan.options
     return Contrast(
         tagger.encoder.sentence_width,
-        edit_for(tagger, plan),
+        edit,
         options.vector_size,
         options.temperature,
         normalise=options.normalise,

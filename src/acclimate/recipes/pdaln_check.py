@@ -6,6 +6,7 @@ from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import round_text
+from acclimate.recipes.pdaln_edits import check_edits
 from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
@@ -14,6 +15,7 @@ from acclimate.settings import UsageError
 def check_plan(tagger: Tagger, plan: Plan) -> None:
     options: PdalnSettings = plan.options
     check_mu(tagger, options)
+    check_edits(tagger, plan)
     if not plan.target.labelled():
         check_unlabelled(options)
         return

@@ -44,6 +44,11 @@ class PdalnSettings(Settings):
     vector_size: int = Field(128, ge=1)  # of what L_c compares
     normalise: bool = True  # to length 1, what L_c compares
     symmetric: bool = False  # the edited sentence looks for its original as well
+    edits: Literal["both", "synonyms", "deletion"] = "both"  # what makes a sentence's twin for L_c
+    edit_share: float = Field(0.2, gt=0, le=1)  # of its words, that change
+    synonyms: str | None = None  # a file of lines word<TAB>synonym,synonym
+    wordnet: str | None = None  # a folder with WordNet's files
+    vectors: str | None = None  # word vectors, whose neighbours do; the encoder's own where nothing is named
     chances: Chances = "marginals"  # what teacher and student compare; or softmax, of each word's own scores
     rounds: int = Field(3, ge=0)
     round_epochs: float = Field(4.0, gt=0)  # passes over a round's text
