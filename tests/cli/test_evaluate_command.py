@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,13 @@ def test_bad_lines_in_the_gold_are_skipped_on_request(tagger: Path, files: Files
     answer = acclimate("evaluate", tagger, path, "--skip-bad", "--json", code=0)
     assert answer.json["sentences"] == 10
     assert "1 bad line skipped" in answer.err
+
+
+def test_mistakes_are_written_down_and_summed_up(tagger: Path, files: Files, tmp_path: Path) -> None:
+    answer = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json")
+    found = json.loads((tmp_path / "errors.json").read_text())
+    assert len(found["mistakes"]) == sum(found["kinds"].values())
+    assert f"{len(found['mistakes'])} mistake" in answer.out
+    assert set(found) == {"kinds", "borders", "over_labelled", "by_entity_length", "mistakes"}
+    alone = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json", "--json")
+    assert alone.json["span"]

@@ -38,9 +38,25 @@ def test_a_corpus_is_divided_without_loss(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["few.conll", "more.conll"]
 
 
+def test_few_labels_are_split_off_and_the_other_sentences_lose_theirs(tmp_path: Path) -> None:
+    parts = {}
+    for count in (10, 30):
+        acclimate("split", "social", "--out", tmp_path / str(count), "--few-labels", count)
+        parts[count] = {path.stem: read_corpus(path) for path in (tmp_path / str(count)).iterdir()}
+        assert {name: part.is_labelled for name, part in parts[count].items()} == {
+            **dict.fromkeys(("labelled", "dev", "test"), True),
+            "unlabelled": False,
+        }
+        assert len(parts[count]["labelled"]) == count
+        assert sum(map(len, parts[count].values())) == 311
+    assert parts[10]["test"].fingerprint == parts[30]["test"].fingerprint
+    assert set(words_of(tmp_path / "10" / "labelled.conll")) <= set(words_of(tmp_path / "30" / "labelled.conll"))
+
+
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
+        (["split", "news", "--out", "parts", "--part", "dev=0.1", "--few-labels", "9"], "give one of them"),
         (["subset", "news", "out.conll"], "--sentences"),
         (["subset", "news", "out.conll", "--sentences", "3", "--few-shot", "1"], "one of"),
         (["split", "news", "--out", "parts", "--part", "dev"], "NAME=SIZE"),

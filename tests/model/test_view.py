@@ -24,7 +24,7 @@ def view(tagger: Tagger, news: Corpus) -> View:
 
 def counting(tagger: Tagger, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     calls: list[str] = []
-    for name in ("embed", "encode"):
+    for name in ("embed", "last_layer"):
         real = getattr(tagger.encoder, name)
         monkeypatch.setattr(tagger.encoder, name, lambda *a, name=name, real=real: calls.append(name) or real(*a))
     return calls
@@ -32,9 +32,9 @@ def counting(tagger: Tagger, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_each_thing_is_computed_once_however_often_it_is_asked_for(view: View, monkeypatch) -> None:
     calls = counting(view.tagger, monkeypatch)
-    for name in ("losses", "marginals", "scores", "features", "embeddings") * 2:
+    for name in ("losses", "marginals", "scores", "features", "sentence_vectors", "embeddings") * 2:
         getattr(view, name)
-    assert calls == ["embed", "encode"]
+    assert calls == ["embed", "last_layer"]
     assert view.losses is view.losses
 
 

@@ -171,6 +171,17 @@ GOLDEN: dict[str, dict[str, list[float]]] = {
         "datnet/tag": [24.8726, 15.2943, 27.382, 14.0728, 25.2751],
         "datnet/discriminator": [0.1563, 0.1267, 0.1314, 0.1251, 0.1242],
     },
+    "pdaln": {
+        "source/tag": _SOURCE,
+        "align/tag": [12.3627, 7.9717, 14.1399, 7.277, 12.4364],
+        "align/sentences": [3.6216, 3.3484, 2.1367, 0.9538, 2.0529],
+        "align/contrast": [5.5366, 4.258, 6.0336, 14.2569, 8.118],
+    },
+    "la-dtl": {
+        "source/tag": _SOURCE,
+        "la-dtl/tag": [20.0761, 22.5556, 26.6924, 19.9782, 25.4673],
+        "la-dtl/words": [0.9779, 0.0864, 0.8371, 0.069, 0.9163],
+    },
 }
 
 
@@ -220,6 +231,17 @@ GOLDEN_WITH_ENCODER: dict[str, dict[str, list[float]]] = {
         "mslm/words": [2.1493, 2.1649, 2.1793, 2.1272, 1.9698],
         "mslm/tags": [1.0952, 1.0133, 1.0194, 1.0378, 0.9505],
         "mslm/types": [1.2413, 1.074, 1.1068, 1.1392, 1.0429],
+    },
+    "pdaln": {
+        "source/tag": _SOURCE_WITH_ENCODER,
+        "align/tag": [12.5379, 5.9161, 8.5414, 4.6947, 7.8959],
+        "align/sentences": [2.6363, 2.455, 2.338, 0.9982, 1.7499],
+        "align/contrast": [1.6486, 1.6396, 2.1424, 1.9201, 2.056],
+    },
+    "la-dtl": {
+        "source/tag": _SOURCE_WITH_ENCODER,
+        "la-dtl/tag": [18.1148, 17.4668, 17.137, 12.9665, 16.9293],
+        "la-dtl/words": [0.5043, 0.1467, 0.6921, 0.4208, 0.1183],
     },
 }
 

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from acclimate.analysis.stop_words import STOP_WORDS
 from acclimate.data.corpus import Corpus
+from acclimate.data.stop_words import STOP_WORDS
 from acclimate.evaluation.tally import ratio
 from acclimate.evaluation.unseen import fold
 

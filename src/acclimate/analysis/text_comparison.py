@@ -8,9 +8,9 @@ from typing import Any
 
 from acclimate.analysis.corpus_statistics import CorpusStatistics, corpus_statistics
 from acclimate.analysis.domain_distance import DensityRatio, Overlap, TypicalWord, frequent_words, overlap_of_sets
-from acclimate.analysis.stop_words import STOP_WORDS
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.stop_words import STOP_WORDS
 from acclimate.evaluation.table import Row, align
 
 UNKNOWN = "-"

@@ -56,12 +56,12 @@ def compare_text_command(
     Overlap: shared words in percent of all words of both. Density ratio of a word: max(1 - P_first / P_last, 0).
     """
     from acclimate.analysis.plots import check_picture, draw_overlap, save_figure
-    from acclimate.analysis.stop_words import STOP_WORDS
     from acclimate.analysis.tables import write_tables
     from acclimate.analysis.text_comparison import compare_text
     from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.expand import expand
     from acclimate.cli.progress import warn
+    from acclimate.data.stop_words import STOP_WORDS
 
     if plot is not None:
         check_picture(plot)

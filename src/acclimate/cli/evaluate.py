@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,6 +25,9 @@ from acclimate.cli.options import (
     WordsColumn,
 )
 
+if TYPE_CHECKING:
+    from acclimate.evaluation.pairs import Reading
+
 
 def evaluate_command(
     tagger_folder: TaggerFolder,
@@ -34,6 +37,10 @@ def evaluate_command(
     ] = False,
     predictions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep what the tagger said, in any format we write.")
+    ] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write every mistake and their sums there, as JSON, and show the sums."),
     ] = None,
     input_format: InputFormat = None,
     column: Column = None,
@@ -54,7 +61,9 @@ def evaluate_command(
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.run_folder import require_finished
     from acclimate.data.mapping import typeless as without_types
+    from acclimate.data.writers.saving import encoded, save
     from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.error_report import report_errors
     from acclimate.evaluation.scores import score
     from acclimate.evaluation.table import render
     from acclimate.inference.evaluate import require_comparable
@@ -87,5 +96,11 @@ def evaluate_command(
         write_corpus(predicted, predictions)
     if typeless:
         corpus, predicted = without_types(corpus), without_types(predicted)
-    scores = score(corpus, predicted, seen=tagger.seen, reading="strict" if strict else "lenient")
+    reading: Reading = "strict" if strict else "lenient"
+    scores = score(corpus, predicted, seen=tagger.seen, reading=reading)
     typer.echo(json.dumps(scores.as_dict(), ensure_ascii=False) if as_json else render(scores))
+    if errors is not None:
+        report = report_errors(corpus, predicted, reading=reading)
+        save(encoded(f"{json.dumps(report.as_dict(), ensure_ascii=False, indent=1)}\n"), errors)
+        if not as_json:
+            typer.echo(f"\n{report.render()}")

@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 
 from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
+from acclimate.cli.augment import augment_command
 from acclimate.cli.check import check_command
 from acclimate.cli.collocations import collocations_command
 from acclimate.cli.compare_text import compare_text_command
@@ -94,6 +95,7 @@ app.command("compare-text")(compare_text_command)
 app.command("convert")(convert_command)
 app.command("subset")(subset_command)
 app.command("split")(split_command)
+app.command("augment")(augment_command)
 app.command("select", cls=SelectCommand)(select_command)
 app.command("weak-label", cls=WeakLabelCommand)(weak_label_command)
 app.command("collocations")(collocations_command)

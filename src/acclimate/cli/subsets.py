@@ -66,6 +66,12 @@ def split_command(
     parts: Annotated[
         list[str] | None, typer.Option("--part", metavar="NAME=SIZE", help="A share, a number of sentences, or rest.")
     ] = None,
+    few_labels: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Instead: N labelled, 100 dev, half of the rest test; the others lose their tags."
+        ),
+    ] = None,
     seed: _Seed = 0,
     input_format: InputFormat = None,
     skip_bad: SkipBad = False,
@@ -75,15 +81,21 @@ def split_command(
     """Divide a corpus, by default into train 0.8, dev 0.1 and test 0.1.
 
     No sentence (or document) stands in two parts; equal sentences go to the same one.
+
+    With --few-labels the parts are labelled, dev, unlabelled and test. Dev and test do not depend on N.
     """
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import stderr_console, warn
-    from acclimate.data.subsets import split
+    from acclimate.data.subsets import few_shot_split, split
     from acclimate.data.writing import write_corpus
+    from acclimate.settings import UsageError
 
+    if parts and few_labels is not None:
+        raise UsageError("--part and --few-labels both say what the parts are: give one of them.")
     console = stderr_console(quiet)
     sizes = _sizes(parts or ["train=0.8", "dev=0.1", "test=0.1"])
-    divided = split(open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad), sizes, seed)
+    corpus = open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad)
+    divided = split(corpus, sizes, seed) if few_labels is None else few_shot_split(corpus, few_labels, seed=seed)
     out.mkdir(parents=True, exist_ok=True)
     for name, corpus in divided.items():
         write_corpus(corpus, out / f"{name}.conll")

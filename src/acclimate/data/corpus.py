@@ -49,6 +49,10 @@ class Sentence:
     def with_tags(self, tags: Sequence[str] | None) -> Sentence:
         return replace(self, tags=None if tags is None else tuple(tags))
 
+    def with_words(self, words: Sequence[str], tags: Sequence[str] | None) -> Sentence:
+        """Other words in its place. The text it was found in does not have them, and is left out with the offsets."""
+        return replace(self, words=tuple(words), tags=None if tags is None else tuple(tags), text=None, offsets=None)
+
     def with_spans(self, spans: Iterable[Span]) -> Sentence:
         return self.with_tags(tags_from_spans(spans, len(self.words)))
 

@@ -35,9 +35,19 @@ class TextView:
         return self.encoder.embed(self.inputs)
 
     @cached_property
+    def last_layer(self) -> Tensor:
+        """Word by word, or piece by piece: what features and sentence vectors are made from."""
+        return self.encoder.last_layer(self.embeddings, self.inputs)
+
+    @cached_property
     def features(self) -> Tensor:
         """(sentence, word, feature)"""
-        return self.encoder.encode(self.embeddings, self.inputs)
+        return self.encoder.features_of(self.last_layer, self.inputs)
+
+    @cached_property
+    def sentence_vectors(self) -> Tensor:
+        """One for each whole sentence: the state at [CLS], or the mean of the words; (sentence, size)"""
+        return self.encoder.sentence_vectors(self.last_layer, self.inputs)
 
 
 class View(TextView):

@@ -147,6 +147,7 @@ def adapt(
             for name, corpus in ((SOURCE, held_out), (TARGET, target_dev))
             if corpus is not None
         },
+        selector,
     )
     chosen.check(tagger, plan)
     if source_test is None and select == "source-dev" and held_out is not None:
@@ -267,8 +268,8 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> 
 
 
 def _files(options: Settings) -> list[str]:
-    """What a recipe reads besides the corpora: text, a second task, vectors (not those of a package)."""
-    named = [getattr(options, name, None) for name in ("second", "source_vectors")]
+    """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
+    named = [getattr(options, name, None) for name in ("second", "source_vectors", "synonyms", "vectors")]
     return [*getattr(options, "extra", ()), *(file for file in named if file is not None and Path(file).is_file())]
 
 

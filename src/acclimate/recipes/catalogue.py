@@ -7,10 +7,14 @@ import difflib
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
 from acclimate.recipes.datnet_check import check_plan as check_datnet
+from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
 from acclimate.recipes.mat import MatSettings, mat, read_second
 from acclimate.recipes.mat import check_plan as check_mat
 from acclimate.recipes.mslm import MslmSettings, mslm
 from acclimate.recipes.mslm import check_plan as check_mslm
+from acclimate.recipes.pdaln import pdaln
+from acclimate.recipes.pdaln_check import check_plan as check_pdaln
+from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
@@ -74,6 +78,20 @@ RECIPES: dict[str, Recipe] = {
             needs_target=False,
             needs_language_model=True,
             check=check_mslm,
+        ),
+        Recipe(
+            "pdaln",
+            "make both domains alike, then teach in rounds on sentences with entities of the other domain",
+            pdaln,
+            PdalnSettings,
+            check=check_pdaln,
+        ),
+        Recipe(
+            "la-dtl",
+            "make words of the same label alike in both domains, given labelled target sentences",
+            la_dtl,
+            LaDtlSettings,
+            needs_labels=True,
         ),
     )
 }

@@ -10,6 +10,7 @@ from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
 from acclimate.settings import Settings
+from acclimate.training.selectors import Selector
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
@@ -24,6 +25,7 @@ class Plan:
     options: Any  # the recipe's own settings, of the class that it names
     seed: int
     aside: Mapping[str, Corpus] = field(default_factory=dict)  # text of each domain to look at, not to learn from
+    selector: Selector | None = None  # the run's own, for a recipe that chooses between its stages
 
     def batches(
         self, tagger: Tagger, corpora: Mapping[str, Corpus], shift: int = 0, pass_share: float = 1.0

@@ -237,6 +237,11 @@ class CharacterCnnLstm(Encoder):
             return features
         return torch.cat([self.private_lstm(read, inputs["lengths"]), features], dim=-1)
 
+    def sentence_vectors(self, states: Tensor, inputs: Inputs) -> Tensor:
+        """The mean of the words' features."""
+        inside = (inputs["words"] != PADDING).to(states.dtype).unsqueeze(-1)  # (sentence, word, 1)
+        return (states * inside).sum(1) / inside.sum(1)
+
     def shared(self, features: Tensor) -> Tensor:
         return features if self.private_lstm is None else features[..., self.private_lstm.width :]
 

@@ -78,6 +78,23 @@ class Encoder(nn.Module):
         """Of the features in common."""
         return self.width
 
+    def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
+        """What features and sentence vectors are made from: the features themselves, unless pieces are read."""
+        return self.encode(embeddings, inputs)
+
+    def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
+        """Features (sentence, word, feature) from the last layer; `encode` in two steps."""
+        return states
+
+    def sentence_vectors(self, states: Tensor, inputs: Inputs) -> Tensor:
+        """One vector for each whole sentence, (sentence, size), from the last layer."""
+        raise NotImplementedError
+
+    @property
+    def sentence_width(self) -> int:
+        """Of the sentence vectors."""
+        return self.width
+
     def split(self, shared: int | None = None, private: int | None = None) -> None:
         """Give the encoder a last layer with a part of its own beside the one that it shares; `width` changes. New
         weights are drawn. Sizes that are not given are chosen to fit; a private part of size 0 is none."""

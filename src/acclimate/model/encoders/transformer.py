@@ -103,7 +103,11 @@ class Transformer(Encoder):
         return list(model.get_input_embeddings().parameters())
 
     def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
-        return self.features_of(self.states_of(embeddings["pieces"], inputs["attention"]), inputs)
+        return self.features_of(self.last_layer(embeddings, inputs), inputs)
+
+    def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
+        """At every piece, (row, piece, feature)."""
+        return self.states_of(embeddings["pieces"], inputs["attention"])
 
     def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
         """The features of words (sentence, word, feature) from the last layer at every piece (row, piece, feature)."""
@@ -113,6 +117,24 @@ class Transformer(Encoder):
 
     def first_pieces(self, inputs: Inputs) -> Tensor:
         return inputs["pieces"].flatten()[inputs["first"]]
+
+    def sentence_vectors(self, states: Tensor, inputs: Inputs) -> Tensor:
+        """The last layer at [CLS], or at whatever a row begins with; the mean of a row where nothing stands before its
+        words. Of a sentence that is read through several windows, the mean of them."""
+        if self.pieces.before:
+            rows = states[:, 0]  # (row, feature)
+        else:
+            inside = inputs["attention"].to(states.dtype).unsqueeze(1)  # (row, 1, piece)
+            rows = ((inside @ states) / inside.sum(-1, keepdim=True)).squeeze(1)
+        if len(rows) == len(inputs["first"]):
+            return rows
+        numbers = torch.arange(len(inputs["first"]), device=states.device).unsqueeze(1)
+        owned = (numbers == inputs["sentences"]).to(states.dtype)  # (sentence, row)
+        return (owned / owned.sum(1, keepdim=True)) @ rows
+
+    @property
+    def sentence_width(self) -> int:
+        return self.state_width
 
     def shared(self, features: Tensor) -> Tensor:
         return features[..., self.settings.private_width :] if self.settings.private_width else features

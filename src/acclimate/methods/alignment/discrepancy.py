@@ -1,0 +1,85 @@
+"""Make the features of both domains alike by their discrepancy: sentence by sentence, and label by label (PDALN)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from acclimate.methods.alignment.mmd import MEDIANS, Kernel, squared_mmd
+from acclimate.methods.objective import Objective
+from acclimate.model.view import View
+
+
+class SentenceDiscrepancy(Objective):
+    """How unlike the sentence vectors of the two domains are: L_d, Eq. 5 of PDALN. Needs no labels.
+
+    Reaches the encoder only, by way of both domains. Prefer `WordDiscrepancy` besides where both have labels:
+    sentences may be alike as a whole while names of people stand near names of places.
+    """
+
+    def __init__(self, kernel: Kernel = MEDIANS, unbiased: bool = False) -> None:
+        super().__init__()
+        self.kernel, self.unbiased = kernel, unbiased
+
+    def forward(self, source: View, target: View) -> Tensor:
+        return squared_mmd(source.sentence_vectors, target.sentence_vectors, self.kernel, unbiased=self.unbiased)
+
+
+class WordDiscrepancy(Objective):
+    """How unlike words of the same tag are in the two domains, summed over the tags: L_w, Eq. 6 of PDALN.
+
+    Needs labelled sentences of both domains; sentences without tags count nothing, and a tag that one side of the
+    batch does not have is passed over (E3.8). The word's first piece stands for it. Reaches the encoder only.
+
+    `mu` is the weight of a tag, one for all or by tag (0.25 where that says nothing). Of the words of one tag at most
+    `most` are looked at on each side, drawn by chance: nearly all words are O, and the kernels grow with their square.
+    `floor` is how small the discrepancy of a tag is to get; below, it has no gradient (La-DTL: 1e-4).
+    """
+
+    def __init__(
+        self,
+        mu: float | Mapping[str, float] = 0.25,
+        kernel: Kernel = MEDIANS,
+        unbiased: bool = False,
+        most: int = 256,
+        floor: float | None = None,
+    ) -> None:
+        super().__init__()
+        if most < 1:
+            raise ValueError(f"At least one word of each tag must be looked at, not {most}.")
+        self.mu = mu if isinstance(mu, Mapping) else None
+        self.usual = 0.25 if isinstance(mu, Mapping) else mu
+        self.kernel, self.unbiased, self.most, self.floor = kernel, unbiased, most, floor
+
+    def forward(self, source: View, target: View) -> Tensor:
+        mine, theirs = self._by_tag(source), self._by_tag(target)
+        terms = []
+        for number in sorted(mine.keys() & theirs.keys()):
+            weight = self.usual if self.mu is None else self.mu.get(source.tagger.tags[number], self.usual)
+            if weight == 0:
+                continue
+            sides = _chosen(source, mine[number]), _chosen(target, theirs[number])  # (word, feature) each
+            found = squared_mmd(*sides, kernel=self.kernel, unbiased=self.unbiased)
+            terms.append(weight * (found if self.floor is None else found.clamp_min(self.floor)))
+        if not terms:
+            return torch.zeros((), device=source.features.device, requires_grad=True)
+        return torch.stack(terms).sum()
+
+    def _by_tag(self, view: View) -> dict[int, Tensor]:
+        """Where the words of each tag stand in the flat batch. Chosen on the CPU, or it would wait once for each."""
+        sentences = view.sentences
+        counted = sentences.mask & sentences.labelled.unsqueeze(1)
+        tags = sentences.tags.masked_fill(~counted, -1).flatten().cpu()  # (sentence × word)
+        found = {}
+        for number in sorted(set(tags.tolist()) - {-1}):
+            places = (tags == number).nonzero().squeeze(1)
+            if len(places) > self.most:
+                places = places[torch.randperm(len(places))[: self.most]]
+            found[number] = places.to(sentences.tags.device, non_blocking=True)
+        return found
+
+
+def _chosen(view: View, places: Tensor) -> Tensor:
+    return view.features.flatten(0, 1).index_select(0, places)

@@ -1,0 +1,91 @@
+"""Contrast: a sentence must be more like its own edited twin than like any other sentence (PDALN, Eq. 7)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from acclimate.data.corpus import Sentence
+from acclimate.methods.objective import Objective
+from acclimate.model.view import NoView, View
+
+Edit = Callable[[Sentence, random.Random], Sentence]
+"""The sentence with some words replaced or left out. What is drawn comes from the dice."""
+
+
+def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05) -> Tensor:
+    """How hard it is to find each anchor's twin by likeness among the others, (sentence); vectors (sentence, size).
+
+    For each sentence the others' anchors and twins stand against its own twin: 2(B - 1) of them. The temperature
+    divides the likeness itself; printed outside the exponential it would be no temperature at all (E3.2).
+    """
+    with torch.autocast(anchors.device.type, enabled=False):
+        exact = torch.promote_types(anchors.dtype, torch.float32)
+        anchors, twins = anchors.to(exact), twins.to(exact)
+        itself = torch.eye(len(anchors), dtype=torch.bool, device=anchors.device)
+        others = (anchors @ anchors.T / temperature).masked_fill(itself, -torch.inf)
+        likeness = torch.cat([anchors @ twins.T / temperature, others], dim=1)  # (sentence, 2 × sentence)
+        return -likeness.log_softmax(1).diagonal()
+
+
+class Contrast(Objective):
+    """How well sentences are told from one another by their vectors, when each is shown beside an edited twin.
+
+    Needs no labels: all sentences of the batch take part, of both domains (E3.5). Reaches the encoder and its own
+    matrix W. `edit` makes the twins. `size` of the vectors compared. Without `normalise`, likeness grows with their
+    length, and at this temperature nearly every softmax is saturated (E3.3). `symmetric` lets the twin look for its
+    sentence as well.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        edit: Edit,
+        size: int = 128,
+        temperature: float = 0.05,
+        *,
+        normalise: bool = True,
+        symmetric: bool = False,
+        seed: int = 0,
+    ) -> None:
+        """`width` of the encoder's sentence vectors. What is edited depends on the seed and the number of the
+        update."""
+        super().__init__()
+        if temperature <= 0:
+            raise ValueError(f"The temperature of a contrast must be above 0, not {temperature}.")
+        self.edit, self.temperature, self.normalise, self.symmetric = edit, temperature, normalise, symmetric
+        self.project = nn.Linear(width, size, bias=False)  # W
+        self.seed = seed
+        self.before_update(0)
+
+    def before_update(self, update: int) -> None:
+        self.dice = random.Random(self.seed * 1_000_003 + update)
+
+    def forward(self, source: View, target: View) -> Tensor:
+        views = [view for view in (source, target) if not isinstance(view, NoView)]
+        if not views:
+            source.refuse()  # type: ignore[attr-defined]
+        anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
+        twins = torch.cat([self.vectors(self.twin(view)) for view in views])
+        losses = contrastive_losses(anchors, twins, self.temperature)
+        if self.symmetric:
+            losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
+        return losses.mean()
+
+    def twin(self, view: View) -> View:
+        """The edited sentences, as the same tagger sees them."""
+        return view.tagger.view(edited(view.originals, self.edit, self.dice))
+
+    def vectors(self, view: View) -> Tensor:
+        with torch.autocast(view.sentence_vectors.device.type, enabled=False):
+            vectors: Tensor = self.project(view.sentence_vectors.to(self.project.weight.dtype))
+            return functional.normalize(vectors, dim=1) if self.normalise else vectors
+
+
+def edited(sentences: Sequence[Sentence], edit: Edit, dice: random.Random) -> list[Sentence]:
+    """Without tags: nobody asks for them here."""
+    return [edit(sentence, dice).with_tags(None) for sentence in sentences]

@@ -1,0 +1,67 @@
+"""Distillation: the student gives each word's tags the chances that a teacher gives them (PDALN, Eq. 11)."""
+
+from __future__ import annotations
+
+import copy
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from acclimate.methods.objective import Objective
+from acclimate.model.learner import Learner
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
+
+Chances = Literal["marginals", "softmax"]
+"""What the chance of a tag is: that of the head, counting every path (marginals of a CRF), or a softmax of the word's
+own scores, which does not know the neighbours."""
+
+
+def frozen_copy(tagger: Tagger) -> Tagger:
+    """The same weights, which nothing will move any more, and without dropout."""
+    return copy.deepcopy(tagger).eval().requires_grad_(False)
+
+
+def log_chances(view: View, chances: Chances) -> Tensor:
+    """Log probability of each tag at each word, (sentence, word, tag)."""
+    with torch.autocast(view.scores.device.type, enabled=False):
+        exact = torch.promote_types(view.scores.dtype, torch.float32)
+        if chances == "softmax":
+            return view.scores.to(exact).log_softmax(-1)
+        return view.marginals.to(exact).clamp_min(torch.finfo(exact).tiny).log()
+
+
+def cross_entropy(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
+    """Of two laws given by their logarithms (sentence, word, tag): the mean over all words (E3.11).
+
+    Where both are the same it is the teacher's entropy, and has no gradient.
+    """
+    each = -(teacher.exp() * student).sum(-1)  # (sentence, word)
+    return each.masked_fill(~mask, 0).sum() / mask.sum().clamp_min(1)
+
+
+class Distillation(Objective):
+    """Cross-entropy of a frozen teacher and the learner on the source sentences: those are the augmented ones here.
+
+    Needs no labels. Reaches the learner only. The teacher reads the words that the learner reads.
+    """
+
+    def __init__(self, teacher: Tagger, chances: Chances = "marginals") -> None:
+        super().__init__()
+        if any(weight.requires_grad for weight in teacher.parameters()) or teacher.training:
+            raise ValueError("A teacher does not learn: hand in frozen_copy(tagger).")
+        self._teacher = (teacher,)  # no part of this module: a checkpoint need not hold it, and `train` would wake it
+        self.chances: Chances = chances
+
+    @property
+    def teacher(self) -> Tagger:
+        return self._teacher[0]
+
+    def begin(self, learner: Learner) -> None:
+        self.teacher.to(learner.device)
+
+    def forward(self, source: View, target: View) -> Tensor:
+        with torch.no_grad():
+            taught = log_chances(View(self.teacher, source.sentences), self.chances)
+        return cross_entropy(taught, log_chances(source, self.chances), source.sentences.mask)

@@ -1,0 +1,70 @@
+"""The edited twins of PDALN's contrast: synonyms in the place of some words, or a few words less."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from random import Random
+
+import torch
+
+from acclimate.data.corpus import Sentence
+from acclimate.data.problems import InputError
+from acclimate.methods.augmentation.nearest_words import NearestWords
+from acclimate.methods.augmentation.synonyms import Synonyms, open_synonyms
+from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
+from acclimate.methods.contrastive import Edit
+from acclimate.model.encoders.encoder import Encoder
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.pdaln_settings import PdalnSettings
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import UsageError
+
+
+def edit_for(tagger: Tagger, plan: Plan) -> Edit:
+    options: PdalnSettings = plan.options
+    share, kind = options.edit_share, tagger.labels.kind
+    synonyms = None if options.edits == "deletion" else synonyms_for(tagger, plan)
+
+    def edit(sentence: Sentence, dice: Random) -> Sentence:
+        if options.edits == "synonyms" and synonyms is not None:
+            return replace_synonyms(sentence, synonyms, dice, share, kind)
+        return edit_text(sentence, dice, synonyms, share, kind)  # without synonyms it leaves words out
+
+    return edit
+
+
+def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
+    """From the files that are named, or else from what the encoder knows of each word before it is trained here."""
+    options: PdalnSettings = plan.options
+    words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
+    if (options.synonyms, options.wordnet, options.vectors) != (None, None, None):
+        return open_synonyms(options.synonyms, options.wordnet, options.vectors, words)
+    return nearest_in(tagger.encoder, words)
+
+
+@torch.no_grad()
+def nearest_in(encoder: Encoder, words: Collection[str]) -> NearestWords:
+    """Neighbours in the encoder's own table, of words that are one piece: the mean of several says how a word is
+    spelled, not how it is used. Words that share one vector are those that the encoder does not know."""
+    listed = sorted({word.lower() for word in words if word.isalpha()})
+    listed = [word for word, size in zip(listed, encoder.sizes_of(listed), strict=True) if size == 1]
+    if not listed:
+        return NearestWords({})
+    vectors = encoder.vectors_of(listed).float().cpu()  # (word, size)
+    keys = [row.tobytes() for row in vectors.numpy()]
+    seen = Counter(keys)
+    return NearestWords({word: row for word, row, key in zip(listed, vectors, keys, strict=True) if seen[key] == 1})
+
+
+def check_edits(tagger: Tagger, plan: Plan) -> None:
+    """Files that cannot be read, and ones that nobody would read, are told at once."""
+    options: PdalnSettings = plan.options
+    named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
+    if named and (options.edits == "deletion" or options.contrast == 0):
+        raise UsageError(f"options.{named[0]} has no effect with options.edits=deletion or options.contrast=0.")
+    if named:
+        try:
+            synonyms_for(tagger, plan)
+        except (OSError, InputError) as problem:
+            raise InputError(f"options.{named[0]}: {problem}") from None
