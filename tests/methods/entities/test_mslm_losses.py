@@ -27,7 +27,7 @@ def slow_loss(learner: MaskedTagger, sentences: Sequence[Sentence], weights: Mas
     """Piece by piece, from the whole masked text, as Eq. 6 says, over the number of hidden pieces."""
     view = learner.view(sentences)
     assert learner.guesser is not None
-    scores = learner.guesser(view.states).log_softmax(-1)
+    scores = learner.guesser(view.last_layer).log_softmax(-1)
     total, count = 0.0, 0
     for row in range(len(scores)):
         for place in range(scores.shape[1]):
@@ -50,7 +50,7 @@ def test_places_that_are_not_hidden_cost_nothing(make: Make, news: Corpus) -> No
     for noise in (0.0, 9.0):
         view = learner.view(news[:5].sentences)
         hidden = view.masks.is_elm | view.masks.is_blm
-        view.states = torch.where(hidden.unsqueeze(2), view.states, view.states + noise)
+        view.last_layer = torch.where(hidden.unsqueeze(2), view.last_layer, view.last_layer + noise)
         losses.append(HiddenWords(WEIGHTS)(view, NOBODY))
     assert torch.equal(*losses)
 

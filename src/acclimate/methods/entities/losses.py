@@ -49,7 +49,8 @@ class HiddenWords(Objective):
                 "Hidden words need somebody to guess them: MaskedTagger(tagger, guesser_for(encoder), ...)."
             )
         places = view.masks.hidden.places
-        states = view.states.gather(1, places.unsqueeze(2).expand(-1, -1, view.states.shape[2]))
+        layer = view.last_layer
+        states = layer.gather(1, places.unsqueeze(2).expand(-1, -1, layer.shape[2]))
         scores = view.guesser(states)  # (row, hidden, piece of the vocabulary)
         wanted = view.clean.inputs["pieces"].gather(1, places)
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))

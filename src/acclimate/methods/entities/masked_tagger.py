@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 import torch
@@ -26,23 +25,13 @@ from acclimate.model.word_guesser import WordGuesser
 
 
 class MaskedView(View):
-    """Sentences with some words hidden: embeddings, features, scores and losses are those of the masked text."""
+    """Sentences with some words hidden: embeddings, features, scores and losses are those of the masked text. One
+    reading of it (`last_layer`) serves the guesser and the tag heads."""
 
     def __init__(self, clean: View, sentences: Sentences, masks: Masks, masked_by: str) -> None:
         """`clean` are the same sentences as they are, `masked_by` names who chose."""
         super().__init__(clean.tagger, sentences)
         self.clean, self.masks, self.masked_by = clean, masks, masked_by
-
-    @cached_property
-    def states(self) -> Tensor:
-        """The last layer at every piece (row, piece, feature): one reading serves the guesser and the tag heads."""
-        assert isinstance(self.encoder, Transformer)
-        return self.encoder.states_of(self.embeddings["pieces"], self.inputs["attention"])
-
-    @cached_property
-    def features(self) -> Tensor:
-        assert isinstance(self.encoder, Transformer)
-        return self.encoder.features_of(self.states, self.inputs)
 
 
 class MaskedTagger(Learner):
