@@ -11,6 +11,7 @@ from acclimate.recipes.mat import MatSettings, mat, read_second
 from acclimate.recipes.mat import check_plan as check_mat
 from acclimate.recipes.mslm import MslmSettings, mslm
 from acclimate.recipes.mslm import check_plan as check_mslm
+from acclimate.recipes.mslm import remarks as mslm_remarks
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
@@ -73,6 +74,7 @@ RECIPES: dict[str, Recipe] = {
             MslmSettings,
             needs_target=False,
             needs_language_model=True,
+            remarks=mslm_remarks,
             check=check_mslm,
         ),
     )
