@@ -29,3 +29,20 @@ def test_its_tagger_predicts_typed_entities(trained: tuple[Path, Answer], files:
     found = {row.split("\t")[1] for row in rows if row}
     assert {"O", "B-LOC", "B-ORG", "B-PER"} <= found <= set(Tagger.load(trained[0]).tags)
     assert "F1" in acclimate("evaluate", trained[0], files.dev).out
+
+
+def test_what_its_runs_wrote_down_can_be_looked_at(tmp_path: Path, files: Files, bert: str) -> None:
+    words = ["adapt", "--recipe", "mslm", "--source", files.news, "--source-dev", files.dev, "--encoder", bert]
+    brief = ["--set", "training.updates=4", "--set", "training.evaluate_every=2", "--head", "softmax", "--json"]
+    joint = acclimate(*words, *brief, "--out", tmp_path / "joint").json
+    span = acclimate(*words, *brief, "--set", "options.masking=span", "--out", tmp_path / "span").json
+    assert "A hidden piece of an entity weighed 0.500, any other 0.500." in joint["remarks"]
+    assert not any("weighed" in remark for remark in span["remarks"])
+    compared = acclimate("curves", tmp_path / "joint", tmp_path / "span", "--json").json["compared"]
+    curves = {curve["name"]: curve["looks"] for curve in compared[0]["curves"]}
+    assert {"joint: mslm", "span: mslm"} < set(curves)
+    assert all([look["update"] for look in looks] == [2, 4] and looks[0]["epoch"] > 0 for looks in curves.values())
+    shown = acclimate("masks", tmp_path / "joint", tmp_path / "span", "--gold", files.news, "--json").json["runs"]
+    assert [run["policy"] for run in shown] == ["joint", "span"]
+    inside = [run["in_entities"]["hidden"] for run in shown]
+    assert inside[0] > inside[1]

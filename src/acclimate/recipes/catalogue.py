@@ -12,6 +12,7 @@ from acclimate.recipes.mat import MatSettings, mat, read_second
 from acclimate.recipes.mat import check_plan as check_mat
 from acclimate.recipes.mslm import MslmSettings, mslm
 from acclimate.recipes.mslm import check_plan as check_mslm
+from acclimate.recipes.mslm import remarks as mslm_remarks
 from acclimate.recipes.pdaln import pdaln
 from acclimate.recipes.pdaln_check import check_plan as check_pdaln
 from acclimate.recipes.pdaln_settings import PdalnSettings
@@ -77,6 +78,7 @@ RECIPES: dict[str, Recipe] = {
             MslmSettings,
             needs_target=False,
             needs_language_model=True,
+            remarks=mslm_remarks,
             check=check_mslm,
         ),
         Recipe(

@@ -9,7 +9,8 @@ where there are any, alike. Text without labels is not read. The tagger is chose
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 from pydantic import Field, field_validator
@@ -120,6 +121,15 @@ def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[s
         "tags": EntityDetection(options.tags_on),
     }
     return found if tagger.types is None else {**found, "types": EntityClassification(options.tags_on)}
+
+
+def remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """What hidden words weighed: the counts decide it, and often that the weights do nothing."""
+    noted = (row["weights"] for row in rows if row["kind"] == "masks" and row["policy"] == JOINT)
+    weights = next(noted, None)
+    if weights is None:
+        return ()
+    return (f"A hidden piece of an entity weighed {weights['elm']:.3f}, any other {weights['blm']:.3f}.",)
 
 
 def corruption(tagger: Tagger, options: MslmSettings) -> Corruption:
