@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from acclimate.cli.options import Json, Overwrite, Quiet
+from acclimate.cli.options import Json, Map, Overwrite, Quiet
 from acclimate.cli.places import check_file_to_write
 from acclimate.cli.select import spelled_out
 
@@ -29,11 +29,11 @@ class InspectCommand(TyperCommand):
 
 def inspect_command(
     source: Annotated[
-        str, typer.Argument(metavar="[SOURCE", help="Labelled source: a file, or a bundled corpus by name.")
+        str, typer.Argument(metavar="SOURCE", help="Labelled source: a file, or a bundled corpus by name.")
     ] = "news",
     target: Annotated[
         str | None,
-        typer.Argument(metavar="TARGET]", help="Target: text, or a corpus.", show_default="social"),
+        typer.Argument(metavar="TARGET", help="Target: text, or a corpus.", show_default="social"),
     ] = None,
     target_labelled: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
@@ -44,6 +44,7 @@ def inspect_command(
     encoder: Annotated[
         str, typer.Option(help="What reads both: acclimate-mini, or a Hugging Face model by name or folder.")
     ] = "acclimate-mini",
+    map_name: Map = None,
     sentences: Annotated[
         int, typer.Option(min=4, help="Random sentences of each corpus that the figures of text are of.")
     ] = 2000,
@@ -76,8 +77,8 @@ def inspect_command(
     cut = set()
     with console.status("reading the corpora"):
         labelled = open_corpus(source, tell=warn)
-        few = None if target_labelled is None else open_corpus(target_labelled, tell=warn)
-        text, is_cut = _open_target(target)
+        few = None if target_labelled is None else open_corpus(target_labelled, map_name=map_name, tell=warn)
+        text, is_cut = _open_target(target, map_name if few is None else None)
         cut |= {"target"} if is_cut else set()
         more, is_cut = _open_extra(extra or [])
         cut |= {"extra"} if is_cut else set()
@@ -88,7 +89,7 @@ def inspect_command(
             text,
             target_labelled=few,
             extra=more,
-            given=Given(source, target, target_labelled, tuple(extra or ())),
+            given=Given(source, target, target_labelled, tuple(extra or ()), map_name),
             encoder=encoder,
             sentences=sentences,
             cut=frozenset(cut),
@@ -101,17 +102,17 @@ def inspect_command(
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else render(found))
 
 
-def _open_target(name: str) -> tuple[Corpus, bool]:
+def _open_target(name: str, map_name: str | None) -> tuple[Corpus, bool]:
     """The target as `adapt` reads it, a bundled one with its unlabelled part; and whether only a part was read."""
     from acclimate.cli.corpora import is_bundled, open_corpus
     from acclimate.cli.progress import warn
 
     if is_bundled(name):
-        corpus = open_corpus(name)
+        corpus = open_corpus(name, map_name=map_name)
         return (corpus if "/" in name else (corpus + open_corpus(f"{name}/unlabelled")).renamed(name)), False
     if _is_raw(name):
         return _beginning([name], name)
-    return open_corpus(name, tell=warn), False
+    return open_corpus(name, map_name=map_name, tell=warn), False
 
 
 def _open_extra(names: list[str]) -> tuple[Corpus | None, bool]:
@@ -130,11 +131,16 @@ def _is_raw(name: str) -> bool:
 
 
 def _beginning(files: list[str], name: str) -> tuple[Corpus, bool]:
+    from acclimate.cli.progress import warn
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
     from acclimate.data.sentence_stream import SentenceStream
+    from acclimate.evaluation.table import count
 
-    rows = list(islice(SentenceStream(files), MOST_READ + 1))
+    stream = SentenceStream(files)
+    rows = list(islice(stream, MOST_READ + 1))
+    if stream.lines_too_long:
+        warn(f"{count(stream.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
     if not rows:
         raise InputError("there are no words in it.", file=", ".join(files))
     return Corpus.of((Sentence(tuple(row)) for row in rows[:MOST_READ]), name), len(rows) > MOST_READ

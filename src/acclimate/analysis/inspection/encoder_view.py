@@ -22,7 +22,7 @@ from acclimate.recipes.perplexity import Perplexity, perplexity
 from acclimate.settings import UsageError
 
 FEATURE_WORDS = 4_000  # of each corpus that the encoder reads for its features: seconds on two cores
-LOSS_WORDS = 3_000  # and for its loss: some 500 hidden pieces, so that the mean is good to about 0.15
+LOSS_WORDS = 3_000  # and for its loss: some 500 hidden pieces, so that the mean is good to about 0.2
 FEWEST = 4  # different sentences of each, to tell domains apart at all
 SOURCE, TARGET = "source", "target"
 Progress = Callable[[int, int], None]  # sentences read, of how many

@@ -23,6 +23,7 @@ class Given:
     target: str = "social"
     target_labelled: str | None = None
     extra: tuple[str, ...] = ()
+    map_name: str | None = None  # a label map that the target was read with
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Facts:
     def map_name(self) -> str | None:
         """The label map that the commands need."""
         target = self.labels.target
+        if self.given.map_name is not None:
+            return self.given.map_name
         if target is None or not target.only_target or target.kind != self.labels.kind:
             return None
         return target.bundled_map or (MAP_FILE if target.alike else None)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from acclimate.data.corpus import Corpus
-from acclimate.data.mapping import fitting_map, shared_labels
+from acclimate.data.mapping import LabelMap, fitting_map, shared_labels
 from acclimate.evaluation.tally import ratio
 from acclimate.evaluation.unseen import surface
 
@@ -28,7 +28,7 @@ class TargetLabels:
     only_source: tuple[str, ...]
     only_target: tuple[str, ...]
     mentions_seen: float | None  # share of the target's mentions whose string is an entity of the source
-    mentions_same: float | None  # and under the same label
+    mentions_same: float | None  # and under the same label, names mapped as suggested
     common: tuple[str, ...]  # the most frequent of these strings
     entity_length: float | None  # words
     alike: dict[str, str]  # a target label that only looks different, and the source's name for it
@@ -61,6 +61,9 @@ def label_support(source: Corpus, target: Corpus | None) -> LabelSupport:
 
 def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
     shared = shared_labels(source, target)
+    lookalikes = alike(shared.only_target, source.labels)
+    fitting = fitting_map(target, source.labels) if shared.only_target and target.kind == source.kind else None
+    names: Mapping[str, str | None] = lookalikes if fitting is None else LabelMap.load(fitting)
     mentions, known = _mentions(target), _mentions(source)
     strings = {string for string, _ in known}
     total = mentions.total()
@@ -68,7 +71,7 @@ def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
     for (string, _), count in mentions.items():
         seen[string] += count if string in strings else 0
     seen = +seen
-    same = sum(count for mention, count in mentions.items() if mention in known)
+    same = sum(count for (string, label), count in mentions.items() if (string, names.get(label, label)) in known)
     return TargetLabels(
         corpus=target.name,
         sentences=len(target.labelled()),
@@ -81,8 +84,8 @@ def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
         mentions_same=ratio(same, total) if total else None,
         common=tuple(string for string, _ in seen.most_common(5)),
         entity_length=_entity_length(target),
-        alike=alike(shared.only_target, source.labels),
-        bundled_map=fitting_map(target, source.labels) if shared.only_target else None,
+        alike=lookalikes,
+        bundled_map=fitting,
     )
 
 

@@ -20,7 +20,7 @@ from acclimate.evaluation.table import count
 def other_names(facts: Facts) -> Suggestion | None:
     """Labels that are spelled otherwise are mapped before anything else."""
     target = facts.labels.target
-    if target is None or facts.map_name is None:
+    if target is None or facts.map_name is None or facts.given.map_name is not None:
         return None
     if target.bundled_map is not None:
         names = ", ".join(target.only_target)
@@ -109,7 +109,8 @@ def nothing_to_tune(facts: Facts) -> Suggestion | None:
         return Suggestion("nothing_to_tune", "Leave domain tuning until there is more target text.", why)
     if gap >= line.LOSS_GAP:
         return None
-    why = f"Hidden words of the target are guessed about as well as the source's (loss {gap:+.2f})."
+    how = "better than" if gap <= -line.LOSS_GAP else "about as well as"
+    why = f"Hidden words of the target are guessed {how} the source's (loss {gap:+.2f})."
     return Suggestion("nothing_to_tune", "Leave domain tuning (adversarial-masking) for later.", why)
 
 
@@ -167,6 +168,18 @@ def self_training(facts: Facts) -> Suggestion | None:
     return Suggestion("self_training", text, why)
 
 
+def another_encoder(facts: Facts) -> Suggestion | None:
+    """Words in many pieces are words that the encoder's vocabulary was not made for."""
+    pieces, given = facts.encoder.pieces, facts.given
+    if pieces.target < line.MORE_PIECES * pieces.source:
+        return None
+    why = f"{facts.encoder.encoder} cuts the target's words into {pieces.target:.2f} pieces, the source's into "
+    why += f"{pieces.source:.2f}: its vocabulary was made for other text."
+    text = "If there is an encoder for such text, look through that one as well."
+    look = shlex.join(["acclimate", "inspect", given.source, given.target, "--encoder", "OTHER"])
+    return Suggestion("another_encoder", text, why, (look,))
+
+
 def paragraphs(facts: Facts) -> Suggestion | None:
     """Lines that are no sentences."""
     if facts.target.mean_length < line.PARAGRAPH or facts.target.mean_length < 2 * facts.source.mean_length:
@@ -181,9 +194,10 @@ def paragraphs(facts: Facts) -> Suggestion | None:
 
 RULES: tuple[Callable[[Facts], Suggestion | None], ...] = (
     *(other_names, labels_without_source, paragraphs, alike),  # what is in the way, then what to try
-    *(domain_tuning, alignment, few_labels, context, self_training, nothing_to_tune),
+    *(domain_tuning, alignment, few_labels, context, another_encoder, self_training, nothing_to_tune),
     # and what more data would be worth
-    *(of_data.extra_text, of_data.weak_labels, of_data.exchange, of_data.weak_support, of_data.first_labels),
+    *(of_data.extra_text, of_data.weak_labels, of_data.exchange, of_data.weak_support),
+    *(of_data.first_labels, of_data.cut_out_labels),
 )
 
 

@@ -63,13 +63,14 @@ def weak_labels(facts: Facts) -> Suggestion | None:
 def exchange(facts: Facts) -> Suggestion | None:
     """Shared labels and few sentences: entities may trade places."""
     target = facts.labels.target
-    if not facts.has_few or target is None or target.kind == "plain" or facts.map_name is not None or not target.both:
+    if not facts.has_few or target is None or target.kind == "plain" or not target.both:
         return None
     why = (
         f"Both sides have {', '.join(target.both)}, so entities of one type can trade places; pdaln does it by itself."
     )
     few = facts.given.target_labelled or ""
     words = ["acclimate", "augment", "--source", facts.given.source, "--target", few, "--out", "augmented.conll"]
+    words += ["--map", facts.map_name] if facts.map_name is not None else []
     text = "Have a look at sentences with exchanged entities before you train on them."
     return Suggestion("exchange", text, why, (shlex.join(words),))
 
@@ -110,3 +111,22 @@ def first_labels(facts: Facts) -> Suggestion | None:
     why = f"{line.FEW_SHOT} is where PDALN's settings begin; {enough:,} sentences have some {line.TEST_ENTITIES} "
     why += f"entities at the {of}'s rate, which leaves F1 uncertain by about 5 points."
     return Suggestion("first_labels", text, why)
+
+
+def cut_out_labels(facts: Facts) -> Suggestion | None:
+    """A target that carries tags can be cut into parts to learn from and parts to score on."""
+    target, given = facts.labels.target, facts.given
+    if facts.has_few or target is None or target.sentences < line.WORTH_CUTTING:
+        return None
+    text = "Or cut the target, which carries tags, into sentences to learn from, to choose by and to score on."
+    why = f"{given.target} has {target.sentences:,} labelled sentences, which no recipe sees as long as it is --target."
+    source, whole = shlex.quote(given.source), shlex.quote(given.target)
+    return Suggestion(
+        "cut_out_labels",
+        text,
+        why,
+        (
+            f"acclimate split {whole} --few-labels {line.FEW_SHOT} --out parts",
+            f"acclimate inspect {source} parts/unlabelled.conll --target-labelled parts/labelled.conll",
+        ),
+    )
