@@ -55,7 +55,7 @@ def test_labelled_sentences_come_before_tags_of_the_target(bert: str, news: Corp
 def test_the_text_and_the_file_say_the_same(found: Inspection) -> None:
     screen, file = render(found), markdown(found)
     assert screen.startswith("news → tweets\n")
-    assert file.startswith("# news → tweets\n")
+    assert file.startswith("# news → tweets\n\n## At a glance\n")
     for said in ("pieces per word", "loss on hidden words", "squared MMD", "not target-only, la-dtl"):
         assert said in screen
         assert said in file

@@ -15,7 +15,9 @@ Section = tuple[str, list[str]]
 
 def render(found: Inspection) -> str:
     """Plain text."""
+    given = found.facts.given
     parts = ["\n".join([title, *(f"  {text}" for text in lines)]) for title, lines in sections(found)]
+    parts[0] = f"{given.source} → {given.target}\n{parts[0]}"
     return "\n\n".join([*parts, "\n".join(["what to try, and to compare", *_numbered(found.suggestions)])])
 
 
@@ -34,7 +36,7 @@ def markdown(found: Inspection) -> str:
 
 def sections(found: Inspection) -> Iterator[Section]:
     facts = found.facts
-    yield f"{facts.given.source} → {facts.given.target}", [*surface_table(facts.source, facts.target), *_sampled(found)]
+    yield "at a glance", [*surface_table(facts.source, facts.target), *_sampled(found)]
     yield "words", _words(found)
     yield f"as {facts.encoder.encoder} reads them", _encoder(found)
     yield "labels", _labels(found)
