@@ -24,6 +24,7 @@ from acclimate.cli.curves import curves_command
 from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.feature_map import feature_map_command
+from acclimate.cli.inspect import InspectCommand, inspect_command
 from acclimate.cli.listings import corpora_command, recipes_command, settings_command
 from acclimate.cli.masks import masks_command
 from acclimate.cli.predict import predict_command
@@ -91,6 +92,7 @@ app.command("adapt")(adapt_command)
 app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("check")(check_command)
+app.command("inspect", cls=InspectCommand)(inspect_command)
 app.command("compare-text")(compare_text_command)
 app.command("convert")(convert_command)
 app.command("subset")(subset_command)

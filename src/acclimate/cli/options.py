@@ -28,6 +28,7 @@ BordersOption = Annotated[
 Comments = Annotated[bool, typer.Option("--comments", help="Column files: lines that begin with # are comments.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")]
 Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]

@@ -113,8 +113,7 @@ def require_labels(corpus: Corpus, known: LabelSet | Iterable[str]) -> None:
     unknown = shared_labels(known, corpus).only_target
     if not unknown:
         return
-    fitting = [label_map for label_map in map(LabelMap.load, bundled_maps()) if _fits(label_map, corpus, known)]
-    closest = min(fitting, key=len).name if fitting else None  # the one that says least of labels that are not there
+    closest = fitting_map(corpus, known)
     advice = (
         f"The bundled map {closest!r} fits: map_labels(corpus, LabelMap.load({closest!r}))."
         if closest
@@ -125,6 +124,13 @@ def require_labels(corpus: Corpus, known: LabelSet | Iterable[str]) -> None:
         f"{corpus.name} has gold labels that the tagger cannot predict: {_counted(corpus, unknown)}. "
         f"It knows {', '.join(known) or 'no label'}. {advice}"
     )
+
+
+def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
+    """The bundled map that makes all labels of the corpus known ones, if there is one."""
+    known = tuple(known)
+    fitting = [label_map for label_map in map(LabelMap.load, bundled_maps()) if _fits(label_map, corpus, known)]
+    return min(fitting, key=len).name if fitting else None  # the one that says least of labels that are not there
 
 
 def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:

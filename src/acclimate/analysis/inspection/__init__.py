@@ -1,0 +1,1 @@
+"""Two corpora looked over before anything is trained: how far apart they are, and what that suggests."""

@@ -1,0 +1,128 @@
+"""Which labels both sides have, how often, and which of the target's entities the source has shown already."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from acclimate.data.corpus import Corpus
+from acclimate.data.mapping import LabelMap, fitting_map, shared_labels
+from acclimate.evaluation.tally import ratio
+from acclimate.evaluation.unseen import surface
+
+_SHORTEST = 3  # letters of a name that another one may begin with: PER of person, not P of place
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLabels:
+    """Labelled target sentences against the source. Figures of entities are None where tags are plain."""
+
+    corpus: str
+    sentences: int
+    kind: str
+    counts: dict[str, int]
+    both: tuple[str, ...]
+    only_source: tuple[str, ...]
+    only_target: tuple[str, ...]
+    mentions_seen: float | None  # share of the target's mentions whose string is an entity of the source
+    mentions_same: float | None  # and under the same label, names mapped as suggested
+    common: tuple[str, ...]  # the most frequent of these strings
+    entity_length: float | None  # words
+    alike: dict[str, str]  # a target label that only looks different, and the source's name for it
+    bundled_map: str | None  # one that makes all target labels those of the source
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSupport:
+    """The source's labels, and the target's where labelled sentences are at hand."""
+
+    source: dict[str, int]
+    kind: str
+    sentences: int  # of the source, that carry tags
+    entity_length: float | None
+    target: TargetLabels | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def label_support(source: Corpus, target: Corpus | None) -> LabelSupport:
+    """`target`: labelled sentences of it, if there are any."""
+    counts = dict(source.label_counts.most_common())
+    found = None if target is None or not target.is_labelled else _of_target(source, target)
+    return LabelSupport(counts, source.kind, len(source.labelled()), _entity_length(source), found)
+
+
+def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
+    shared = shared_labels(source, target)
+    lookalikes = alike(shared.only_target, source.labels)
+    fitting = fitting_map(target, source.labels) if shared.only_target and target.kind == source.kind else None
+    names: Mapping[str, str | None] = lookalikes if fitting is None else LabelMap.load(fitting)
+    mentions, known = _mentions(target), _mentions(source)
+    strings = {string for string, _ in known}
+    total = mentions.total()
+    seen: Counter[str] = Counter()
+    for (string, _), count in mentions.items():
+        seen[string] += count if string in strings else 0
+    seen = +seen
+    same = sum(count for (string, label), count in mentions.items() if (string, names.get(label, label)) in known)
+    return TargetLabels(
+        corpus=target.name,
+        sentences=len(target.labelled()),
+        kind=target.kind,
+        counts=dict(target.label_counts.most_common()),
+        both=shared.both,
+        only_source=shared.only_source,
+        only_target=shared.only_target,
+        mentions_seen=ratio(seen.total(), total) if total else None,
+        mentions_same=ratio(same, total) if total else None,
+        common=tuple(string for string, _ in seen.most_common(5)),
+        entity_length=_entity_length(target),
+        alike=lookalikes,
+        bundled_map=fitting,
+    )
+
+
+def alike(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+    """Names that mean a known one by the look of it: `person` is PER, `geo-loc` is LOC. Only where one alone fits."""
+    known = list(known)
+    found = {}
+    for name in names:
+        fitting = [other for other in known if _look_alike(name, other)]
+        if len(fitting) == 1:
+            found[name] = fitting[0]
+    return found
+
+
+def _look_alike(name: str, other: str) -> bool:
+    one, two = _letters(name), _letters(other)
+    if one == two or two in _parts(name) or one in _parts(other):
+        return True
+    short, long = sorted((one, two), key=len)
+    return len(short) >= _SHORTEST and long.startswith(short)
+
+
+def _letters(name: str) -> str:
+    return "".join(_parts(name))
+
+
+def _parts(name: str) -> list[str]:
+    return [part for part in re.split(r"[\W_]+", name.lower()) if part]
+
+
+def _mentions(corpus: Corpus) -> Counter[tuple[str, str]]:
+    """How often each string is an entity of each label."""
+    if corpus.kind == "plain":
+        return Counter()
+    return Counter((surface(sentence.words, span), span.label) for sentence in corpus for span in sentence.spans)
+
+
+def _entity_length(corpus: Corpus) -> float | None:
+    spans = [] if corpus.kind == "plain" else [span for sentence in corpus for span in sentence.spans]
+    return ratio(sum(span.end - span.start for span in spans), len(spans)) if spans else None

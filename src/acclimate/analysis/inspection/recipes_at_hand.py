@@ -1,0 +1,50 @@
+"""Which recipes can be run with what is given, and what the others lack."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from acclimate.analysis.inspection.facts import Facts
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.recipe import Recipe
+
+_OF_ENTITIES = {"mslm"}  # recipes that have nothing to do where tags are plain
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A recipe, and why it cannot be run; None where it can."""
+
+    recipe: str
+    lacks: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def standings(facts: Facts) -> tuple[Standing, ...]:
+    return tuple(Standing(recipe.name, what_lacks(recipe, facts)) for recipe in RECIPES.values())
+
+
+def runnable(facts: Facts, *names: str) -> tuple[str, ...]:
+    """Those of the names that can be run, in their order."""
+    return tuple(name for name in names if what_lacks(RECIPES[name], facts) is None)
+
+
+def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
+    if recipe.needs_labels and not facts.has_few:
+        return "it learns from labelled target sentences (--target-labelled)"
+    if recipe.needs_language_model and facts.encoder.losses is None:
+        return f"it needs a masked language model, and {facts.encoder.encoder} is none"
+    if facts.has_few and not recipe.for_target:
+        target = facts.labels.target
+        if target is not None and target.kind != facts.labels.kind:
+            return f"the labelled target has {target.kind} tags and the source {facts.labels.kind} ones"
+        if facts.foreign:
+            return f"the source does not teach {', '.join(facts.foreign)} (--typeless, or a --map of your own)"
+    if recipe.name in _OF_ENTITIES and facts.labels.kind == "plain":
+        return "it hides entities, and plain tags have none"
+    if facts.is_other_task and not facts.has_few:
+        return "the source teaches none of the target's labels (--target-labelled, or --typeless)"
+    return None

@@ -1,0 +1,206 @@
+"""What the figures suggest. One rule is one small function: facts in, a suggestion or nothing out.
+
+A suggestion is something to try and to compare, with the reason and the command to type. No rule promises a gain: what
+was measured stands in docs/results, and most recipes have no figures there yet.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+
+from acclimate.analysis.inspection import rules_of_data as of_data
+from acclimate.analysis.inspection import thresholds as line
+from acclimate.analysis.inspection.facts import MAP_FILE, Facts
+from acclimate.analysis.inspection.recipes_at_hand import runnable
+from acclimate.analysis.inspection.suggestion import Suggestion
+from acclimate.evaluation.table import count
+
+
+def other_names(facts: Facts) -> Suggestion | None:
+    """Labels that are spelled otherwise are mapped before anything else."""
+    target = facts.labels.target
+    if target is None or facts.map_name is None or facts.given.map_name is not None:
+        return None
+    if target.bundled_map is not None:
+        names = ", ".join(target.only_target)
+        why = f"{names}: not among the source's labels, and the map {target.bundled_map}, which ships, knows them."
+        return Suggestion("other_names", f"Map the target's labels: --map {target.bundled_map}.", why)
+    pairs = ", ".join(f"{name} like {other}" for name, other in target.alike.items())
+    lines = [f"  {name}: {target.alike.get(name, name if name in target.both else 'O')}" for name in target.counts]
+    return Suggestion(
+        "other_names",
+        f"Map the target's labels with a file {MAP_FILE} (--map {MAP_FILE}); check it: the names alone were compared.",
+        f"Some names only look different: {pairs}. O drops a label.",
+        ("\n".join(["labels:", *lines]),),
+    )
+
+
+def labels_without_source(facts: Facts) -> Suggestion | None:
+    """What the source does not teach, no recipe finds without labelled target sentences."""
+    target = facts.labels.target
+    if target is None or not (facts.foreign or facts.is_other_task):
+        return None
+    names = ", ".join(facts.foreign or target.counts)
+    why = f"The source has no {names}; a tagger that learns from it alone cannot predict them."
+    if facts.has_few:
+        text = "Train a tagger of the target's own labels: datnet with the source beside it, target-only without."
+        commands = [facts.adapt(recipe, use_map=False) for recipe in ("datnet", "target-only")]
+        return Suggestion("labels_without_source", text, why, tuple(commands))
+    text = f"Label some target sentences with {names} (--target-labelled FEW): datnet can then train a tagger for them."
+    few = f"{facts.adapt('datnet', use_map=False)} --target-labelled FEW"
+    return Suggestion("labels_without_source", text, why, (few,))
+
+
+def alike(facts: Facts) -> Suggestion | None:
+    """Domains that can hardly be told apart leave little to adapt."""
+    found, gap = facts.encoder.separability, facts.encoder.loss_gap
+    if found is None or found.a_distance >= line.ALIKE or (gap is not None and gap >= line.LOSS_GAP):
+        return None
+    if facts.is_other_task:
+        return None
+    return Suggestion(
+        "alike",
+        "Begin with no adaptation: train on the source and score it on labelled target sentences.",
+        f"To {facts.encoder.encoder} the two read alike (A-distance {found.a_distance:.2f}).",
+        (facts.adapt("source-only"),),
+    )
+
+
+def domain_tuning(facts: Facts) -> Suggestion | None:
+    """Where target words are harder to guess, there is something to learn from target text alone."""
+    gap = facts.encoder.loss_gap
+    if gap is None or gap < line.LOSS_GAP:
+        return None
+    sentences = facts.target.sentences
+    why = f"{facts.encoder.encoder} guesses hidden words of the target worse than the source's (loss {gap:+.2f})."
+    more: tuple[str, ...] = ()
+    if sentences < line.NOTHING_HELD_OUT:
+        return None
+    if sentences * line.PASSES < line.TUNING_READS:
+        passes, updates = line.TUNING_READS // sentences, fewer_updates(sentences)
+        more = (f"updates={updates}",)
+        why += f" As it stands tuning would read the {sentences:,} sentences {passes:,} times: fewer updates first."
+    if facts.is_other_task:
+        tune = ["acclimate", "domain-tune", "--text", facts.given.target, "--source", facts.given.source]
+        tune += [word for setting in more for word in ("--set", setting)]
+        text = "Tune the encoder to the target's text, then train on it whatever labelled target sentences there are."
+        return Suggestion("domain_tuning", text, why, (shlex.join([*tune, "--out", "tuned-encoder"]),))
+    if not runnable(facts, "adversarial-masking"):
+        return None
+    settings = [word for setting in more for word in ("--set", f"options.{setting}")]
+    text = "Try domain tuning: the encoder reads the target's text before the tagger learns. What it brings is not "
+    text += "measured yet; its loss on held-out target text is printed before and after."
+    return Suggestion("domain_tuning", text, why, (facts.adapt("adversarial-masking", *settings),))
+
+
+def fewer_updates(sentences: int) -> int:
+    """So many that the target's sentences are read PASSES times: to the next ten."""
+    return max(10, 10 * round(line.TUNING_UPDATES * sentences * line.PASSES / line.TUNING_READS / 10))
+
+
+def nothing_to_tune(facts: Facts) -> Suggestion | None:
+    """Why domain tuning is not on the list."""
+    gap, sentences = facts.encoder.loss_gap, facts.target.sentences
+    if gap is None:
+        return None
+    if sentences < line.NOTHING_HELD_OUT:
+        why = f"{count(sentences, 'target sentence')}: with fewer than {line.NOTHING_HELD_OUT} none is held out."
+        return Suggestion("nothing_to_tune", "Leave domain tuning until there is more target text.", why)
+    if gap >= line.LOSS_GAP:
+        return None
+    how = "better than" if gap <= -line.LOSS_GAP else "about as well as"
+    why = f"Hidden words of the target are guessed {how} the source's (loss {gap:+.2f})."
+    return Suggestion("nothing_to_tune", "Leave domain tuning (adversarial-masking) for later.", why)
+
+
+def alignment(facts: Facts) -> Suggestion | None:
+    """Where features give the domain away, recipes that make them alike have something to do."""
+    found = facts.encoder.separability
+    if found is None or found.a_distance < line.APART or facts.is_other_task:
+        return None
+    names = runnable(facts, *(("pdaln", "la-dtl", "datnet") if facts.has_few else ("pdaln", "datnet")))
+    if not names:
+        return None
+    why = f"A linear classifier names the domain of {100 * found.accuracy:.0f} % of unseen sentences rightly."
+    if facts.has_few:
+        why += " Labelled target sentences let pdaln exchange entities and teach in rounds."
+    text = f"Compare recipes that make both domains look alike: {', '.join(names)}. Their gains are not measured yet."
+    return Suggestion("alignment", text, why, tuple(facts.adapt(name) for name in names))
+
+
+def few_labels(facts: Facts) -> Suggestion | None:
+    """Labelled target sentences are worth using even where the domains are close."""
+    found = facts.encoder.separability
+    if not facts.has_few or (found is not None and found.a_distance >= line.APART):
+        return None
+    names = runnable(facts, "pdaln", "la-dtl", "datnet")
+    if not names or facts.is_other_task:
+        return None
+    why = "These learn from labelled target sentences beside the source's."
+    commands = tuple(facts.adapt(name) for name in names)
+    return Suggestion("few_labels", f"Compare {', '.join(names)}. Their gains are not measured yet.", why, commands)
+
+
+def context(facts: Facts) -> Suggestion | None:
+    """Where names are new, they must be told by what stands around them."""
+    target = facts.labels.target
+    seen = None if target is None else target.mentions_same
+    if facts.is_other_task or not runnable(facts, "mat"):
+        return None
+    if seen is not None and seen < line.SEEN_MENTIONS:
+        why = f"The source has shown {100 * seen:.0f} % of the target's entities under the same label."
+    elif seen is None and facts.words.unseen_words >= line.MANY_UNSEEN:
+        why = f"{100 * facts.words.unseen_words:.0f} % of the target's words do not occur in the source."
+    else:
+        return None
+    text = "Try mat, which hides words so that context must do the work; it needs no target text. Not measured yet."
+    return Suggestion("context", text, why, (facts.adapt("mat"),))
+
+
+def self_training(facts: Facts) -> Suggestion | None:
+    """The default recipe, and the one with figures."""
+    if not runnable(facts, "self-training"):
+        return None
+    why = "Bundled news to posts: 38.5 F1 with acclimate-mini, 45.2 for training as long on news alone; it helped only "
+    why += "the tagger from random vectors (docs/results/bundled.md)."
+    text = "Do not take self-training, the default of adapt, without a look at the others."
+    return Suggestion("self_training", text, why)
+
+
+def another_encoder(facts: Facts) -> Suggestion | None:
+    """Words in many pieces are words that the encoder's vocabulary was not made for."""
+    pieces, given = facts.encoder.pieces, facts.given
+    if pieces.target < line.MORE_PIECES * pieces.source:
+        return None
+    why = f"{facts.encoder.encoder} cuts the target's words into {pieces.target:.2f} pieces, the source's into "
+    why += f"{pieces.source:.2f}: its vocabulary was made for other text."
+    text = "If there is an encoder for such text, look through that one as well."
+    look = shlex.join(["acclimate", "inspect", given.source, given.target, "--encoder", "OTHER"])
+    return Suggestion("another_encoder", text, why, (look,))
+
+
+def paragraphs(facts: Facts) -> Suggestion | None:
+    """Lines that are no sentences."""
+    if facts.target.mean_length < line.PARAGRAPH or facts.target.mean_length < 2 * facts.source.mean_length:
+        return None
+    why = f"The target's have {facts.target.mean_length:.0f} words on the mean, the source's "
+    why += f"{facts.source.mean_length:.0f}."
+    text = (
+        "See whether the target's lines are paragraphs: --set reading.paragraphs=true splits raw text into sentences."
+    )
+    return Suggestion("paragraphs", text, why)
+
+
+RULES: tuple[Callable[[Facts], Suggestion | None], ...] = (
+    *(other_names, labels_without_source, paragraphs, alike),  # what is in the way, then what to try
+    *(domain_tuning, alignment, few_labels, context, another_encoder, self_training, nothing_to_tune),
+    # and what more data would be worth
+    *(of_data.extra_text, of_data.weak_labels, of_data.exchange, of_data.weak_support),
+    *(of_data.first_labels, of_data.cut_out_labels),
+)
+
+
+def suggestions(facts: Facts) -> tuple[Suggestion, ...]:
+    found = (rule(facts) for rule in RULES)
+    return tuple(suggestion for suggestion in found if suggestion is not None)

@@ -1,0 +1,19 @@
+"""Something to try and to compare: no suggestion promises a gain."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to try, why, and the commands, one after the other."""
+
+    rule: str
+    text: str
+    why: str
+    commands: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)

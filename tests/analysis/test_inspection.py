@@ -1,0 +1,117 @@
+"""The whole look: what it holds, what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from acclimate.analysis.inspection.facts import Given
+from acclimate.analysis.inspection.inspection import Inspection, inspect_corpora
+from acclimate.analysis.inspection.rendering import markdown, render
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+
+
+@pytest.fixture(scope="module")
+def found(bert: str, news: Corpus, tweets: Corpus) -> Inspection:
+    return inspect_corpora(news, tweets, encoder=bert)
+
+
+def test_all_figures_are_in_the_dictionary(found: Inspection, news: Corpus, tweets: Corpus) -> None:
+    told = json.loads(json.dumps(found.as_dict()))
+    assert told["surface"]["source"]["sentences"] == len(news)
+    assert told["surface"]["target"]["words"] == tweets.word_count
+    assert told["labels"]["source"] == dict(news.label_counts)
+    assert told["labels"]["target"]["counts"] == dict(tweets.label_counts)
+    assert told["encoder"]["masked_words"]["gap"] == found.facts.encoder.loss_gap
+    assert told["sampled"]["target_sentences"] == len(tweets)
+    assert told["extra"] is None
+    assert told["given"]["target"] == "tweets"
+
+
+def test_tags_of_the_target_tell_of_labels_and_of_nothing_else(
+    bert: str, found: Inspection, news: Corpus, tweets: Corpus
+) -> None:
+    without = inspect_corpora(news, tweets.unlabelled(), encoder=bert)
+    assert without.facts.labels.target is None
+    assert without.facts.encoder == found.facts.encoder
+    assert without.facts.words == found.facts.words
+    assert without.facts.target == found.facts.target
+    assert without.standings == found.standings
+    assert without.notes == ()
+    assert "looked at for the labels below, and for nothing else" in found.notes[0]
+
+
+def test_labelled_sentences_come_before_tags_of_the_target(bert: str, news: Corpus, tweets: Corpus) -> None:
+    few = inspect_corpora(news, tweets, target_labelled=tweets[:4].renamed("few"), encoder=bert)
+    assert few.facts.labels.target is not None
+    assert few.facts.labels.target.sentences == 4
+    assert "not looked at" in few.notes[0]
+    assert all(standing.lacks is None for standing in few.standings)
+
+
+def test_the_text_and_the_file_say_the_same(found: Inspection) -> None:
+    screen, file = render(found), markdown(found)
+    assert screen.startswith("news → tweets\n")
+    assert file.startswith("# news → tweets\n\n## At a glance\n")
+    for said in ("pieces per word", "loss on hidden words", "squared MMD", "not target-only, la-dtl"):
+        assert said in screen
+        assert said in file
+    for suggestion in found.suggestions:
+        assert suggestion.text in screen
+        assert suggestion.text in file
+    assert file.count("```") % 2 == 0
+
+
+def test_what_was_sampled_is_told(bert: str, make_corpus: Callable[..., Corpus], tweets: Corpus) -> None:
+    few = inspect_corpora(make_corpus(40), tweets, encoder=bert, sentences=8)
+    assert few.sampled == (8, 8)
+    assert "figures of text are of 8 and 8 random sentences" in render(few)
+
+
+def test_extra_text_is_measured_against_the_target(bert: str, news: Corpus, tweets: Corpus) -> None:
+    more = inspect_corpora(news, tweets, extra=tweets.unlabelled(), encoder=bert, cut=frozenset({"extra"}))
+    assert more.facts.extra is not None
+    assert more.facts.extra.distance == pytest.approx(0)
+    assert more.facts.extra.sentences == len(tweets)
+    assert "Only the beginning of the extra text" in more.notes[0]
+
+
+def test_commands_call_the_corpora_as_they_were_typed(bert: str, news: Corpus, tweets: Corpus) -> None:
+    given = Given("a b.conll", "posts.txt")
+    typed = inspect_corpora(news, tweets, given=given, encoder=bert)
+    assert "--source 'a b.conll' --target posts.txt" in typed.facts.adapt("mat")
+
+
+def test_a_source_without_tags_is_refused(bert: str, news: Corpus, tweets: Corpus) -> None:
+    with pytest.raises(InputError, match="has no tags to learn from"):
+        inspect_corpora(news.unlabelled(), tweets, encoder=bert)
+
+
+def test_labelled_sentences_without_tags_are_refused(bert: str, news: Corpus, tweets: Corpus) -> None:
+    with pytest.raises(InputError, match="is to be labelled target sentences"):
+        inspect_corpora(news, tweets, target_labelled=tweets.unlabelled(), encoder=bert)
+
+
+def test_nothing_is_refused(bert: str, news: Corpus) -> None:
+    with pytest.raises(InputError, match="nobody has no sentences"):
+        inspect_corpora(news, Corpus((), "nobody"), encoder=bert)
+
+
+def test_one_short_sentence_is_enough_to_say_something(bert: str, news: Corpus, tweets: Corpus) -> None:
+    tiny = inspect_corpora(news, tweets[:1].unlabelled(), encoder=bert)
+    assert "No distance between features" in render(tiny)
+
+
+def test_plain_tags_are_looked_over_too(bert: str, part_of_speech: Corpus) -> None:
+    plain = inspect_corpora(part_of_speech, part_of_speech.unlabelled(), encoder=bert)
+    assert "mslm: it hides entities, and plain tags have none" in render(plain)
+
+
+def test_two_kinds_of_tags_are_two_tasks(bert: str, news: Corpus, part_of_speech: Corpus) -> None:
+    other = inspect_corpora(news, part_of_speech.unlabelled(), target_labelled=part_of_speech, encoder=bert)
+    assert other.facts.is_other_task
+    assert {standing.recipe for standing in other.standings if standing.lacks is None} == {"datnet", "target-only"}
+    assert "datnet" in render(other)

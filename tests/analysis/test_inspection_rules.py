@@ -1,0 +1,313 @@
+"""The rules one by one: what sets each off, what keeps it silent, and the command it gives."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from acclimate.analysis.inspection import rules, rules_of_data
+from acclimate.analysis.inspection import thresholds as line
+from acclimate.analysis.inspection.encoder_view import EncoderFigures
+from acclimate.analysis.inspection.facts import ExtraText, Facts, Given
+from acclimate.analysis.inspection.label_support import LabelSupport, TargetLabels
+from acclimate.analysis.inspection.recipes_at_hand import standings
+from acclimate.analysis.inspection.surface import Surface
+from acclimate.analysis.inspection.words_and_pieces import PieceFigures, WordFigures
+from acclimate.analysis.separability import Separability
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.perplexity import Perplexity
+
+LABELS = {"PER": 300, "LOC": 200}
+
+
+def surface(sentences: int = 1000, length: float = 15.0) -> Surface:
+    return Surface(sentences, round(sentences * length), length, 30, {}, {})
+
+
+def target_labels(
+    counts: dict[str, int], *, seen: float | None = 0.9, kind: str = "spans", **more: Any
+) -> TargetLabels:
+    both, foreign = set(counts) & set(LABELS), set(counts) - set(LABELS)
+    missing = tuple(sorted(set(LABELS) - set(counts)))
+    sides = tuple(sorted(both)), missing, tuple(sorted(foreign))
+    figures = {"alike": {}, "bundled_map": None, **more}
+    return TargetLabels("few", 100, kind, counts, *sides, seen, seen, (), 1.5, **figures)
+
+
+def facts(
+    *,
+    gap: float | None = 0.0,
+    accuracy: float | None = 0.75,
+    unseen: float = 0.1,
+    sentences: int = 5000,
+    length: float = 15.0,
+    target: TargetLabels | None = None,
+    few: bool = False,
+    kind: str = "spans",
+    extra: ExtraText | None = None,
+    encoder: str = "acclimate-mini",
+) -> Facts:
+    """Two corpora that no rule has much to say of, but for what is named."""
+    losses = None if gap is None else (Perplexity(1.0, 3.0, 500, 100), Perplexity(1.0, 3.0 + gap, 500, 100))
+    apart = None if accuracy is None else Separability(accuracy, (accuracy, accuracy), 200, 200)
+    pieces = PieceFigures(1.2, 1.2, 0.5, 0.2, 0.0, 0.0)
+    return Facts(
+        Given("news.conll", "my posts.txt", "few.conll" if few else None, ("huge.txt",) if extra else ()),
+        surface(),
+        surface(sentences, length),
+        WordFigures(30.0, unseen, 2 * unseen, 0.3, ()),
+        EncoderFigures(encoder, pieces, losses, apart, 0.1, 0.0, ()),
+        LabelSupport(LABELS, kind, 800, 1.4, target),
+        extra,
+    )
+
+
+GENES = target_labels({"GENE": 150})
+SAME = target_labels({"PER": 60, "LOC": 40})
+
+
+def test_of_domains_neither_near_nor_far_little_is_said() -> None:
+    assert [found.rule for found in rules.suggestions(facts())] == ["self_training", "nothing_to_tune", "first_labels"]
+
+
+def test_names_that_look_alike_become_lines_of_a_map() -> None:
+    named = target_labels({"person": 50, "LOC": 30, "pet": 5}, alike={"person": "PER"})
+    found = rules.other_names(facts(target=named, few=True))
+    assert found is not None
+    assert yaml.safe_load(found.commands[0]) == {"labels": {"person": "PER", "LOC": "LOC", "pet": "O"}}
+    assert rules.other_names(facts(target=SAME)) is None
+
+
+def test_a_bundled_map_is_named_and_goes_into_the_commands() -> None:
+    named = target_labels({"person": 50, "tvshow": 30}, alike={"person": "PER"}, bundled_map="wnut16-to-conll")
+    here = facts(target=named, few=True)
+    found = rules.other_names(here)
+    assert found is not None
+    assert "--map wnut16-to-conll" in found.text
+    assert "--map wnut16-to-conll" in here.adapt("pdaln")
+    assert here.foreign == ()
+
+
+def test_a_map_that_was_given_is_kept_and_none_is_suggested() -> None:
+    here = facts(target=target_labels({"person": 50}, alike={"person": "PER"}), few=True)
+    mapped = replace(here, given=replace(here.given, map_name="mine.yaml"))
+    assert "--map mine.yaml" in mapped.adapt("mat")
+    assert rules.other_names(mapped) is None
+
+
+def test_labels_that_the_source_does_not_teach_need_labelled_sentences() -> None:
+    found = rules.labels_without_source(facts(target=GENES))
+    assert found is not None
+    assert "Label some target sentences with GENE" in found.text
+    given = rules.labels_without_source(facts(target=GENES, few=True))
+    assert given is not None
+    assert ["datnet" in command for command in given.commands] == [True, False]
+    assert rules.labels_without_source(facts(target=SAME)) is None
+    assert rules.labels_without_source(facts()) is None
+
+
+@pytest.mark.parametrize(("accuracy", "gap", "said"), [(0.55, 0.1, True), (0.7, 0.1, False), (0.55, 2.0, False)])
+def test_alike_domains_begin_without_adaptation(accuracy: float, gap: float, said: bool) -> None:
+    assert (rules.alike(facts(accuracy=accuracy, gap=gap)) is not None) == said
+
+
+def test_words_that_are_hard_to_guess_suggest_domain_tuning() -> None:
+    found = rules.domain_tuning(facts(gap=line.LOSS_GAP))
+    assert found is not None
+    assert "--recipe adversarial-masking" in found.commands[0]
+    assert "options.updates" not in found.commands[0]
+    assert rules.domain_tuning(facts(gap=line.LOSS_GAP - 0.01)) is None
+    assert rules.domain_tuning(facts(gap=None)) is None
+
+
+def test_little_text_is_tuned_on_with_fewer_updates() -> None:
+    found = rules.domain_tuning(facts(gap=2.0, sentences=400))
+    assert found is not None
+    assert "options.updates=500" in found.commands[0]  # 500 updates of 16 target rows are 20 times 400
+    assert "80 times" in found.why
+    assert rules.domain_tuning(facts(gap=2.0, sentences=39)) is None
+
+
+def test_for_labels_of_its_own_the_encoder_alone_is_tuned() -> None:
+    found = rules.domain_tuning(facts(gap=2.0, target=GENES))
+    assert found is not None
+    assert found.commands[0].startswith("acclimate domain-tune --text 'my posts.txt' --source news.conll")
+
+
+def test_why_domain_tuning_is_left_out_is_told() -> None:
+    equal, better, short = (rules.nothing_to_tune(facts(**given)) for given in ({}, {"gap": -1.0}, {"sentences": 5}))
+    assert equal is not None
+    assert "about as well as" in equal.why
+    assert better is not None
+    assert "better than" in better.why
+    assert short is not None
+    assert "5 target sentences" in short.why
+    assert rules.nothing_to_tune(facts(gap=2.0)) is None
+    assert rules.nothing_to_tune(facts(gap=None)) is None
+
+
+def test_domains_far_apart_suggest_making_them_alike() -> None:
+    found, more = rules.alignment(facts(accuracy=0.95)), rules.alignment(facts(accuracy=0.95, target=SAME, few=True))
+    assert found is not None
+    assert [shlex.split(command)[-1] for command in found.commands] == ["pdaln", "datnet"]
+    assert more is not None
+    assert [shlex.split(command)[-1] for command in more.commands] == ["pdaln", "la-dtl", "datnet"]
+    assert rules.alignment(facts(accuracy=0.87)) is None
+    assert rules.alignment(facts(accuracy=0.95, target=GENES)) is None
+    assert rules.alignment(facts(accuracy=None)) is None
+
+
+def test_labelled_sentences_are_used_where_domains_are_close_too() -> None:
+    assert rules.few_labels(facts(target=SAME, few=True)) is not None
+    assert rules.few_labels(facts(target=SAME)) is None
+    assert rules.few_labels(facts(target=SAME, few=True, accuracy=0.95)) is None  # said elsewhere
+
+
+def test_new_names_suggest_learning_from_context() -> None:
+    assert rules.context(facts(target=target_labels({"PER": 60}, seen=0.1))) is not None
+    assert rules.context(facts(target=SAME)) is None
+    assert rules.context(facts(unseen=0.4)) is not None
+    assert rules.context(facts(unseen=0.2)) is None
+    assert rules.context(facts(unseen=0.4, target=SAME)) is None  # what is known of entities says more
+
+
+def test_self_training_is_named_with_what_was_measured() -> None:
+    found = rules.self_training(facts())
+    assert found is not None
+    assert "38.5" in found.why
+    assert "45.2" in found.why
+    assert rules.self_training(facts(target=GENES)) is None
+
+
+def test_little_text_suggests_to_select_more() -> None:
+    found = rules_of_data.extra_text(facts(gap=2.0, sentences=600))
+    assert found is not None
+    assert "--from HUGE.txt.gz --top 1000" in found.commands[0]
+    assert rules_of_data.extra_text(facts(gap=2.0, sentences=1600)) is None
+    assert rules_of_data.extra_text(facts(gap=0.1, sentences=600)) is None
+
+
+def test_extra_text_is_selected_from_where_there_is_enough_of_it() -> None:
+    much, little = ExtraText(50_000, 10**6, 0.2), ExtraText(300, 5000, 0.6)
+    found = rules_of_data.extra_text(facts(gap=2.0, sentences=600, extra=much))
+    assert found is not None
+    assert "--from huge.txt --top 1000" in found.commands[0]
+    assert "less unlike" in found.why
+    found = rules_of_data.extra_text(facts(gap=2.0, sentences=600, extra=little))
+    assert found is not None
+    assert "select" not in found.commands[0]
+    assert 'options.extra=["huge.txt"]' in shlex.split(found.commands[0])
+    assert "more unlike" in found.why
+
+
+def test_a_list_of_names_is_thought_of_where_nothing_else_teaches_a_label() -> None:
+    found = rules_of_data.weak_labels(facts(target=GENES))
+    assert found is not None
+    assert "--label GENE" in found.commands[0]
+    assert rules_of_data.weak_labels(facts(target=GENES, few=True)) is None
+    assert rules_of_data.weak_labels(facts(target=SAME)) is None
+
+
+def test_entities_may_trade_places_where_labels_are_shared() -> None:
+    assert rules_of_data.exchange(facts(target=SAME, few=True)) is not None
+    assert rules_of_data.exchange(facts(target=GENES, few=True)) is None
+    assert rules_of_data.exchange(facts(target=SAME)) is None
+
+
+def test_how_many_sentences_more_give_support_is_counted_at_the_rate_met() -> None:
+    found = rules_of_data.weak_support(facts(target=target_labels({"PER": 60, "LOC": 5}), few=True))
+    assert found is not None
+    assert "About 300 labelled" in found.text  # 15 more at 5 in 100 sentences
+    alone = rules_of_data.weak_support(facts(target=target_labels({"PER": 10}), few=True))
+    assert alone is not None
+    assert "Not met at all: LOC" in alone.why
+    assert rules_of_data.weak_support(facts(target=SAME, few=True)) is None
+    assert rules_of_data.weak_support(facts(target=target_labels({"PER": 10}))) is None
+
+
+def test_sentences_to_score_on_are_counted_at_the_rate_of_the_target_or_of_the_source() -> None:
+    ours, theirs = rules_of_data.first_labels(facts()), rules_of_data.first_labels(facts(target=SAME))
+    assert ours is not None
+    assert "640" in ours.text  # 400 entities at 500 in 800 sentences
+    assert theirs is not None
+    assert "400 others" in theirs.text  # at 100 in 100
+    assert rules_of_data.first_labels(facts(few=True, target=SAME)) is None
+
+
+def test_a_target_with_many_tags_can_be_cut() -> None:
+    many = replace(SAME, sentences=line.WORTH_CUTTING)
+    found = rules_of_data.cut_out_labels(facts(target=many))
+    assert found is not None
+    assert found.commands[0] == "acclimate split 'my posts.txt' --few-labels 100 --out parts"
+    assert rules_of_data.cut_out_labels(facts(target=SAME)) is None
+    assert rules_of_data.cut_out_labels(facts(target=many, few=True)) is None
+
+
+def test_words_in_more_pieces_suggest_another_encoder() -> None:
+    here = facts()
+    broken = replace(here.encoder, pieces=replace(here.encoder.pieces, target=1.2 * line.MORE_PIECES + 0.01))
+    found = rules.another_encoder(replace(here, encoder=broken))
+    assert found is not None
+    assert found.commands == ("acclimate inspect news.conll 'my posts.txt' --encoder OTHER",)
+    assert rules.another_encoder(here) is None
+
+
+def test_very_long_lines_may_be_paragraphs() -> None:
+    assert rules.paragraphs(facts(length=80)) is not None
+    assert rules.paragraphs(facts(length=25)) is None
+
+
+def lacking(here: Facts) -> set[str]:
+    return {standing.recipe for standing in standings(here) if standing.lacks is not None}
+
+
+def test_every_recipe_is_said_to_run_or_to_lack_something() -> None:
+    assert [standing.recipe for standing in standings(facts())] == list(RECIPES)
+    assert lacking(facts()) == {"target-only", "la-dtl"}
+    assert lacking(facts(target=SAME, few=True)) == set()
+    assert lacking(facts(gap=None)) == {"target-only", "la-dtl", "adversarial-masking", "mslm"}
+    assert lacking(facts(target=GENES)) == set(RECIPES)
+    assert lacking(facts(target=GENES, few=True)) == set(RECIPES) - {"datnet", "target-only"}
+    assert "mslm" in lacking(facts(kind="plain"))
+    assert lacking(facts(target=target_labels({"NOUN": 9}, kind="plain"), few=True)) >= {"pdaln", "la-dtl"}
+
+
+def test_another_encoder_goes_into_the_commands() -> None:
+    assert "--encoder" not in facts().adapt("mat")
+    assert "--encoder tiny" in facts(encoder="tiny").adapt("mat")
+
+
+def every_suggestion() -> list[Any]:
+    cases = [
+        {"gap": 2.0, "accuracy": 0.95, "unseen": 0.4, "sentences": 400},
+        {"gap": 2.0, "accuracy": 0.95, "target": SAME, "few": True, "sentences": 400},
+        {"gap": 2.0, "target": GENES},
+        {"target": GENES, "few": True},
+        {"accuracy": 0.5, "target": replace(SAME, sentences=1000)},
+        {"gap": 2.0, "sentences": 600, "extra": ExtraText(50_000, 10**6, 0.2)},
+    ]
+    return [suggestion for case in cases for suggestion in rules.suggestions(facts(**case))]  # type: ignore[arg-type]
+
+
+def test_every_command_has_options_that_there_are() -> None:
+    """Each is parsed by the command line itself, which stops at the first file that is not there."""
+    from acclimate.cli.main import app
+
+    commands = {command for found in every_suggestion() for command in found.commands}
+    assert len(commands) > 10
+    for command in commands:
+        answer = CliRunner().invoke(app, [*shlex.split(command)[1:], "--help"])
+        assert answer.exit_code == 0, command
+        given = [word for word in shlex.split(command) if word.startswith("--")]
+        assert all(option in answer.output for option in given), command
+
+
+def test_nothing_is_promised() -> None:
+    for found in every_suggestion():
+        said = f"{found.text} {found.why}".lower()
+        assert not any(word in said for word in (" will improve", "gains of", " best ", "guarantee")), said

@@ -1,0 +1,102 @@
+"""`acclimate inspect`: on what ships, on files, for machines, and its refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import Answer, Files, acclimate
+
+from acclimate.cli import inspect
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Answer:
+    """As a newcomer types it."""
+    return acclimate("inspect", "--json")
+
+
+def test_without_arguments_the_bundled_corpora_are_looked_over(shipped: Answer) -> None:
+    found = shipped.json
+    assert found["given"]["source"] == "news"
+    assert found["given"]["target"] == "social"
+    assert found["surface"]["target"]["sentences"] == 588  # the unlabelled part as well, as `adapt` reads it
+    assert found["labels"]["target"]["sentences"] == 311
+    assert found["labels"]["target"]["both"] == ["LOC", "MISC", "ORG", "PER"]
+    assert shipped.err == ""
+
+
+def test_posts_are_harder_to_guess_and_easy_to_tell_from_news(shipped: Answer) -> None:
+    encoder = shipped.json["encoder"]
+    assert encoder["masked_words"]["gap"] > 1
+    assert encoder["separability"]["a_distance"] > 1.5
+    assert encoder["squared_mmd"] > 10 * abs(encoder["squared_mmd_within_source"])
+    tried = {suggestion["rule"] for suggestion in shipped.json["suggestions"]}
+    assert tried >= {"domain_tuning", "alignment", "context", "self_training", "extra_text", "first_labels"}
+
+
+def test_files_are_looked_over_for_people(files: Files, bert: str, tmp_path: Path) -> None:
+    page = tmp_path / "new" / "page.md"
+    answer = acclimate(
+        "inspect", files.news, files.tweets, "--target-labelled", files.gold, "--encoder", bert, "--out", page
+    )
+    assert answer.out.startswith(f"{files.news} → {files.tweets}\n")
+    assert "with what is given: source-only, target-only," in answer.out
+    assert f"--target-labelled {files.gold}" in answer.out
+    assert page.read_text(encoding="utf-8").startswith("# ")
+    assert "is there already" in acclimate("inspect", files.news, files.tweets, "--out", page, code=2).err
+    acclimate("inspect", files.news, files.tweets, "--encoder", bert, "--out", page, "--overwrite")
+
+
+def test_extra_takes_several_files(files: Files, bert: str, tmp_path: Path) -> None:
+    more = [tmp_path / name for name in ("a.txt", "b.txt")]
+    for path in more:
+        path.write_text("so tired today\ni love Oslo\n", encoding="utf-8")
+    found = acclimate("inspect", files.news, files.tweets, "--extra", *more, "--encoder", bert, "--json").json
+    assert found["extra"]["sentences"] == 4
+    assert found["given"]["extra"] == [str(path) for path in more]
+
+
+def test_of_huge_text_the_beginning_is_read(files: Files, bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inspect, "MOST_READ", 5)
+    found = acclimate("inspect", files.news, files.tweets, "--encoder", bert, "--json").json
+    assert found["surface"]["target"]["sentences"] == 5
+    assert "Only the beginning of the target text was read" in found["notes"][0]
+
+
+def test_a_part_of_a_bundled_corpus_can_be_the_target(files: Files, bert: str) -> None:
+    found = acclimate("inspect", files.news, "clinical/test", "--encoder", bert, "--sentences", 30, "--json").json
+    assert found["sampled"]["target_sentences"] == 30
+    assert found["labels"]["target"]["only_target"] == ["DISEASE", "SYMPTOM", "TREATMENT"]
+    assert "labels_without_source" in {suggestion["rule"] for suggestion in found["suggestions"]}
+
+
+def test_labels_can_be_mapped(files: Files, bert: str, tmp_path: Path) -> None:
+    names = tmp_path / "names.yaml"
+    names.write_text("labels:\n  DISEASE: ORG\n  SYMPTOM: O\n  TREATMENT: ORG\n", encoding="utf-8")
+    found = acclimate("inspect", files.news, "clinical/test", "--map", names, "--encoder", bert, "--json").json
+    assert found["labels"]["target"]["both"] == ["ORG"]
+    assert found["given"]["map_name"] == str(names)
+
+
+def test_a_missing_target_is_asked_for(files: Files) -> None:
+    assert "TARGET is missing" in acclimate("inspect", files.news, code=2).err
+
+
+def test_a_source_of_raw_text_is_refused(files: Files) -> None:
+    assert "has no tags to learn from" in acclimate("inspect", files.tweets, files.news, code=1).err
+
+
+def test_extra_text_with_tags_is_refused(files: Files) -> None:
+    answer = acclimate("inspect", files.news, files.tweets, "--extra", files.gold, code=2)
+    assert "expected a file of raw text" in answer.err
+
+
+@pytest.mark.parametrize("name", ["nowhere.txt", "socail"])
+def test_a_target_that_is_not_there_is_named(files: Files, name: str) -> None:
+    assert name in acclimate("inspect", files.news, name, code=1).err
+
+
+def test_an_encoder_that_was_never_trained_is_refused(files: Files) -> None:
+    answer = acclimate("inspect", files.news, files.tweets, "--encoder", "character-cnn-lstm", code=2)
+    assert "acclimate-mini" in answer.err
