@@ -156,7 +156,9 @@ def do(run: Run, job: Job) -> list[Row]:
     source = news(run.data, run.limit)
     tagger = tagger_for(run, job)
     recipe, learnt = MODELS[job.model].recipe, source["train"]
-    few, text, dev = None, None, source["dev"]
+    few: Any = None
+    text: Any = None
+    dev = source["dev"]
     if job.target != EVERY:
         few, text = drawn(run.data, job.target, job.labels, job.seed, run.limit)
     if job.labels:
@@ -226,8 +228,7 @@ def training_for(run: Run, job: Job) -> dict[str, Any]:
     if job.labels:
         training.setdefault("evaluate_every", LOOK_EVERY * times)
     if job.labels and model.recipe != "pdaln":
-        first, rounds = planned_updates(run, job)
-        training["updates"] = times * (first + sum(rounds))
+        training["updates"] = times * planned_updates(run, job)
     elif training.get("updates"):
         training["updates"] *= times
     else:
@@ -235,16 +236,17 @@ def training_for(run: Run, job: Job) -> dict[str, Any]:
     return training
 
 
-def planned_updates(run: Run, job: Job) -> tuple[int, list[int]]:
-    """Those of PDALN's first stage, and of each of its rounds, if none is left out; give or take a few, since its
-    batches are planned by pieces."""
+def planned_updates(run: Run, job: Job) -> int:
+    """Those of PDALN's first stage and of all its rounds, if none is left out; give or take a few, since its batches
+    are planned by pieces, and rounds differ by some sentences."""
     from acclimate.recipes.pdaln import round_text, round_training
 
     plan = plan_for(run, job, run.pdaln)
-    first = plan.training.updates_for(batches(plan, plan.source).epoch_length)
-    texts = (round_text(plan, number) for number in range(1, plan.options.rounds + 1))
-    rounds = [round_training(plan, batches(plan, text)).updates for text in texts]
-    return first, [count for count in rounds if count]
+    first: int = plan.training.updates_for(batches(plan, plan.source).epoch_length)
+    if not plan.options.rounds:
+        return first
+    each = round_training(plan, batches(plan, round_text(plan, 1))).updates or 0
+    return first + int(plan.options.rounds) * each
 
 
 def passes_without_augmentation(run: Run, job: Job) -> float:

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
 import pdaln_published as paper
 from grid import Row, file_name, markdown, speed_table, told
 from pdaln_jobs import ABLATIONS, BASE, MODELS, PDALN, Job, answers, job_for, job_of, target_parts
@@ -109,7 +110,7 @@ def compared(rows: list[Row], target: str, labels: int, reference: str, model: s
         observed.append(float(figure(other.sum(0), "span f1") - figure(one.sum(0), "span f1")))
         drawn.append(bootstrap_differences(one, other, "span f1", ROUNDS, seed=number))
     difference = mean(observed)
-    p_value = share_as_extreme(sum(drawn) / len(drawn) - difference, difference)
+    p_value = share_as_extreme(np.mean(drawn, axis=0) - difference, difference)
     return f" ({100 * difference:+.2f}, p {p_value:.3f})"
 
 
