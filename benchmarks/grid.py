@@ -240,11 +240,11 @@ def show(text: str, table: str | None) -> None:
 # -------------------------------------------------------------------------------------------------------- arguments
 
 
-def common_arguments(description: str | None) -> argparse.ArgumentParser:
-    """A parser of what all of them take."""
+def common_arguments(description: str | None, required: bool = True) -> argparse.ArgumentParser:
+    """A parser of what all of them take; data and a place for results, unless a part needs neither."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, metavar="FOLDER")
-    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--data", required=required, metavar="FOLDER")
+    parser.add_argument("--out", required=required, metavar="DIR")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="how many at once; they share a GPU")
     parser.add_argument("--set", action="append", default=[], metavar="A=B", help="a setting of training")

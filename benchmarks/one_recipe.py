@@ -33,19 +33,25 @@ class Trained:
     """What came of it."""
 
     learner: Learner  # the tagger, or what it is a part of (DATNet's siblings)
-    summary: Mapping[str, Any]  # of the last stage
+    summaries: Sequence[Mapping[str, Any]]  # of all stages
     rows: Sequence[Mapping[str, Any]]  # the record
     seconds: float
 
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """That of the last stage."""
+        return self.summaries[-1]
+
     def facts(self) -> dict[str, Any]:
-        """What every row of results tells."""
-        score, updates = self.summary["score"], self.summary["updates"]
+        """What every row of results tells. Updates are those of all stages; the one that was kept is the last one's."""
+        score, updates = self.summary["score"], sum(stage["updates"] for stage in self.summaries)
+        seconds = sum(stage["seconds"] for stage in self.summaries)
         return {
             "dev": None if score is None else 100 * score,
             "updates": updates,
             "kept_update": self.summary["kept_update"],
             "seconds": round(self.seconds, 1),
-            "ms_per_update": round(1000 * self.summary["seconds"] / updates, 1),  # with its share of the looks at dev
+            "ms_per_update": round(1000 * seconds / updates, 1),  # with its share of the looks at dev
         }
 
 
@@ -56,6 +62,7 @@ def train(
     target: Corpus | None = None,
     dev: Corpus | None = None,
     *,
+    text: Corpus | None = None,
     training: Mapping[str, Any],
     options: Mapping[str, Any] | None = None,
     seed: int = 1,
@@ -63,14 +70,17 @@ def train(
     watches: Sequence[Watch] = (),
     folder: Path | None = None,
 ) -> Trained:
-    """Train the tagger in place. `target` are labelled sentences; `dev` chooses the state, or else the last one stays.
-    `folder` holds saved states while it runs."""
+    """Train the tagger in place. `target` are labelled sentences; `text` is target text whose tags, if any, are
+    dropped. `dev` chooses the state, or else the last one stays. `folder` holds saved states while it runs."""
     started = time.monotonic()
     chosen = find_recipe(recipe)
     settings = completed(complete(TrainingSettings, training, where="training settings"), tagger)
     wanted = complete(chosen.options, options or {}, where=f"options of recipe {recipe}")
     few = Corpus(()) if target is None else target.labelled()
-    plan = Plan(source.labelled(), few, settings, wanted, seed, {k: v.unlabelled() for k, v in (aside or {}).items()})
+    selector = LastUpdate() if dev is None else DevelopmentScore(dev.labelled(), "dev")
+    unused = {name: corpus.unlabelled() for name, corpus in (aside or {}).items()}
+    whole = few if text is None else text.unlabelled() + few
+    plan = Plan(source.labelled(), whole, settings, wanted, seed, unused, selector)
     chosen.check(tagger, plan)
     judges = [] if dev is None else [dev]
     for corpus in (*judges, few if chosen.for_target else plan.source):
@@ -83,11 +93,10 @@ def train(
             yield watched(stage, watches)
 
     record = Record(folder)
-    selector = LastUpdate() if dev is None else DevelopmentScore(dev.labelled(), "dev")
     summaries = run_stages(tagger, stages(), build_engine(settings, tagger), selector, seed, folder, record=record)
     record.close()
     tagger.eval()
-    return Trained(last[0], summaries[-1], record.rows, time.monotonic() - started)
+    return Trained(last[0], summaries, record.rows, time.monotonic() - started)
 
 
 def watched(stage: Stage, watches: Sequence[Watch]) -> Stage:

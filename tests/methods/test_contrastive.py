@@ -172,6 +172,21 @@ def test_both_ways_is_the_mean_of_the_two(build: Callable[..., Tagger], news: Co
     torch.testing.assert_close(both(*views), expected)
 
 
+def test_twins_of_both_domains_read_at_once_are_those_read_one_by_one(
+    build: Callable[..., Tagger], news: Corpus, tweets: Corpus
+) -> None:
+    tagger = build("bert").eval()
+    objective = contrast(tagger)
+    views = [tagger.view(news[:3].sentences), tagger.view(tweets[:3].sentences)]
+    apart = objective.twins(views)
+    objective.before_update(0)
+    at_once = objective.twin(*views)
+    assert [twin.originals for twin in apart] == [at_once.originals[:3], at_once.originals[3:]]
+    torch.testing.assert_close(
+        objective.vectors(at_once), torch.cat([objective.vectors(twin) for twin in apart]), atol=1e-5, rtol=1e-4
+    )
+
+
 def test_one_domain_is_enough_and_none_is_not(build: Callable[..., Tagger], news: Corpus) -> None:
     tagger = build().eval()
     objective = contrast(tagger)

@@ -70,15 +70,23 @@ class Contrast(Objective):
         if not views:
             source.refuse()  # type: ignore[attr-defined]
         anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
-        twins = torch.cat([self.vectors(self.twin(view)) for view in views])
+        twins = torch.cat([self.vectors(twin) for twin in self.twins(views)])
         losses = contrastive_losses(anchors, twins, self.temperature)
         if self.symmetric:
             losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
         return losses.mean()
 
-    def twin(self, view: View) -> View:
-        """The edited sentences, as the same tagger sees them."""
-        return view.tagger.view(edited(view.originals, self.edit, self.dice))
+    def twins(self, views: Sequence[View]) -> list[View]:
+        """The edited sentences of both domains. A GPU reads them at once: it waits for orders, not for the padding."""
+        taggers = {id(view.tagger) for view in views}
+        at_once = len(taggers) == 1 and views[0].sentences.mask.is_cuda
+        groups = [views] if at_once else [[view] for view in views]
+        return [self.twin(*group) for group in groups]
+
+    def twin(self, *views: View) -> View:
+        """The edited sentences of views of one tagger, one view after the other."""
+        originals = [sentence for view in views for sentence in view.originals]
+        return views[0].tagger.view(edited(originals, self.edit, self.dice))
 
     def vectors(self, view: View) -> Tensor:
         with torch.autocast(view.sentence_vectors.device.type, enabled=False):

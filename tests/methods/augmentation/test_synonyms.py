@@ -95,6 +95,26 @@ def test_a_word_without_direction_has_no_neighbours() -> None:
     assert not NearestWords({}).of("big")
 
 
+@pytest.mark.parametrize("at_once", [1, 40, 10_000])
+@pytest.mark.parametrize("least", [-1.0, 0.3, 0.9])
+def test_neighbours_are_those_found_word_by_word_however_many_are_looked_up_at_once(
+    at_once: int, least: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acclimate.methods.augmentation.nearest_words._COSINES_AT_ONCE", at_once)
+    words = [f"word{chr(97 + number)}" for number in range(20)]
+    vectors = torch.randn(20, 3, generator=torch.Generator().manual_seed(0))
+    found = NearestWords(dict(zip(words, vectors, strict=True)), most=4, least=least)
+    for word, vector in zip(words, vectors, strict=True):
+        cosines = dict(zip(words, torch.cosine_similarity(vector.unsqueeze(0), vectors).tolist(), strict=True))
+        ranked = sorted((name for name in words if name != word), key=lambda name: -cosines[name])
+        assert found.of(word) == [name for name in ranked[:4] if cosines[name] >= least]
+
+
+def test_of_equally_near_words_the_first_come_first() -> None:
+    found = NearestWords({word: torch.tensor([1.0, 0.0]) for word in ("one", "two", "six", "ten")}, most=2, skip=())
+    assert [found.of(word) for word in ("one", "ten")] == [["two", "six"], ["one", "two"]]
+
+
 def test_only_the_words_of_the_text_are_read(tmp_path: Path) -> None:
     path = written(tmp_path, "big 1 0\nlarge 0.9 0.1\nhuge 4 1.5\n", "vectors.txt")
     assert NearestWords.read(path, {"Big", "huge"}).of("big") == ["huge"]

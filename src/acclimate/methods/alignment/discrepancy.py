@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -55,20 +55,22 @@ class WordDiscrepancy(Objective):
 
     def forward(self, source: View, target: View) -> Tensor:
         mine, theirs = self._by_tag(source), self._by_tag(target)
+        weights = {number: self._weight(source, number) for number in sorted(mine.keys() & theirs.keys())}
+        numbers = [number for number, weight in weights.items() if weight != 0]
         terms = []
-        for number in sorted(mine.keys() & theirs.keys()):
-            weight = self.usual if self.mu is None else self.mu.get(source.tagger.tags[number], self.usual)
-            if weight == 0:
-                continue
-            sides = _chosen(source, mine[number]), _chosen(target, theirs[number])  # (word, feature) each
-            found = squared_mmd(*sides, kernel=self.kernel, unbiased=self.unbiased)
-            terms.append(weight * (found if self.floor is None else found.clamp_min(self.floor)))
+        sides = _chosen(source, mine, numbers), _chosen(target, theirs, numbers)
+        for number, here, there in zip(numbers, *sides, strict=True):
+            found = squared_mmd(here, there, kernel=self.kernel, unbiased=self.unbiased)
+            terms.append(weights[number] * (found if self.floor is None else found.clamp_min(self.floor)))
         if not terms:
             return torch.zeros((), device=source.features.device, requires_grad=True)
         return torch.stack(terms).sum()
 
+    def _weight(self, view: View, number: int) -> float:
+        return self.usual if self.mu is None else self.mu.get(view.tagger.tags[number], self.usual)
+
     def _by_tag(self, view: View) -> dict[int, Tensor]:
-        """Where the words of each tag stand in the flat batch. Chosen on the CPU, or it would wait once for each."""
+        """Where the words of each tag stand in the flat batch; on the CPU, or it would wait at each."""
         sentences = view.sentences
         counted = sentences.mask & sentences.labelled.unsqueeze(1)
         tags = sentences.tags.masked_fill(~counted, -1).flatten().cpu()  # (sentence × word)
@@ -77,9 +79,15 @@ class WordDiscrepancy(Objective):
             places = (tags == number).nonzero().squeeze(1)
             if len(places) > self.most:
                 places = places[torch.randperm(len(places))[: self.most]]
-            found[number] = places.to(sentences.tags.device, non_blocking=True)
+            found[number] = places
         return found
 
 
-def _chosen(view: View, places: Tensor) -> Tensor:
-    return view.features.flatten(0, 1).index_select(0, places)
+def _chosen(view: View, places: Mapping[int, Tensor], numbers: Sequence[int]) -> Sequence[Tensor]:
+    """The features of each tag's words, (word, feature) each. All are fetched at once: one by one, each would have a
+    gradient as large as the batch."""
+    if not numbers:
+        return ()
+    every = torch.cat([places[number] for number in numbers]).to(view.features.device, non_blocking=True)
+    rows = view.features.flatten(0, 1).index_select(0, every)
+    return rows.split_with_sizes([len(places[number]) for number in numbers])

@@ -18,6 +18,8 @@ from acclimate.data.stop_words import STOP_WORDS
 from acclimate.methods.augmentation.synonyms import in_any_case
 from acclimate.model.encoders.vectors import read_vectors
 
+_COSINES_AT_ONCE = 1 << 22  # of several words with all others: word by word it would take ten times as long
+
 
 class NearestWords:
     """At most `most` words whose cosine with the word is `least` or above, the nearest first.
@@ -40,6 +42,7 @@ class NearestWords:
         rows = [vectors[word].float() for word in self.words]
         self._directions = normalize(torch.stack(rows), dim=-1) if rows else torch.zeros(0, 1)  # (word, size)
         self._known: dict[str, Sequence[str]] = {}
+        self._found: dict[int, list[str]] = {}
 
     @classmethod
     def read(
@@ -65,7 +68,22 @@ class NearestWords:
         number = self._numbers.get(word)
         if number is None:
             return []
-        cosines = self._directions @ self._directions[number]  # (word)
-        cosines[number] = -torch.inf
-        order = cosines.argsort(descending=True, stable=True)[: self.most].tolist()
-        return [self.words[other] for other in order if cosines[other] >= self.least]
+        if number not in self._found:
+            self._find(number)
+        return self._found[number]
+
+    def _find(self, number: int) -> None:
+        """The neighbours of a word, and of those that stand beside it in the list: they will be asked for, too."""
+        size = max(1, _COSINES_AT_ONCE // len(self.words))
+        first = number // size * size
+        cosines = self._directions[first : first + size] @ self._directions.T  # (word of these, word)
+        cosines.diagonal(first).fill_(-torch.inf)  # the word itself
+        lowest = cosines.topk(min(self.most, len(self.words))).values[:, -1:].clamp_min(self.least)
+        places, others = (cosines >= lowest).nonzero(as_tuple=True)
+        values = cosines[places, others]
+        self._found |= {first + place: [] for place in range(len(cosines))}
+        # the nearest first, and of equally near ones the first in the list
+        near = sorted(zip(places.tolist(), (-values).tolist(), others.tolist(), strict=True))
+        for place, _, other in near:
+            if len(self._found[first + place]) < self.most:
+                self._found[first + place].append(self.words[other])
