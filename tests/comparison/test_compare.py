@@ -28,7 +28,7 @@ from acclimate.settings import SettingsError, UsageError
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
 TAGGER = {"encoder": "character-cnn-lstm", "lstm": LSTM}
-TRAINING = {"updates": 20, "words_per_batch": 60, "learning_rate": 0.05}
+TRAINING = {"updates": 60, "words_per_batch": 60, "learning_rate": 0.05}
 QUICK = ("source-dev", "entropy", "information-maximisation")
 RECIPES = ["source-only", "self-training"]
 
@@ -164,14 +164,14 @@ def test_a_run_that_was_cut_off_goes_on_and_ends_as_the_unbroken_one(
     from acclimate.training import run
 
     original = run.save_checkpoint
-    often = {**TRAINING, "checkpoint_every": 5}
+    often = {**TRAINING, "checkpoint_every": 25}
     with monkeypatch.context() as patch:
         patch.setattr(run, "save_checkpoint", saved)
         with pytest.raises(KeyboardInterrupt):
             toy.compare(tmp_path, training=often)
     told: list[str] = []
     found = toy.compare(tmp_path, training=often, tell=told.append)
-    assert "1 to go on with, 3 to begin" in told[0]
+    assert "2 finished before, 1 to go on with, 1 to begin" in told[0]
     assert without_costs(found) == without_costs(finished[1])
     for broken, unbroken in zip(found.runs, finished[1].runs, strict=True):
         assert weights(Path(broken.folder)) == weights(Path(unbroken.folder))
@@ -199,8 +199,8 @@ def test_a_baseline_trained_once_changes_no_weight(finished: tuple[Path, Compari
 def test_other_settings_or_data_are_refused_before_anything_is_trained(
     finished: tuple[Path, Comparison], toy: Toy
 ) -> None:
-    with pytest.raises(UsageError, match=r"other settings or data:\n  training.updates: 20 then, 21 now"):
-        toy.compare(finished[0], training={**TRAINING, "updates": 21})
+    with pytest.raises(UsageError, match=r"other settings or data:\n  training.updates: 60 then, 61 now"):
+        toy.compare(finished[0], training={**TRAINING, "updates": 61})
     with pytest.raises(UsageError, match="  data: "):
         toy.compare(finished[0], source_dev=toy.dev[1:])
 
@@ -208,7 +208,7 @@ def test_other_settings_or_data_are_refused_before_anything_is_trained(
 def test_settings_of_one_recipe_reach_that_recipe_alone(toy: Toy, tmp_path: Path) -> None:
     each = {"self-training": {"options": {"rounds": 1}, "training": {"updates": 4}}}
     found = toy.compare(tmp_path, seeds=[7], each=each)
-    assert [run.updates for run in found.runs] == [20, 4 + 1]  # another number of updates: a baseline of its own
+    assert [run.updates for run in found.runs] == [60, 4 + 1]  # another number of updates: a baseline of its own
     with pytest.raises(SettingsError, match="settings for 'datnet', which is not compared"):
         toy.compare(tmp_path, each={"datnet": {}})
 

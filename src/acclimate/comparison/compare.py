@@ -23,6 +23,7 @@ from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.table import count
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import BASELINE
+from acclimate.recipes.preparation import SelectorName
 from acclimate.recipes.task import TaggerSettings, Task
 from acclimate.settings import SettingsError, UsageError
 from acclimate.training.run import Diverged
@@ -45,6 +46,8 @@ def compare(
     target_test: Corpus | None = None,
     tagger: TaggerSettings | Mapping[str, Any] | None = None,
     training: TrainingSettings | Mapping[str, Any] | None = None,
+    select: SelectorName = "auto",
+    train_on_dev: bool = False,
     each: Mapping[str, Mapping[str, Any]] | None = None,
     against: str = BASELINE.name,
     selectors: Sequence[str] = DEFAULT_SELECTORS,
@@ -76,7 +79,8 @@ def compare(
     require_selectors(selectors)
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     names = with_baseline(recipes, against)
-    trials = plan_trials(names, numbers, Path(out), task, tagger, training, each or {})
+    shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev}
+    trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
     ground = Ground.of(task)
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)

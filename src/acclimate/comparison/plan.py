@@ -10,9 +10,8 @@ from acclimate.comparison.trial import Trial, TrialSettings
 from acclimate.model.tagger import OWN_ENCODER
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.recipe import Recipe
-from acclimate.recipes.task import TaggerSettings, Task
+from acclimate.recipes.task import Task
 from acclimate.settings import Settings, SettingsError, UsageError, complete
-from acclimate.training.settings import TrainingSettings
 
 
 def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
@@ -33,18 +32,17 @@ def plan_trials(
     seeds: Sequence[int],
     out: Path,
     task: Task,
-    tagger: TaggerSettings | Mapping[str, Any] | None = None,
-    training: TrainingSettings | Mapping[str, Any] | None = None,
-    each: Mapping[str, Mapping[str, Any]] | None = None,
+    shared: Mapping[str, Any],
+    each: Mapping[str, Mapping[str, Any]],
 ) -> list[Trial]:
-    """Seed by seed, the baseline first: what is there when time runs out can be compared."""
-    each = each or {}
+    """Seed by seed, the baseline first: what is there when time runs out can be compared. `shared` are settings of all
+    recipes, `each` those of single ones."""
     if not seeds or min(seeds) < 0:
         raise UsageError("a comparison needs one seed at least, and none below 0.")
     for name in each:
         if name not in recipes:
             raise SettingsError(f"settings for {name!r}, which is not compared. Compared: {', '.join(recipes)}.")
-    shared = {"tagger": _plain(tagger), "training": _plain(training)}
+    shared = {name: _plain(value) for name, value in shared.items()}
     settings = {name: _settings(name, shared, each.get(name, {})) for name in recipes}
     for name in recipes:
         obstacle = _obstacle(find_recipe(name), task, settings[name].tagger.encoder)
@@ -82,8 +80,9 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     return result
 
 
-def _plain(settings: Settings | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    return settings.model_dump() if isinstance(settings, Settings) else settings or {}
+def _plain(value: Any) -> Any:
+    """Settings as a tree that can be changed; nothing for a group that was not given."""
+    return value.model_dump() if isinstance(value, Settings) else {} if value is None else value
 
 
 def _obstacle(recipe: Recipe, task: Task, encoder: str) -> str:

@@ -33,6 +33,10 @@ def do_all(
     jobs: Sequence[Job], executor: Executor | None, done: Callable[[Job, Any], None], failed: Callable[[Job, Any], None]
 ) -> None:
     """Do all jobs, each as soon as the one it waits for is over. `failed` decides about an exception: it may raise."""
+    if executor is None:
+        for job in jobs:  # in their order, in which each stands behind the one it waits for
+            _settle(job, partial(job.call, *job.arguments), done, failed)
+        return
     left = list(jobs)
     over: set[str] = set()
     waiting: dict[Future[Any], Job] = {}
@@ -41,11 +45,6 @@ def do_all(
         while left or waiting:
             ready = [job for job in left if job.after is None or job.after in over or job.after not in names]
             left = [job for job in left if job not in ready]
-            if executor is None:
-                for job in ready:
-                    _settle(job, partial(job.call, *job.arguments), done, failed)
-                over |= {job.name for job in ready}
-                continue
             waiting |= {executor.submit(job.call, *job.arguments): job for job in ready}
             ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in ended:
