@@ -17,6 +17,7 @@ import pytest
 
 from acclimate.comparison import running
 from acclimate.comparison.compare import compare
+from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.summary import Comparison
 from acclimate.comparison.tables import render
 from acclimate.data.corpus import Corpus
@@ -24,6 +25,8 @@ from acclimate.evaluation.repeated import compare_seeds
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.catalogue import RECIPES as RECIPES_BY_NAME
+from acclimate.recipes.task import Task
 from acclimate.settings import SettingsError, UsageError
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
@@ -213,6 +216,28 @@ def test_settings_of_one_recipe_reach_that_recipe_alone(toy: Toy, tmp_path: Path
         toy.compare(tmp_path, each={"datnet": {}})
 
 
+def test_a_tagger_of_the_target_s_own_has_no_source_score_and_source_selectors_leave_it_out(
+    toy: Toy, tmp_path: Path
+) -> None:
+    found = toy.compare(tmp_path, ["target-only", "source-only"], 1, target_labelled=toy.tweets[:6])
+    own, plain = found.of("target-only").runs[0], found.of("source-only").runs[0]
+    assert (own.source_before, own.judgements["source-dev"]) == (None, None)
+    assert own.judgements["entropy"] is not None
+    assert plain.judgements["source-dev"] is not None
+    choice = next(choice for choice in found.choices if choice.selector == "source-dev")
+    assert (choice.recipe, choice.silent) == ("source-only", 1)
+    assert "Not all runs could be judged by: source-dev" in render(found)
+
+
+def test_all_recipes_are_those_that_data_and_encoder_permit(toy: Toy) -> None:
+    bare = Task(toy.news, target=toy.tweets.unlabelled())
+    assert set(RECIPES_BY_NAME) - set(fitting_recipes(bare, "acclimate-mini")) == {"target-only", "la-dtl"}
+    with_labels = Task(toy.news, target=toy.tweets.unlabelled(), target_labelled=toy.tweets)
+    assert fitting_recipes(with_labels, "acclimate-mini") == list(RECIPES_BY_NAME)
+    assert not {"mslm", "adversarial-masking"} & set(fitting_recipes(with_labels, "character-cnn-lstm"))
+    assert fitting_recipes(Task(toy.news), "character-cnn-lstm") == ["source-only", "mat"]
+
+
 @contextmanager
 def dask_executor() -> Iterator[Executor]:
     distributed = pytest.importorskip("distributed", reason="needs pip install distributed")
@@ -265,7 +290,7 @@ def test_the_cost_is_told_before_the_start(toy: Toy, tmp_path: Path) -> None:
     told: list[str] = []
     toy.compare(tmp_path, seeds=1, estimate=True, tell=told.append)
     assert re.search(
-        r"^expected time: about \d+ s \(.*\)\. One run: source-only \d+ s, self-training \d+ s\.$", told[1]
+        r"^expected time: about \d+ s \(.*\)\. One run: source-only \d+ s, self-training \d+ s\.$", told[2]
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.choices import choices_of
-from acclimate.comparison.cost import RULE, expected_cost
+from acclimate.comparison.cost import RULE, expected_seconds
 from acclimate.comparison.judging import DEFAULT_SELECTORS, read_judgements, require_selectors
 from acclimate.comparison.plan import plan_trials, with_baseline
 from acclimate.comparison.run_result import read_run
@@ -86,6 +86,7 @@ def compare(
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
     if estimate and left:
+        tell("timing a few updates of each recipe")
         tell(_estimate(left, ground, 1 if executor is not None else jobs))
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
@@ -125,17 +126,9 @@ def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tel
 
 def _estimate(trials: Sequence[Trial], ground: Ground, jobs: int) -> str:
     """How long the runs that are left will take."""
-    costs = {}
-    for trial in trials:
-        if trial.recipe not in costs:
-            costs[trial.recipe] = expected_cost(trial, ground)
-    alone = {recipe: cost.own for recipe, cost in costs.items()}
-    total = sum(
-        costs[trial.recipe].own
-        + (0 if trial.baseline is not None or trial.recipe == BASELINE.name else costs[trial.recipe].baseline)
-        for trial in trials
-    )
-    parts = ", ".join(f"{recipe} {_duration(seconds)}" for recipe, seconds in alone.items())
+    expected = expected_seconds(trials, ground)
+    total = sum(expected[trial.recipe] for trial in trials)
+    parts = ", ".join(f"{recipe} {_duration(seconds)}" for recipe, seconds in expected.items())
     shared = f" by {jobs} processes" if jobs > 1 else ""
     return f"expected time: about {_duration(total / jobs)}{shared} ({RULE}). One run: {parts}."
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -15,20 +15,19 @@ from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.task import tagger_for
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training
+from acclimate.training.selectors import DevelopmentScore, Selector
 
-RULE = "from a few timed updates of every stage, looks at the selector counted in; stopping early makes it less"
+RULE = "from a few timed updates of every stage, with looks at the selector, without judging; stopping early saves some"
 _UPDATES = 3  # the first one is not counted: it also warms up
+_LOOK = 50  # sentences of a look at the selector that is timed
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Seconds of one run: `baseline` for what is trained on the source alone, `own` for the recipe."""
-
-    baseline: float
-    own: float
+def expected_seconds(trials: Sequence[Trial], ground: Ground) -> dict[str, float]:
+    """By recipe, for one run of it. A baseline of its own is counted in, one that runs share is not."""
+    return {trial.recipe: _expected(trial, ground) for trial in {trial.recipe: trial for trial in trials}.values()}
 
 
-def expected_cost(trial: Trial, ground: Ground) -> Cost:
+def _expected(trial: Trial, ground: Ground) -> float:
     """Try the run out for a moment; nothing is saved, and nothing of it is used."""
     task, settings = ground.task, trial.settings
     torch.manual_seed(trial.seed)
@@ -51,9 +50,9 @@ def expected_cost(trial: Trial, ground: Ground) -> Cost:
         seed=trial.seed,
         options=settings.options,
     )
-    baseline = _rehearsed(ready.first, tagger, ready)
-    own = baseline if ready.recipe is ready.first else _rehearsed(ready.recipe, tagger, ready)
-    return Cost(baseline, own)
+    own = _rehearsed(ready.recipe, tagger, ready)
+    is_shared = ready.recipe is ready.first or (trial.baseline is not None and not ready.for_target)
+    return own if is_shared else own + _rehearsed(ready.first, tagger, ready)
 
 
 def _rehearsed(recipe: Recipe, tagger: Tagger, ready: Preparation) -> float:
@@ -64,18 +63,26 @@ def _rehearsed(recipe: Recipe, tagger: Tagger, ready: Preparation) -> float:
     for stage in recipe.stages(tagger, ready.plan):
         total += time.monotonic() - since
         pupil = stage.learner or tagger
-        training = Training(pupil, stage, engine)
-        total += _per_update(training) * stage.updates
-        selector = stage.selector or ready.selector
-        if not selector.is_blind:
-            begun = time.monotonic()
-            selector(tagger)
-            total += (time.monotonic() - begun) * -(-stage.updates // stage.evaluate_every)
+        total += _per_update(Training(pupil, stage, engine)) * stage.updates
+        looks = -(-stage.updates // stage.evaluate_every)
+        total += looks * _per_look(stage.selector or ready.selector, tagger)
         for objective in stage.objectives.values():
             objective.end(pupil)
         engine.free_memory()
         since = time.monotonic()
     return total + time.monotonic() - since
+
+
+def _per_look(selector: Selector, tagger: Tagger) -> float:
+    if selector.is_blind:
+        return 0.0
+    share = 1.0
+    if isinstance(selector, DevelopmentScore) and len(selector.corpus) > _LOOK:
+        share = len(selector.corpus) / _LOOK
+        selector = replace(selector, corpus=selector.corpus[:_LOOK])
+    begun = time.monotonic()
+    selector(tagger)
+    return share * (time.monotonic() - begun)
 
 
 def _per_update(training: Training) -> float:

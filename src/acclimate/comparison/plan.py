@@ -50,17 +50,21 @@ def plan_trials(
             raise UsageError(obstacle)
     ordered = sorted(recipes, key=lambda name: name != BASELINE.name)
     folders = {(name, seed): out / "runs" / name / f"seed-{seed}" for seed in seeds for name in recipes}
+    sharing = {
+        name for name in recipes if name != BASELINE.name and _alike(settings.get(BASELINE.name), settings[name])
+    }
     return [
         Trial(
-            name,
-            seed,
-            settings[name],
-            folders[name, seed],
-            None if name == BASELINE.name else folders.get((BASELINE.name, seed)),
+            name, seed, settings[name], folders[name, seed], folders[BASELINE.name, seed] if name in sharing else None
         )
         for seed in seeds
         for name in ordered
     ]
+
+
+def _alike(baseline: TrialSettings | None, settings: TrialSettings) -> bool:
+    """Whether a baseline under these settings is the one that is there."""
+    return baseline is not None and settings.model_copy(update={"options": baseline.options}) == baseline
 
 
 def _settings(recipe: str, shared: Mapping[str, Any], own: Mapping[str, Any]) -> TrialSettings:
