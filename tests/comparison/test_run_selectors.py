@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from acclimate.comparison.choices import choose
 from acclimate.comparison.compare import compare
 from acclimate.comparison.judging import SELECTORS
 from acclimate.comparison.run_result import RunResult
+from acclimate.comparison.selectors import certainty, domain_gap
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy, word_probabilities
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
 from acclimate.comparison.selectors.material import Material
@@ -53,8 +56,6 @@ def material(news: Corpus, tweets: Corpus, make_corpus: Callable[..., Corpus]) -
 
 def saying_only_outside(tagger: Tagger) -> Tagger:
     """The same tagger, sure that no word is any entity."""
-    import copy
-
     silent = copy.deepcopy(tagger)
     with torch.no_grad():
         bias = silent.scores.bias  # type: ignore[union-attr]
@@ -108,7 +109,7 @@ def test_density_of_features_is_that_of_the_words_features(trained: Tagger, mate
 
 
 def test_distances_are_those_of_the_features(trained: Tagger, material: Material, news: Corpus) -> None:
-    found = feature_points(trained, {"source": news, "target": material.sample}, most=600)
+    found = feature_points(trained, {"source": news, "target": material.sample}, most=400)
     assert ProxyADistance()(trained, material) == -domain_separability(found).a_distance
     source, target = (torch.from_numpy(found.of(name).points).double() for name in ("source", "target"))
     assert MeanDiscrepancy()(trained, material) == -float(squared_mmd(source, target, unbiased=True))
@@ -137,6 +138,19 @@ def test_a_tagger_that_finds_nothing_deceives_entropy_and_density_but_not_the_ot
     assert not prefers_silence(InformationMaximisation())
     assert not prefers_silence(ReverseValidation(60))
     assert not prefers_silence(SourceDev())
+
+
+def test_what_two_selectors_read_is_read_once(
+    trained: Tagger, material: Material, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh = replace(material, _read={})
+    values = [selector(trained, fresh) for selector in (MeanEntropy(), NeighbourhoodDensity(), ProxyADistance())]
+    monkeypatch.setattr(certainty, "word_probabilities", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(domain_gap, "feature_points", lambda *_, **__: pytest.fail("read again"))
+    again = [selector(trained, fresh) for selector in (MeanEntropy(), NeighbourhoodDensity(), ProxyADistance())]
+    assert values == again
+    assert InformationMaximisation()(trained, fresh) is not None
+    assert MeanDiscrepancy()(trained, fresh) is not None
 
 
 def test_reverse_validation_is_the_same_every_time_and_leaves_the_tagger_alone(

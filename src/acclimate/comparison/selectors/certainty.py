@@ -20,6 +20,11 @@ def word_probabilities(tagger: Tagger, text: Corpus) -> Tensor:
     return torch.cat([rows[number] for number in sorted(rows)]) if rows else torch.zeros(0, len(tagger.tags))
 
 
+def sample_probabilities(tagger: Tagger, material: Material) -> Tensor:
+    """Those of the target's sample."""
+    return material.once("probabilities", tagger, lambda: word_probabilities(tagger, material.sample))
+
+
 def entropies(probabilities: Tensor) -> Tensor:
     """In nats, over the last dimension. Rounding may leave a little more or less than 1 in all."""
     shares = probabilities / probabilities.sum(-1, keepdim=True).clamp_min(1e-300)
@@ -35,7 +40,7 @@ class MeanEntropy:
     """
 
     def __call__(self, tagger: Tagger, material: Material) -> float | None:
-        probabilities = word_probabilities(tagger, material.sample)
+        probabilities = sample_probabilities(tagger, material)
         return -float(entropies(probabilities).mean()) if len(probabilities) else None
 
 
@@ -48,7 +53,7 @@ class InformationMaximisation:
     """
 
     def __call__(self, tagger: Tagger, material: Material) -> float | None:
-        probabilities = word_probabilities(tagger, material.sample)
+        probabilities = sample_probabilities(tagger, material)
         if not len(probabilities):
             return None
         return float(entropies(probabilities.mean(0)) - entropies(probabilities).mean())

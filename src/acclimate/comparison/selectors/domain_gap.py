@@ -10,7 +10,7 @@ from acclimate.comparison.selectors.material import Material
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.tagger import Tagger
 
-MOST_WORDS = 600
+MOST_WORDS = 400
 
 
 def _points(tagger: Tagger, material: Material) -> FeaturePoints | None:
@@ -18,7 +18,8 @@ def _points(tagger: Tagger, material: Material) -> FeaturePoints | None:
     source, target = material.source, material.sample
     if source is None or not source.word_count or not target.word_count:
         return None
-    return feature_points(tagger, {"source": source, "target": target}, most=MOST_WORDS)
+    corpora = {"source": source, "target": target}
+    return material.once("both domains", tagger, lambda: feature_points(tagger, corpora, most=MOST_WORDS))
 
 
 class MeanDiscrepancy:

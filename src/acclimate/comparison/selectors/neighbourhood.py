@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from acclimate.analysis.feature_map import feature_points
-from acclimate.comparison.selectors.certainty import entropies, word_probabilities
+from acclimate.comparison.selectors.certainty import entropies, sample_probabilities
 from acclimate.comparison.selectors.material import Material
 from acclimate.model.tagger import Tagger
 
@@ -35,7 +35,7 @@ class NeighbourhoodDensity:
         if self.of == "features":
             points = torch.from_numpy(feature_points(tagger, {"target": text}, most=MOST_WORDS).points).double()
         else:
-            points = word_probabilities(tagger, text)
+            points = sample_probabilities(tagger, material)
             order = torch.randperm(len(points), generator=torch.Generator().manual_seed(0))
             points = points[order[:MOST_WORDS].sort().values]
         return density(points, self.temperature)
