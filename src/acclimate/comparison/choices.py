@@ -13,7 +13,8 @@ from acclimate.comparison.run_result import RunResult
 @dataclass(frozen=True)
 class Choice:
     """A selector, the run that it prefers, and the regret: how much better the best run is, on the test. The last two
-    are None without gold tags. `silent` are runs that the selector could not judge."""
+    are None without gold tags. `silent` runs are those that the selector could not judge, `tied` ones have the same value
+    as the chosen one, which is only the first of them."""
 
     selector: str
     recipe: str
@@ -22,6 +23,7 @@ class Choice:
     f1: float | None
     regret: float | None
     silent: int = 0
+    tied: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -32,6 +34,7 @@ class Choice:
             "target_f1": self.f1,
             "regret": self.regret,
             "silent": self.silent,
+            "tied": self.tied,
         }
 
 
@@ -44,7 +47,8 @@ def choose(selector: str, runs: Sequence[RunResult]) -> Choice | None:
     run, value = max(judged, key=lambda pair: pair[1])
     best = max((other.f1 for other in runs if other.f1 is not None), default=None)
     regret = None if best is None or run.f1 is None else best - run.f1
-    return Choice(selector, run.recipe, run.seed, value, run.f1, regret, len(runs) - len(judged))
+    tied = sum(other == value for _, other in judged) - 1
+    return Choice(selector, run.recipe, run.seed, value, run.f1, regret, len(runs) - len(judged), tied)
 
 
 def choices_of(selectors: Iterable[str], runs: Sequence[RunResult]) -> tuple[Choice, ...]:

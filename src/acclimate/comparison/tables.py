@@ -73,6 +73,9 @@ def legend(found: Comparison) -> Iterator[str]:
             f"Change: against {found.against}. Paired bootstrap and permutation test over sentences, all seeds of a "
             "sentence together; p-values after Holm's correction."
         )
+    for choice in found.choices:
+        if choice.tied:
+            yield f"{choice.selector}: {choice.tied} more with the same value; the first is named."
     if any(choice.silent for choice in found.choices):
         silent = ", ".join(choice.selector for choice in found.choices if choice.silent)
         yield f"Not all runs could be judged by: {silent} (no source labels for a tagger of the target's own)."

@@ -25,7 +25,7 @@ class ReverseValidation:
     short. Costs a short training for every run.
     """
 
-    updates: int = 60
+    updates: int = 100
 
     def __call__(self, tagger: Tagger, material: Material) -> float | None:
         if material.source_dev is None or not len(material.sample):
