@@ -13,8 +13,8 @@ from acclimate.comparison.run_result import RunResult
 @dataclass(frozen=True)
 class Choice:
     """A selector, the run that it prefers, and the regret: how much better the best run is, on the test. The last two
-    are None without gold tags. `silent` runs are those that the selector could not judge, `tied` ones have the same value
-    as the chosen one, which is only the first of them."""
+    are None without gold tags. `silent` runs are those that the selector could not judge, `tied` ones have the same
+    value as the chosen one, which is only the first of them."""
 
     selector: str
     recipe: str
