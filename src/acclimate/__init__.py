@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from acclimate.comparison.compare import compare as compare
     from acclimate.data.bundled import load_bundled as load_bundled
     from acclimate.data.corpus import Corpus as Corpus
     from acclimate.data.corpus import Sentence as Sentence
@@ -36,6 +37,7 @@ _HOMES = {
     "Span": "acclimate.data.schemes",
     "Tagger": "acclimate.model.tagger",
     "adapt": "acclimate.recipes.adapt",
+    "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.evaluate",
     "load_bundled": "acclimate.data.bundled",
     "map_labels": "acclimate.data.mapping",

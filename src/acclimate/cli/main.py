@@ -17,6 +17,7 @@ from acclimate.cli.adapt import adapt_command
 from acclimate.cli.augment import augment_command
 from acclimate.cli.check import check_command
 from acclimate.cli.collocations import collocations_command
+from acclimate.cli.compare import compare_command
 from acclimate.cli.compare_text import compare_text_command
 from acclimate.cli.confidence import confidence_command
 from acclimate.cli.convert import convert_command
@@ -89,6 +90,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("adapt")(adapt_command)
+app.command("compare")(compare_command)
 app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("check")(check_command)

@@ -15,6 +15,7 @@ import yaml
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
 from acclimate.model.storage import MANIFEST
+from acclimate.recipes.claim import clear_stages
 from acclimate.settings import UsageError, differences, dump_yaml
 
 _CLAIM = "run.yaml"  # what this folder's training was begun with
@@ -73,8 +74,7 @@ def take(folder: Path, claim: str, overwrite: bool) -> None:
 def finish(folder: Path) -> None:
     """The tagger is saved: the folder holds a finished run, and the weights along the way are not needed any more."""
     training = folder / "training"
-    for stage in training.glob("*/[0-9][0-9]-*"):
-        shutil.rmtree(stage, ignore_errors=True)
+    clear_stages(training)
     (training / _CLAIM).unlink(missing_ok=True)
 
 

@@ -6,9 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
-from acclimate.model.encoders.transformer import TransformerSettings
-from acclimate.model.tagger import DEFAULT_ENCODER
+from acclimate.recipes.task import TaggerSettings
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 
@@ -31,18 +29,6 @@ class ReadingSettings(Settings):
     map_source: str | None = None  # a label map for the source files
     map: str | None = None  # a label map for the target files
     typeless: bool = False
-
-
-class TaggerSettings(Settings):
-    """Which tagger."""
-
-    encoder: str = DEFAULT_ENCODER  # acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder
-    head: Literal["crf", "softmax"] = "crf"
-    boundary_scores: bool = False  # CRF: scores for the first and the last tag of a sentence
-    constrain_training: bool = False  # CRF: illegal tags get no probability in training either, not only when decoding
-    scheme: Literal["IOB2", "BIOES"] | None = None  # inside the tagger: BIOES for the LSTM, IOB2 otherwise
-    lstm: CharacterCnnLstmSettings = CharacterCnnLstmSettings()
-    transformer: TransformerSettings = TransformerSettings()
 
 
 class AdaptSettings(Settings):

@@ -2,66 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.corpus import Corpus
-from acclimate.data.labels import LabelSet
 from acclimate.data.mapping import require_labels, shared_labels
 from acclimate.data.problems import InputError
-from acclimate.evaluation.table import count
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.tagger import OWN_ENCODER, Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
+from acclimate.recipes.task import Task, tagger_for
 from acclimate.settings import UsageError, complete
-
-
-@dataclass(frozen=True)
-class Task:
-    """Corpora by their part in the run. The target is stripped of its tags before anybody else sees it."""
-
-    source: Corpus
-    source_dev: Corpus | None
-    source_test: Corpus | None
-    target: Corpus | None
-    target_labelled: Corpus | None
-    target_dev: Corpus | None
-    target_test: Corpus | None
-    watch: Corpus | None = None
-
-    def fingerprint(self) -> str:
-        """Changes with any word or tag of any part: a run may only be resumed on the same data."""
-        digest = hashlib.sha256()
-        for part in fields(self):
-            corpus = getattr(self, part.name)
-            if part.name == "watch":
-                continue  # changes no weight
-            digest.update(f"{part.name}:{'' if corpus is None else corpus.fingerprint};".encode())
-        return digest.hexdigest()
-
-    @property
-    def target_labels(self) -> LabelSet:
-        """All labels of the target. Ten sentences do not show every type that there is; which types exist at all is
-        taken from its development and test sentences as well."""
-        assert self.target_labelled is not None
-        labels = self.target_labelled.labels
-        for part in (self.target_dev, self.target_test):
-            if part is not None and part.is_labelled and part.kind == labels.kind:
-                labels = labels | part.labels
-        return labels
-
-    def describe(self) -> str:
-        source = f"{count(len(self.source), 'labelled source sentence')} ({self.source.name})"
-        parts = [source]
-        if self.target is not None:
-            parts.append(f"{count(len(self.target), 'target sentence')} ({self.target.name})")
-        if self.target_labelled is not None:
-            parts.append(f"{count(len(self.target_labelled), 'labelled target sentence')}")
-        return ", ".join(parts)
 
 
 def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,30 +157,7 @@ def _named(given: str | None, whole: str | None, part: str) -> str | None:
 
 
 def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
-    choice = settings.tagger
-    options = choice.lstm if choice.encoder == OWN_ENCODER else choice.transformer
-    labels, text, more = task.source.labels, task.source, task.target
-    if trains_target(settings):
-        assert task.target_labelled is not None
-        # words of the source and of the target's other text are known if the vectors know them
-        labels, text = task.target_labels, task.target_labelled
-        more = task.source if more is None else task.source + more
-    else:
-        recipe = find_recipe(settings.recipe)
-        second = recipe.reads(complete(recipe.options, settings.options))
-        learnt = (task.target_labelled, task.source_dev if settings.train_on_dev else None, second)
-        text = sum((corpus.unlabelled() for corpus in learnt if corpus is not None), text)
-    return Tagger.build(
-        choice.encoder,
-        labels=labels,
-        head=choice.head,
-        scheme=choice.scheme,
-        boundary_scores=choice.boundary_scores,
-        constrain_training=choice.constrain_training,
-        text=text,
-        more_text=more,
-        **options.model_dump(),
-    )
+    return tagger_for(task, settings.recipe, settings.tagger, settings.options, settings.train_on_dev)
 
 
 def tell_coverage(

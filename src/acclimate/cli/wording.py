@@ -33,7 +33,7 @@ def _line_in_options(line: str, command: str | None) -> str:
 
 def _option(name: str, value: str | None, command: str | None) -> str:
     value = (value or "").strip("\"'")
-    if command == "adapt" and name != "skip_bad":
+    if command in ("adapt", "compare") and name != "skip_bad":
         setting = _SETTINGS.get(name) or f"{name}={value.lower() or '…'}"
         return f"--set reading.{setting}"
     if command == "convert" and name == "format":

@@ -119,7 +119,7 @@ def interval(
     """The 95 % bootstrap interval of one system's figure, over sentences."""
     (counts,) = count_sentences([pair_up(gold, predicted, reading)], metric, outside_tag(gold.kind))
     values = np.concatenate([figure(sums, metric) for sums in resample(counts, rounds, seed)])
-    low, high = _range(values)
+    low, high = percentile_range(values)
     return Interval(float(figure(counts.sum(0), metric)), low, high, metric, rounds)
 
 
@@ -166,7 +166,7 @@ def resample(counts: Numbers, rounds: int, seed: int) -> Iterator[Numbers]:
     """Summed counts of `rounds` test sets drawn with replacement, some hundred at a time: (round, ..., 3)."""
     generator = np.random.default_rng(seed)
     size = len(counts)
-    for some in _portions(rounds):
+    for some in portions(rounds):
         drawn = generator.integers(0, max(size, 1), (some, size))  # (round, sentence)
         # how often each sentence was drawn: rounds lie one after the other in a single long histogram
         drawn += size * np.arange(some)[:, None]
@@ -188,7 +188,7 @@ def permutation_differences(one: Numbers, other: Numbers, metric: Metric, rounds
     change = other - one
     change = change[change.any(axis=(1, 2))]  # where both systems count alike, swapping them changes nothing
     differences = []
-    for some in _portions(rounds):
+    for some in portions(rounds):
         swaps = generator.integers(0, 2, (some, len(change)), dtype=np.uint8)
         moved = np.tensordot(swaps.astype(np.float64), change, axes=1)  # (round, label, 3)
         differences.append(figure(other.sum(0) - moved, metric) - figure(one.sum(0) + moved, metric))
@@ -205,7 +205,7 @@ def _compare(
     test: str, one: Numbers, other: Numbers, metric: Metric, differences: Numbers, p_value: float
 ) -> Comparison:
     first, second = float(figure(one.sum(0), metric)), float(figure(other.sum(0), metric))
-    low, high = _range(differences)
+    low, high = percentile_range(differences)
     return Comparison(test, metric, first, second, second - first, low, high, p_value, len(differences), len(one))
 
 
@@ -213,12 +213,12 @@ def _difference(one: Numbers, other: Numbers, metric: Metric) -> float:
     return float(figure(other.sum(0), metric) - figure(one.sum(0), metric))
 
 
-def _range(values: Numbers) -> tuple[float, float]:
+def percentile_range(values: Numbers) -> tuple[float, float]:
     low, high = np.percentile(values, _PERCENTILES)
     return float(low), float(high)
 
 
-def _portions(rounds: int) -> Iterator[int]:
+def portions(rounds: int) -> Iterator[int]:
     if rounds < 1:
         raise InputError(f"rounds is {rounds}; at least one round is needed, and 1000 are usual.")
     for done in range(0, rounds, _ROUNDS_AT_ONCE):

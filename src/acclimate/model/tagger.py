@@ -260,8 +260,7 @@ class Tagger(Learner):
         missing = [name for name in missing if not name.startswith(kept_elsewhere)]
         if missing or unexpected:
             raise StorageError(f"{folder}: weights do not fit the tagger; missing {missing}, unknown {unexpected}.")
-        if (folder / _SEEN).exists():
-            tagger.seen = SeenWords.from_dict(read_json(folder / _SEEN))
+        tagger.seen = read_seen(folder)
         return tagger
 
     def _number_tags(self, sentence: Sentence) -> NDArray[np.int64]:
@@ -298,6 +297,12 @@ def _encoder_settings(kind: type[S], options: Mapping[str, Any], encoder: str | 
             f"Name it (encoder={OWN_ENCODER!r}), or leave such options out."
         )
     return complete(kind, options, where="encoder options")
+
+
+def read_seen(folder: str | Path) -> SeenWords | None:
+    """What a saved tagger was trained on, without loading the tagger."""
+    place = Path(folder) / _SEEN
+    return SeenWords.from_dict(read_json(place)) if place.exists() else None
 
 
 def tags_of(tagger: Tagger, decoded: Tensor, lengths: Sequence[int]) -> list[list[str]]:

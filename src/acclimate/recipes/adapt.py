@@ -5,38 +5,28 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
-from acclimate.data.problems import InputError
-from acclimate.data.subsets import split
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.significance import Comparison, Metric, paired_bootstrap
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
-from acclimate.inference.evaluate import require_comparable
 from acclimate.inference.predict import predict
-from acclimate.model.encoders.shipped import SHIPPED
-from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
+from acclimate.recipes.baseline import shared_baseline
 from acclimate.recipes.claim import claim, file_digest, fingerprint
+from acclimate.recipes.preparation import SelectorName, prepare
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.settings import Settings, UsageError, complete
-from acclimate.training.engine import build_engine, is_main_process
-from acclimate.training.loop import completed
+from acclimate.settings import Settings
+from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
-from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
+from acclimate.training.selectors import DevelopmentScore, Selector
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
 from acclimate.training.watches import Confidence
-
-SelectorName = Literal["auto", "source-dev", "target-dev", "last"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +58,8 @@ class Outcome:
     stages: list[dict[str, Any]]
     seconds: float
     remarks: tuple[str, ...] = ()
+    plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
+    needs_plain_stages: bool = True  # whether the recipe itself stands on them
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -99,6 +91,7 @@ def adapt(
     seed: int = 1,
     out: str | Path | None = None,
     watcher: Watcher | None = None,
+    baseline: str | Path | None = None,
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
@@ -112,65 +105,32 @@ def adapt(
     labels are the tagger's, "before" is the tagger trained on those sentences alone, and `target_dev`, if given,
     chooses the state. `train_on_dev` adds `source_dev` to the source; nothing is chosen then, the last state is kept.
     `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
+    `baseline` is the folder of a finished source-only run (compare makes such): where it was begun as this run's own
+    baseline would be, that one is taken, and nothing is trained twice.
     """
     started = time.monotonic()
-    chosen = find_recipe(recipe)
-    if chosen.needs_labels and target_labelled is None:
-        raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
-    if chosen.needs_target and target is None and target_labelled is None:
-        raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
-    for_target = chosen.for_target and target_labelled is not None
-    remarks: tuple[str, ...] = ()
-    if train_on_dev:
-        source, source_dev, select = _with_dev(source, source_dev, select)
-        remarks += ("The source dev sentences were learnt from, too.",)
-    if select == "auto":
-        select = "source-dev" if not for_target else "last" if target_dev is None else "target-dev"
-    if for_target and select == "source-dev":
-        raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
-    if chosen.needs_language_model:
-        require_language_model(tagger, recipe)
-    if not isinstance(training, TrainingSettings):
-        training = complete(TrainingSettings, training or {}, where="training settings")
-    training = completed(training, tagger)
-    source, selector, told = _choose_selector(source, source_dev, target_dev, select, seed)
-    remarks += told
-    held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
-    plan = Plan(
-        source.labelled(),
-        _target(target, target_labelled),
-        training,
-        complete(chosen.options, options, where=f"options of recipe {recipe}"),
-        seed,
-        {
-            name: corpus.unlabelled()
-            for name, corpus in ((SOURCE, held_out), (TARGET, target_dev))
-            if corpus is not None
-        },
-        selector,
+    ready = prepare(
+        tagger,
+        source,
+        target,
+        recipe,
+        target_labelled=target_labelled,
+        source_dev=source_dev,
+        source_test=source_test,
+        target_dev=target_dev,
+        target_test=target_test,
+        select=select,
+        train_on_dev=train_on_dev,
+        watch=watch,
+        training=training,
+        seed=seed,
+        options=options,
     )
-    chosen.check(tagger, plan)
-    if source_test is None and select == "source-dev" and held_out is not None:
-        remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
-    if target_labelled is not None:
-        remarks += (f"{len(target_labelled):,} labelled target sentences were given to learn from.",)
-    tests = {"source": held_out if source_test is None else source_test, "target": target_test}
-    teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
-    if for_target:
-        tests["source"] = teacher = None
-        remarks += (
-            "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
-            "source. It has no source score.",
-        )
-        if target is not None:
-            remarks += ("The target's unlabelled text was not learnt from.",)
-    judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
-    for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
-        if corpus is not None:
-            require_comparable(tagger, corpus)  # better said now than after an hour of training
+    chosen, plan, selector, tests, remarks = ready.recipe, ready.plan, ready.selector, ready.tests, ready.remarks
     folder = None if out is None else Path(out) / "training"
+    begun_with = _begun_with(tagger, recipe, plan, selector)
     if folder is not None and is_main_process():
-        claim(folder, _begun_with(tagger, recipe, plan, selector))
+        claim(folder, begun_with)
 
     def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
         place = None if folder is None else folder / which.name
@@ -185,19 +145,24 @@ def adapt(
         return summaries
 
     said: list[str] = []
-    tagger.seen = SeenWords.of(plan.target.labelled() if for_target else plan.source)
-    first = TARGET_ONLY if for_target else BASELINE
-    baseline = tagger if chosen is first else copy.deepcopy(tagger)
-    summaries = run(first, baseline)
-    before = _predict_all(baseline, tests)
+    tagger.seen = SeenWords.of(plan.target.labelled() if ready.for_target else plan.source)
+    is_first = chosen is ready.first
+    shared = None if baseline is None or is_first or ready.for_target else shared_baseline(baseline, begun_with)
+    if shared is None:
+        plain = tagger if is_first else copy.deepcopy(tagger)
+        summaries = run(ready.first, plain)
+    else:
+        plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages
+    before = _predict_all(plain, tests)
     after = before
-    if chosen is not first:
+    plain_stages = len(summaries)
+    if not is_first:
         if chosen.starts_from_baseline:
-            tagger.load_state_dict(baseline.state_dict())
-        del baseline
+            tagger.load_state_dict(plain.state_dict())
+        del plain
         extra = run(chosen, tagger)
         remarks += _longer(recipe, chosen, summaries, extra)
-        summaries += extra
+        summaries = [*summaries, *extra]
         after = _predict_all(tagger, tests)
     tagger.eval()
     changes = {
@@ -206,40 +171,21 @@ def adapt(
     }
     seconds = time.monotonic() - started
     remarks += tuple(said)
-    return Outcome(recipe, selector.name, changes["source"], changes["target"], summaries, seconds, remarks)
-
-
-def require_language_model(tagger: Tagger, recipe: str) -> None:
-    """Better said now than after the baseline is trained."""
-    if not isinstance(tagger.encoder, Transformer):
-        raise UsageError(
-            f"Recipe {recipe} tunes a masked language model, and character-cnn-lstm is none: take the encoder "
-            f"{SHIPPED[0]}, or another one."
-        )
-    guesser_for(tagger.encoder)
-    if tagger.encoder.pieces.tokenizer.mask_token_id is None:
-        raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
-
-
-def _with_dev(
-    source: Corpus, source_dev: Corpus | None, select: SelectorName
-) -> tuple[Corpus, Corpus | None, SelectorName]:
-    """Source and dev as one, and what may choose then."""
-    if source_dev is None:
-        raise UsageError("train_on_dev needs source_dev, the sentences to train on as well.")
-    if select == "source-dev":
-        raise UsageError("With train_on_dev the source dev sentences cannot choose the model: leave select=last.")
-    return source + source_dev, None, "last" if select == "auto" else select
+    return Outcome(
+        recipe,
+        selector.name,
+        changes["source"],
+        changes["target"],
+        summaries,
+        seconds,
+        remarks,
+        plain_stages,
+        is_first or chosen.starts_from_baseline,
+    )
 
 
 def _watched(stages: Iterator[Stage], watch: Watch) -> Iterator[Stage]:
     return (replace(stage, watches=(*stage.watches, watch)) for stage in stages)
-
-
-def _target(target: Corpus | None, labelled: Corpus | None) -> Corpus:
-    """The target as a recipe sees it: text whose tags are gone, and behind it the few sentences meant to teach."""
-    text = Corpus(()) if target is None else target.unlabelled()
-    return text if labelled is None else (text + labelled.labelled()).renamed(text.name)
 
 
 def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -271,41 +217,6 @@ def _files(options: Settings) -> list[str]:
     """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
     named = [getattr(options, name, None) for name in ("second", "source_vectors", "synonyms", "vectors")]
     return [*getattr(options, "extra", ()), *(file for file in named if file is not None and Path(file).is_file())]
-
-
-def _choose_selector(
-    source: Corpus, source_dev: Corpus | None, target_dev: Corpus | None, select: SelectorName, seed: int
-) -> tuple[Corpus, Selector, tuple[str, ...]]:
-    """The selector, the source that is left to train on, and what to tell the user about it."""
-    if select == "last":
-        return source, LastUpdate(), ()
-    if select == "target-dev":
-        if target_dev is None or not target_dev.is_labelled:
-            raise InputError("select=target-dev needs labelled target development sentences (target_dev).")
-        remark = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
-        return source, DevelopmentScore(target_dev.labelled(), "target dev"), (remark,)
-    if select != "source-dev":
-        raise UsageError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
-    if source_dev is not None:
-        return source, DevelopmentScore(source_dev.labelled(), "source dev"), ()
-    source = source.labelled()
-    if len(source) < 20:
-        return source, LastUpdate(), ("Too few source sentences to hold any out: the last update is kept.",)
-    parts = _hold_out(source, seed)
-    if parts is None:
-        remark = "The source repeats itself too much to hold any of it out: the last update is kept."
-        return source, LastUpdate(), (remark,)
-    remark = f"No source dev given: {len(parts['dev']):,} of {len(source):,} source sentences were held out for it."
-    return parts["train"], DevelopmentScore(parts["dev"], "held-out source"), (remark,)
-
-
-def _hold_out(source: Corpus, seed: int) -> dict[str, Corpus] | None:
-    """A tenth of the source: of whole documents if that can be done, and of single sentences if not."""
-    for by_document in (True, False):
-        for tied_from in (1, 6):  # equal headlines may tie everything into one lump
-            with suppress(InputError):
-                return split(source, {"train": 0.9, "dev": 0.1}, seed, by_document, tied_from)
-    return None
 
 
 def _predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str, Corpus]:

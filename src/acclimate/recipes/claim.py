@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,19 @@ def claim(folder: Path, begun_with: Mapping[str, Any]) -> None:
     aside = place.with_suffix(".part")
     write_json(aside, begun_with)
     aside.replace(place)
+
+
+def begun_with(folder: Path) -> dict[str, Any] | None:
+    """What the run of this `training` folder was begun with; None where none was."""
+    place = folder / _CLAIM
+    found: dict[str, Any] | None = read_json(place) if place.is_file() else None
+    return found
+
+
+def clear_stages(training: Path) -> None:
+    """Weights along the way are not needed any more when a run is finished."""
+    for stage in training.glob("*/[0-9][0-9]-*"):
+        shutil.rmtree(stage, ignore_errors=True)
 
 
 def fingerprint(tagger: Tagger) -> str:

@@ -1,0 +1,162 @@
+"""`acclimate compare`: which recipe helps, and how sure is that?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from acclimate.cli.options import Json, Map, Quiet, SkipBad, Typeless
+
+if TYPE_CHECKING:
+    from acclimate.cli.compare_settings import CompareSettings
+
+
+def compare_command(
+    source: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CORPUS", help="Labelled source: a file, or a bundled corpus by name.", show_default="news"
+        ),
+    ] = None,
+    target: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default="social")
+    ] = None,
+    recipes: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Recipes; all: every one that this data permits.", show_default="all"),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(metavar="N|A,B,...", help="How many seeds, or which (3, is seed 3 alone).", show_default="3"),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where runs and tables go.", show_default="below runs/"),
+    ] = None,
+    source_dev: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
+    ] = None,
+    source_test: Annotated[str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end.")] = None,
+    target_labelled: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
+    ] = None,
+    target_dev: Annotated[
+        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --set select=target-dev.")
+    ] = None,
+    target_test: Annotated[
+        str | None,
+        typer.Option(metavar="CORPUS", help="Labelled; scored at the end. Without it only the selectors speak."),
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="RECIPE", help="What all are compared with.", show_default="source-only")
+    ] = None,
+    selectors: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help="Selectors without target labels, or none.", show_default="all"),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder.",
+            show_default="acclimate-mini",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs side by side, one thread each.", show_default="one per GPU, else 1"),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="A.B=C", help="One setting, of all recipes, or of one: --set datnet.options.share=all."
+        ),
+    ] = None,
+    map_name: Map = None,
+    typeless: Typeless = False,
+    skip_bad: SkipBad = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate/--no-estimate", help="Time a few updates first, and tell the expected cost.")
+    ] = True,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Train several recipes with several seeds, and say which one helps and how sure that is.
+
+    Every run is a folder below DIR. An interrupted comparison goes on when the same command is given again.
+
+    More recipes or seeds may be named then.
+
+    Also told: which run each selector would have chosen without target labels, and how much worse it is than the best.
+    """
+    from acclimate.cli.compare_settings import compare_settings
+
+    given: dict[str, Any] = {
+        "source": source,
+        "target": target,
+        "recipes": recipes,
+        "seeds": seeds,
+        "source_dev": source_dev,
+        "source_test": source_test,
+        "target_labelled": target_labelled,
+        "target_dev": target_dev,
+        "target_test": target_test,
+        "against": against,
+        "selectors": selectors,
+        "tagger.encoder": encoder,
+        "reading.map": map_name,
+        "reading.typeless": typeless or None,
+        "reading.skip_bad": skip_bad or None,
+    }
+    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
+    settings = compare_settings(config, [*spelled, *(assignments or [])], own_source=source is not None)
+    _run(settings, out, jobs, estimate, quiet, as_json)
+
+
+def _run(
+    settings: CompareSettings, out: Path | None, jobs: int | None, estimate: bool, quiet: bool, as_json: bool
+) -> None:
+    from acclimate.cli.compare_settings import default_folder, task_of
+    from acclimate.cli.encoder_run import told_how_to_go_on
+    from acclimate.cli.progress import stderr_console, warn
+    from acclimate.comparison.compare import compare
+    from acclimate.comparison.plan import fitting_recipes
+    from acclimate.comparison.tables import render
+    from acclimate.comparison.workers import visible_gpus
+
+    console = stderr_console(quiet)
+    task = task_of(settings, warn)
+    recipes = settings.recipe_names or fitting_recipes(task, settings.tagger.encoder)
+    folder = default_folder(settings) if out is None else out
+    console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
+    with told_how_to_go_on(folder, False), console.status("making runs"):
+        found = compare(
+            task.source,
+            task.target,
+            recipes,
+            settings.seed_numbers,
+            folder,
+            source_dev=task.source_dev,
+            source_test=task.source_test,
+            target_labelled=task.target_labelled,
+            target_dev=task.target_dev,
+            target_test=task.target_test,
+            tagger=settings.tagger,
+            training=settings.training,
+            select=settings.select,
+            train_on_dev=settings.train_on_dev,
+            each=settings.each,
+            against=settings.against,
+            selectors=settings.selector_names,
+            rounds=settings.rounds,
+            jobs=jobs or max(1, len(visible_gpus())),
+            estimate=estimate,
+            tell=console.print,
+        )
+    if as_json:
+        typer.echo(json.dumps({"folder": str(folder), **found.as_dict()}, ensure_ascii=False))
+        return
+    typer.echo(f"{render(found)}\n\ntables: {folder / 'comparison.md'}, comparison.csv, comparison.json")

@@ -1,0 +1,97 @@
+"""The settings of `acclimate compare`: those of `adapt` for all recipes, and changes for single ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from acclimate.cli.settings import AdaptSettings, ReadingSettings
+from acclimate.cli.task import read_task, with_fitting_encoder
+from acclimate.comparison.judging import DEFAULT_SELECTORS
+from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
+from acclimate.recipes.task import TaggerSettings, Task
+from acclimate.settings import Settings, SettingsError, complete, load_yaml, with_assignments
+from acclimate.training.settings import TrainingSettings
+
+
+class CompareSettings(Settings):
+    """One comparison."""
+
+    source: str = "news"
+    source_dev: str | None = None
+    source_test: str | None = None
+    target: str | None = "social"
+    target_labelled: str | None = None
+    target_dev: str | None = None
+    target_test: str | None = None
+    recipes: str | list[str] = "all"
+    seeds: int | str | list[int] = 3  # how many, or which
+    against: str = BASELINE.name
+    selectors: str | list[str] = "all"
+    rounds: int = Field(1000, ge=1)  # of bootstrap and permutation test
+    select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
+    train_on_dev: bool = False
+    reading: ReadingSettings = ReadingSettings()
+    tagger: TaggerSettings = TaggerSettings()
+    training: TrainingSettings = TrainingSettings()
+    each: dict[str, dict[str, Any]] = Field(default_factory=dict)  # changes for single recipes, by their names
+
+    @property
+    def recipe_names(self) -> list[str]:
+        """Empty for all."""
+        return [] if self.recipes == "all" else listed(self.recipes)
+
+    @property
+    def selector_names(self) -> list[str]:
+        if self.selectors == "none":
+            return []
+        return list(DEFAULT_SELECTORS) if self.selectors == "all" else listed(self.selectors)
+
+    @property
+    def seed_numbers(self) -> int | list[int]:
+        """`3` are three seeds, `3,` and `[3]` are seed 3 alone."""
+        if isinstance(self.seeds, int) or not isinstance(self.seeds, str):
+            return self.seeds
+        try:
+            numbers = [int(seed) for seed in listed(self.seeds)]
+        except ValueError:
+            raise SettingsError(f"seeds cannot be {self.seeds!r}: a number, or numbers with commas between.") from None
+        return numbers if "," in self.seeds or not numbers else numbers[0]
+
+
+def listed(names: str | Sequence[str]) -> list[str]:
+    """`a, b` as two names."""
+    parts = names.split(",") if isinstance(names, str) else names
+    return [part.strip() for part in parts if part.strip()]
+
+
+def compare_settings(config: Path | None, assignments: Sequence[str], own_source: bool = False) -> CompareSettings:
+    """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
+    values = load_yaml(config) if config is not None else {}
+    if own_source and "target" not in values:
+        values["target"] = None  # a source of one's own is not compared on our posts unasked
+    values = with_assignments(values, assignments)
+    own = {name: values.pop(name) for name in list(values) if name in RECIPES}
+    each = {**values.get("each", {}), **own}
+    for name, changes in own.items():
+        if not isinstance(changes, Mapping):
+            raise SettingsError(f"{name}={changes}: name one of its settings, such as {name}.options.….")
+    return complete(CompareSettings, with_fitting_encoder({**values, "each": each}), where=str(config or "compare"))
+
+
+def default_folder(settings: CompareSettings) -> Path:
+    ends = [Path(name).name.split(".")[0] for name in (settings.source, settings.target) if name]
+    return Path("runs") / f"{'-to-'.join(ends)}-compared"
+
+
+def task_of(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
+    """The corpora, read as `adapt` reads them. The source's labels are those of the task, unless every recipe trains a
+    tagger of the target's own."""
+    names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)
+    plain = [name for name in names if not find_recipe(name).for_target] or names
+    recipe = next((name for name in plain if name != BASELINE.name), plain[0])
+    shared = settings.model_dump(include=set(AdaptSettings.model_fields) & set(CompareSettings.model_fields))
+    return read_task(AdaptSettings(**{**shared, "recipe": recipe}), tell)

@@ -1,0 +1,190 @@
+"""Compare recipes: every one with every seed, in a folder each, and what all of them together show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+from acclimate.comparison.choices import choices_of
+from acclimate.comparison.cost import RULE, expected_seconds
+from acclimate.comparison.judging import DEFAULT_SELECTORS, read_judgements, require_selectors
+from acclimate.comparison.plan import plan_trials, with_baseline
+from acclimate.comparison.run_result import read_run
+from acclimate.comparison.running import run_trial
+from acclimate.comparison.summary import Comparison, by_recipe
+from acclimate.comparison.tables import write_tables
+from acclimate.comparison.trial import Ground, State, Trial, state_of
+from acclimate.comparison.workers import Job, do_all, visible_gpus, workers
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.evaluation.significance import Metric
+from acclimate.evaluation.table import count
+from acclimate.model.storage import StorageError
+from acclimate.recipes.catalogue import BASELINE
+from acclimate.recipes.preparation import SelectorName
+from acclimate.recipes.task import TaggerSettings, Task
+from acclimate.settings import SettingsError, UsageError
+from acclimate.training.run import Diverged
+from acclimate.training.settings import TrainingSettings
+
+Tell = Callable[[str], Any]
+
+
+def compare(
+    source: Corpus,
+    target: Corpus | None,
+    recipes: Sequence[str],
+    seeds: int | Sequence[int],
+    out: str | Path,
+    *,
+    target_labelled: Corpus | None = None,
+    source_dev: Corpus | None = None,
+    source_test: Corpus | None = None,
+    target_dev: Corpus | None = None,
+    target_test: Corpus | None = None,
+    tagger: TaggerSettings | Mapping[str, Any] | None = None,
+    training: TrainingSettings | Mapping[str, Any] | None = None,
+    select: SelectorName = "auto",
+    train_on_dev: bool = False,
+    each: Mapping[str, Mapping[str, Any]] | None = None,
+    against: str = BASELINE.name,
+    selectors: Sequence[str] = DEFAULT_SELECTORS,
+    rounds: int = 1000,
+    executor: Executor | None = None,
+    jobs: int = 1,
+    threads: int | None = None,
+    estimate: bool = False,
+    tell: Tell = lambda line: None,
+) -> Comparison:
+    """Train every recipe with every seed and compare them on the target's test sentences.
+
+    Corpora as `adapt` takes them. The test's gold tags are used when all runs are over, and no run ever sees them;
+    without any, only what the selectors would choose is told.
+
+    seeds: how many (1, 2, …), or which.
+    out: every run is a folder below it (`runs/RECIPE/seed-N`). What is finished there is not done again, what was cut
+        off goes on. The tables are written there, too: comparison.json, comparison.csv and comparison.md.
+    each: settings for single recipes, `{"datnet": {"options": …, "training": …, "tagger": …}}`, over the shared ones.
+    against: all others are compared with this one. It is added where it is not among the recipes.
+    executor: who makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same
+        files. Without one they are made here, by `jobs` processes, one after the other for one job. Several GPUs are
+        shared out among the processes.
+    threads: of each run; 1 where several are made side by side. The last digits of sums may depend on it.
+    estimate: time a few updates of each recipe first, and tell how long all will take.
+    tell: hears how it goes, a line at a time.
+    """
+    task = Task(source, source_dev, source_test, _text(target), target_labelled, target_dev, target_test)
+    require_selectors(selectors)
+    numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
+    names = with_baseline(recipes, against)
+    shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev}
+    trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
+    ground = Ground.of(task)
+    states = {trial.name: state_of(trial, ground) for trial in trials}
+    _tell_states(trials, states, tell)
+    left = [trial for trial in trials if states[trial.name] != "finished"]
+    if estimate and left:
+        tell("timing a few updates of each recipe")
+        tell(_estimate(left, ground, 1 if executor is not None else jobs))
+    if threads is None and (executor is not None or jobs > 1):
+        threads = 1
+    failures = _make_runs(trials, ground, tuple(selectors), executor, jobs, threads, tell, len(left))
+    done = [trial for trial in trials if trial.name not in failures]
+    if not done:
+        raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
+    runs = [read_run(trial, target_test, read_judgements(trial, selectors)) for trial in done]
+    metric: Metric = "token accuracy" if source.kind == "plain" else "span f1"
+    comparison = Comparison(
+        title=f"{source.name} → {'(no target)' if target is None else target.name}",
+        against=against,
+        recipes=by_recipe(names, runs, against, target_test, metric, rounds),
+        choices=choices_of(selectors, runs),
+        failures=failures,
+        remarks=_remarks(target_test),
+        metric=metric,
+    )
+    write_tables(comparison, Path(out))
+    return comparison
+
+
+def _text(target: Corpus | None) -> Corpus | None:
+    return None if target is None else target.unlabelled()
+
+
+def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tell) -> None:
+    found = list(states.values())
+    tell(
+        f"{count(len(trials), 'run')}: {found.count('finished')} finished before, {found.count('begun')} to go on "
+        f"with, {found.count('new') + found.count('damaged')} to begin"
+    )
+    for trial in trials:
+        if states[trial.name] == "damaged":
+            tell(f"{trial.folder} is damaged: this run is made again.")
+
+
+def _estimate(trials: Sequence[Trial], ground: Ground, jobs: int) -> str:
+    """How long the runs that are left will take."""
+    expected = expected_seconds(trials, ground)
+    total = sum(expected[trial.recipe] for trial in trials)
+    parts = ", ".join(f"{recipe} {_duration(seconds)}" for recipe, seconds in expected.items())
+    shared = f" by {jobs} processes" if jobs > 1 else ""
+    return f"expected time: about {_duration(total / jobs)}{shared} ({RULE}). One run: {parts}."
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def _make_runs(
+    trials: Sequence[Trial],
+    ground: Ground,
+    selectors: tuple[str, ...],
+    executor: Executor | None,
+    jobs: int,
+    threads: int | None,
+    tell: Tell,
+    left: int,
+) -> dict[str, str]:
+    """Make what is missing; returns why runs failed, by their names."""
+    failures: dict[str, str] = {}
+    names = {trial.folder: trial.name for trial in trials}
+    work = [
+        Job(trial.name, run_trial, (trial, ground, selectors, threads), names.get(trial.baseline or Path()))
+        for trial in trials
+    ]
+    ended = 0
+
+    def done(job: Job, seconds: float) -> None:
+        nonlocal ended
+        ended += 1
+        tell(f"{ended} of {len(work)}: {job.name}, {_duration(seconds)}")
+
+    def failed(job: Job, failure: Exception) -> None:
+        nonlocal ended
+        if not _is_expected(failure):
+            raise failure
+        ended += 1
+        failures[job.name] = str(failure)
+        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failure}")
+
+    gpus = visible_gpus() if jobs > 1 and executor is None else []
+    with workers(executor, min(jobs, len(work)), gpus) as hands:
+        do_all(work, hands, done, failed)
+    return failures
+
+
+def _is_expected(failure: Exception) -> bool:
+    """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
+    kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
+    return isinstance(failure, kinds) or type(failure).__name__ == "OutOfMemoryError"
+
+
+def _remarks(test: Corpus | None) -> tuple[str, ...]:
+    if test is not None and test.is_labelled:
+        return ()
+    why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
+    return (f"{why}: nothing can be scored on the target. Shown is what the selectors would choose without labels.",)

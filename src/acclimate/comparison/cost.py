@@ -1,0 +1,103 @@
+"""What a comparison will take: a few updates of every stage are timed, and multiplied by how many there will be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import torch
+
+from acclimate.comparison.trial import Ground, Trial
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.preparation import Preparation, prepare
+from acclimate.recipes.recipe import Recipe
+from acclimate.recipes.task import tagger_for
+from acclimate.training.engine import build_engine
+from acclimate.training.loop import Training
+from acclimate.training.selectors import DevelopmentScore, Selector
+
+RULE = "from a few timed updates of every stage, with looks at the selector, without judging; stopping early saves some"
+_UPDATES = 3  # the first one is not counted: it also warms up
+_LOOK = 50  # sentences of a look at the selector that is timed
+
+
+def expected_seconds(trials: Sequence[Trial], ground: Ground) -> dict[str, float]:
+    """By recipe, for one run of it. A baseline of its own is counted in, one that runs share is not."""
+    return {trial.recipe: _expected(trial, ground) for trial in {trial.recipe: trial for trial in trials}.values()}
+
+
+def _expected(trial: Trial, ground: Ground) -> float:
+    """Try the run out for a moment; nothing is saved, and nothing of it is used."""
+    task, settings = ground.task, trial.settings
+    torch.manual_seed(trial.seed)
+    labels = ground.labels_for(trial.recipe)
+    tagger = tagger_for(task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, labels)
+    ready = prepare(
+        tagger,
+        task.source,
+        task.target,
+        trial.recipe,
+        target_labelled=task.target_labelled,
+        source_dev=task.source_dev,
+        source_test=task.source_test,
+        target_dev=task.target_dev,
+        target_test=None,
+        select=settings.select,
+        train_on_dev=settings.train_on_dev,
+        watch=None,
+        training=settings.training,
+        seed=trial.seed,
+        options=settings.options,
+    )
+    own = _rehearsed(ready.recipe, tagger, ready)
+    is_shared = ready.recipe is ready.first or (trial.baseline is not None and not ready.for_target)
+    return own if is_shared else own + _rehearsed(ready.first, tagger, ready)
+
+
+def _rehearsed(recipe: Recipe, tagger: Tagger, ready: Preparation) -> float:
+    """Seconds that all stages of a recipe will take, and what lies between them."""
+    engine = build_engine(ready.plan.training, tagger)
+    tagger.to(engine.device)
+    total, since = 0.0, time.monotonic()
+    for stage in recipe.stages(tagger, ready.plan):
+        total += time.monotonic() - since
+        pupil = stage.learner or tagger
+        total += _per_update(Training(pupil, stage, engine)) * stage.updates
+        looks = -(-stage.updates // stage.evaluate_every)
+        total += looks * _per_look(stage.selector or ready.selector, tagger)
+        for objective in stage.objectives.values():
+            objective.end(pupil)
+        engine.free_memory()
+        since = time.monotonic()
+    return total + time.monotonic() - since
+
+
+def _per_look(selector: Selector, tagger: Tagger) -> float:
+    if selector.is_blind:
+        return 0.0
+    share = 1.0
+    if isinstance(selector, DevelopmentScore) and len(selector.corpus) > _LOOK:
+        share = len(selector.corpus) / _LOOK
+        selector = replace(selector, corpus=selector.corpus[:_LOOK])
+    begun = time.monotonic()
+    selector(tagger)
+    return share * (time.monotonic() - begun)
+
+
+def _per_update(training: Training) -> float:
+    times = list(_times(training))
+    counted = times[1:] or times
+    return sum(counted) / max(1, len(counted))
+
+
+def _times(training: Training) -> Iterator[float]:
+    begun = time.monotonic()
+    for progress in training:
+        for loss in progress.losses.values():
+            float(loss)  # waits for the GPU
+        now = time.monotonic()
+        yield now - begun
+        begun = now
+        if progress.update >= _UPDATES:
+            return

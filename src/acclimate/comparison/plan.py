@@ -1,0 +1,100 @@
+"""Which runs a comparison is made of, and whether each can be made at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from acclimate.comparison.trial import Trial, TrialSettings
+from acclimate.model.tagger import OWN_ENCODER
+from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
+from acclimate.recipes.recipe import Recipe
+from acclimate.recipes.task import Task
+from acclimate.settings import Settings, SettingsError, UsageError, complete
+
+
+def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
+    """The recipes once each, with what they are compared with among them, at the front if it was not named."""
+    names = [find_recipe(name).name for name in dict.fromkeys(recipes)]
+    if find_recipe(against).name not in names:
+        names.insert(0, against)
+    return names
+
+
+def fitting_recipes(task: Task, encoder: str) -> list[str]:
+    """All recipes that can be run on this data with this encoder."""
+    return [name for name, recipe in RECIPES.items() if not _obstacle(recipe, task, encoder)]
+
+
+def plan_trials(
+    recipes: Sequence[str],
+    seeds: Sequence[int],
+    out: Path,
+    task: Task,
+    shared: Mapping[str, Any],
+    each: Mapping[str, Mapping[str, Any]],
+) -> list[Trial]:
+    """Seed by seed, the baseline first: what is there when time runs out can be compared. `shared` are settings of all
+    recipes, `each` those of single ones."""
+    if not seeds or min(seeds) < 0:
+        raise UsageError("a comparison needs one seed at least, and none below 0.")
+    for name in each:
+        if name not in recipes:
+            raise SettingsError(f"settings for {name!r}, which is not compared. Compared: {', '.join(recipes)}.")
+    shared = {name: _plain(value) for name, value in shared.items()}
+    settings = {name: _settings(name, shared, each.get(name, {})) for name in recipes}
+    for name in recipes:
+        obstacle = _obstacle(find_recipe(name), task, settings[name].tagger.encoder)
+        if obstacle:
+            raise UsageError(obstacle)
+    ordered = sorted(recipes, key=lambda name: name != BASELINE.name)
+    folders = {(name, seed): out / "runs" / name / f"seed-{seed}" for seed in seeds for name in recipes}
+    sharing = {
+        name for name in recipes if name != BASELINE.name and _alike(settings.get(BASELINE.name), settings[name])
+    }
+    return [
+        Trial(
+            name, seed, settings[name], folders[name, seed], folders[BASELINE.name, seed] if name in sharing else None
+        )
+        for seed in seeds
+        for name in ordered
+    ]
+
+
+def _alike(baseline: TrialSettings | None, settings: TrialSettings) -> bool:
+    """Whether a baseline under these settings is the one that is there."""
+    return baseline is not None and settings.model_copy(update={"options": baseline.options}) == baseline
+
+
+def _settings(recipe: str, shared: Mapping[str, Any], own: Mapping[str, Any]) -> TrialSettings:
+    where = f"settings of {recipe}"
+    settings = complete(TrialSettings, merged(shared, own), where=where)
+    options = complete(find_recipe(recipe).options, settings.options, where=f"options of recipe {recipe}")
+    return settings.model_copy(update={"options": options.model_dump(mode="json")})
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two trees of settings as one; where both say something, the second counts."""
+    result = dict(below)
+    for name, value in above.items():
+        here = result.get(name)
+        both = isinstance(here, Mapping) and isinstance(value, Mapping)
+        result[name] = merged(here, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def _plain(value: Any) -> Any:
+    """Settings as a tree that can be changed; nothing for a group that was not given."""
+    return value.model_dump() if isinstance(value, Settings) else {} if value is None else value
+
+
+def _obstacle(recipe: Recipe, task: Task, encoder: str) -> str:
+    """Why a recipe cannot be run; empty if it can."""
+    if recipe.needs_labels and task.target_labelled is None:
+        return f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled)."
+    if recipe.needs_target and task.target is None and task.target_labelled is None:
+        return f"Recipe {recipe.name} needs target text (target)."
+    if recipe.needs_language_model and encoder == OWN_ENCODER:
+        return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
+    return ""

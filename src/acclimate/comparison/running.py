@@ -1,0 +1,96 @@
+"""Make one run: train, tag the target's test sentences, save. What it found out is on disk, in the trial's folder."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+
+from acclimate.comparison.judging import judge
+from acclimate.comparison.memory import forget_peak, peak_megabytes
+from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, state_of, take
+from acclimate.inference.predict import predict
+from acclimate.recipes.adapt import Outcome, adapt
+from acclimate.recipes.claim import clear_stages
+from acclimate.recipes.task import tagger_for
+
+# seeds and the engine's state belong to a process: threads of one (Dask workers may have several) take turns
+_ALONE = threading.Lock()
+
+
+def run_trial(trial: Trial, ground: Ground, selectors: Sequence[str] = (), threads: int | None = None) -> float:
+    """Finish this run, from where it stands, let selectors judge it, and say how many seconds that took. The work of an
+    executor: a plain function of what can be sent to another process."""
+    started = time.monotonic()
+    with _ALONE, _threads(threads):
+        if state_of(trial, ground) != "finished":
+            _train(trial, ground)
+        judge(trial, ground, selectors)
+    return time.monotonic() - started
+
+
+def _train(trial: Trial, ground: Ground) -> None:
+    take(trial, ground)
+    task, settings = ground.task, trial.settings
+    forget_peak()
+    torch.manual_seed(trial.seed)
+    labels = ground.labels_for(trial.recipe)
+    tagger = tagger_for(task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, labels)
+    outcome = adapt(
+        tagger,
+        task.source,
+        task.target,
+        trial.recipe,
+        target_labelled=task.target_labelled,
+        source_dev=task.source_dev,
+        source_test=task.source_test,
+        target_dev=task.target_dev,
+        select=settings.select,
+        train_on_dev=settings.train_on_dev,
+        training=settings.training,
+        seed=trial.seed,
+        out=trial.folder,
+        baseline=trial.baseline,
+        **settings.options,
+    )
+    memory = peak_megabytes()
+    test = task.target_test
+    tags = None if test is None else [sentence.tags for sentence in predict(tagger, test)]
+    report = {
+        **outcome.as_dict(),
+        "seed": trial.seed,
+        "training_seconds": round(training_seconds(outcome), 3),
+        "peak_megabytes": memory,
+    }
+    tagger.save(
+        trial.folder,
+        **{
+            CLAIM: json.dumps(trial.claim(ground), indent=2, ensure_ascii=False),
+            REPORT: json.dumps(report, indent=2, ensure_ascii=False),
+            PREDICTIONS: json.dumps({"target_test": tags}, ensure_ascii=False),
+        },
+    )
+    clear_stages(trial.folder / "training")
+    (trial.folder / "training" / CLAIM).unlink(missing_ok=True)
+
+
+def training_seconds(outcome: Outcome) -> float:
+    """What the recipe alone takes: with the baseline's training only where it starts from that. Time before an
+    interruption counts."""
+    stages = outcome.stages if outcome.needs_plain_stages else outcome.stages[outcome.plain_stages :]
+    return float(sum(stage["seconds"] for stage in stages))
+
+
+@contextmanager
+def _threads(count: int | None) -> Iterator[None]:
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,155 @@
+"""Runs put together: means and deviations by recipe, tests against one of them, and what selectors would choose."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from acclimate.comparison.choices import Choice
+from acclimate.comparison.run_result import RunResult
+from acclimate.data.corpus import Corpus
+from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
+from acclimate.evaluation.significance import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean over seeds, and the standard deviation between them (0 for a single one)."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Mean:
+        return cls(statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else 0.0)
+
+
+@dataclass(frozen=True)
+class Against:
+    """A recipe compared with the one that all are compared with. Both p-values also with Holm's correction for as many
+    recipes as there are in the table."""
+
+    found: SeedsComparison
+    bootstrap_holm: float
+    permutation_holm: float
+
+    def as_dict(self) -> dict[str, Any]:
+        corrected = {"bootstrap_p_holm": self.bootstrap_holm, "permutation_p_holm": self.permutation_holm}
+        return {**self.found.as_dict(), **corrected}
+
+
+@dataclass(frozen=True)
+class RecipeResult:
+    """All runs of one recipe."""
+
+    recipe: str
+    runs: tuple[RunResult, ...]
+    against: Against | None = None  # None for the one that others are compared with, and without gold tags
+
+    @property
+    def means(self) -> dict[str, Mean | None]:
+        """By the names of `RunResult.figures`; None where no run has such a figure."""
+        rows = [run.figures for run in self.runs]
+        names = rows[0] if rows else {}
+        found = {name: [row[name] for row in rows if row[name] is not None] for name in names}
+        return {
+            name: Mean.of([value for value in values if value is not None]) if values else None
+            for name, values in found.items()
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        means = {
+            name: None if found is None else {"mean": found.mean, "std": found.deviation}
+            for name, found in self.means.items()
+        }
+        return {
+            "recipe": self.recipe,
+            "seeds": [run.seed for run in self.runs],
+            **means,
+            "against": None if self.against is None else self.against.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Several recipes on one task. `failures` says why a run is missing."""
+
+    title: str
+    against: str
+    recipes: tuple[RecipeResult, ...]
+    choices: tuple[Choice, ...] = ()
+    failures: Mapping[str, str] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    metric: Metric = "span f1"
+
+    @property
+    def runs(self) -> list[RunResult]:
+        return [run for recipe in self.recipes for run in recipe.runs]
+
+    @property
+    def is_scored(self) -> bool:
+        """Whether the target's test sentences had gold tags."""
+        return any(run.target is not None for run in self.runs)
+
+    @property
+    def best(self) -> str | None:
+        """The recipe with the highest mean on the target; None without gold tags."""
+        scored = {recipe.recipe: recipe.means["target_f1"] for recipe in self.recipes if recipe.runs}
+        means = {name: found.mean for name, found in scored.items() if found is not None}
+        return max(means, key=lambda name: means[name]) if means else None
+
+    def of(self, recipe: str) -> RecipeResult:
+        return next(result for result in self.recipes if result.recipe == recipe)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "title": self.title,
+            "metric": self.metric,
+            "against": self.against,
+            "best": self.best,
+            "recipes": [recipe.as_dict() for recipe in self.recipes],
+            "selectors": [choice.as_dict() for choice in self.choices],
+            "failures": dict(self.failures),
+            "remarks": list(self.remarks),
+            "runs": [run.as_dict() for run in self.runs],
+        }
+
+
+def by_recipe(
+    recipes: Iterable[str],
+    runs: Sequence[RunResult],
+    against: str,
+    test: Corpus | None,
+    metric: Metric = "span f1",
+    rounds: int = 1000,
+) -> tuple[RecipeResult, ...]:
+    """The runs of each recipe together, and how each recipe stands to the one named `against`."""
+    grouped = {recipe: tuple(run for run in runs if run.recipe == recipe) for recipe in recipes}
+    found: dict[str, SeedsComparison] = {}
+    if test is not None and test.is_labelled:
+        for recipe, own in grouped.items():
+            compared = None if recipe == against else _compare(test, grouped.get(against, ()), own, metric, rounds)
+            if compared is not None:
+                found[recipe] = compared
+    drawn = dict(zip(found, holm([each.bootstrap_p for each in found.values()]), strict=True))
+    swapped = dict(zip(found, holm([each.permutation_p for each in found.values()]), strict=True))
+    return tuple(
+        RecipeResult(recipe, own, Against(found[recipe], drawn[recipe], swapped[recipe]) if recipe in found else None)
+        for recipe, own in grouped.items()
+    )
+
+
+def _compare(
+    test: Corpus, first: Sequence[RunResult], second: Sequence[RunResult], metric: Metric, rounds: int
+) -> SeedsComparison | None:
+    """Over the seeds that both have."""
+    one = {run.seed: run.predicted for run in first if run.predicted is not None}
+    other = {run.seed: run.predicted for run in second if run.predicted is not None}
+    seeds = sorted(one.keys() & other.keys())
+    if not seeds:
+        return None
+    return compare_seeds(
+        test, [one[seed] for seed in seeds], [other[seed] for seed in seeds], metric=metric, rounds=rounds
+    )

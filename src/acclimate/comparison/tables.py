@@ -1,0 +1,159 @@
+"""A comparison as people read it: on the screen, as a page, and as rows."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from acclimate.comparison.choices import Choice
+from acclimate.comparison.summary import Comparison, Mean, RecipeResult
+from acclimate.evaluation.table import width
+
+Row = Sequence[str]
+
+_SCORES = ("recipe", "runs", "F1", "precision", "recall", "seen", "unseen")
+_COSTS = ("source before", "after", "seconds", "MB")
+_TEST = ("change", "95 % interval", "bootstrap p", "permutation p")
+
+
+def score_rows(found: Comparison) -> list[Row]:
+    """A row for each recipe, the head first. Scores in percent, mean ± deviation; p-values after Holm's correction."""
+    head = [*(_SCORES if found.is_scored else _SCORES[:2]), *_COSTS, *(_TEST if found.is_scored else ())]
+    rows: list[Row] = [head]
+    for recipe in found.recipes:
+        if not recipe.runs:
+            rows.append([recipe.recipe, "0", *["-"] * (len(head) - 2)])
+            continue
+        means = recipe.means
+        cells = [f"{recipe.recipe}{' *' if recipe.recipe == found.best else ''}", str(len(recipe.runs))]
+        if found.is_scored:
+            names = ("target_f1", "target_precision", "target_recall", "seen_f1", "unseen_f1")
+            cells += [percents(means[name]) for name in names]
+        cells += [percents(means["source_before"]), percents(means["source_after"])]
+        cells += [plain(means["seconds"], 1), plain(means["megabytes"], 0)]
+        rows.append([*cells, *(_against(recipe) if found.is_scored else ())])
+    return rows
+
+
+def _against(recipe: RecipeResult) -> list[str]:
+    if recipe.against is None:
+        return [""] * len(_TEST)
+    found = recipe.against.found
+    return [
+        f"{100 * found.difference:+.2f}",
+        f"{100 * found.low:+.2f} to {100 * found.high:+.2f}",
+        f"{recipe.against.bootstrap_holm:.3f}",
+        f"{recipe.against.permutation_holm:.3f}",
+    ]
+
+
+def choice_rows(choices: Sequence[Choice], is_scored: bool) -> list[Row]:
+    head = ["selector", "would choose", "its value", *(("F1", "regret") if is_scored else ())]
+    rows: list[Row] = [head]
+    for choice in choices:
+        cells = [choice.selector, f"{choice.recipe}, seed {choice.seed}", f"{choice.value:.4g}"]
+        if is_scored:
+            cells += ["-" if figure is None else f"{100 * figure:.2f}" for figure in (choice.f1, choice.regret)]
+        rows.append(cells)
+    return rows
+
+
+def legend(found: Comparison) -> Iterator[str]:
+    """What the tables say, and what they do not."""
+    yield from found.remarks
+    for name, why in found.failures.items():
+        yield f"Missing: {name}. {why}"
+    if found.is_scored:
+        score = "accuracy" if found.metric == "token accuracy" else "span F1"
+        yield f"Target test in percent ({score}), mean ± standard deviation over seeds; * is the best mean."
+        yield (
+            f"Change: against {found.against}. Paired bootstrap and permutation test over sentences, all seeds of a "
+            "sentence together; p-values after Holm's correction."
+        )
+    for choice in found.choices:
+        if choice.tied:
+            yield f"{choice.selector}: {choice.tied} more with the same value; the first is named."
+    if any(choice.silent for choice in found.choices):
+        silent = ", ".join(choice.selector for choice in found.choices if choice.silent)
+        yield f"Not all runs could be judged by: {silent} (no source labels for a tagger of the target's own)."
+
+
+def render(found: Comparison) -> str:
+    """The tables for a terminal."""
+    parts = ["\n".join(aligned(score_rows(found)))]
+    if found.choices:
+        parts.append("\n".join(aligned(choice_rows(found.choices, found.is_scored), words=2)))
+    return "\n\n".join([found.title, *parts, "\n".join(legend(found))])
+
+
+def markdown(found: Comparison) -> str:
+    """The same as a page."""
+    lines = [f"# {found.title}", "", *markdown_table(score_rows(found))]
+    if found.choices:
+        lines += [
+            "",
+            "## Chosen without target labels",
+            "",
+            *markdown_table(choice_rows(found.choices, found.is_scored)),
+        ]
+    for line in legend(found):
+        lines += ["", line]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_table(rows: Sequence[Row]) -> list[str]:
+    shown = [f"| {' | '.join(cells)} |" for cells in rows]
+    return [shown[0], f"|---|{'---:|' * (len(rows[0]) - 1)}", *shown[1:]]
+
+
+def aligned(rows: Sequence[Row], words: int = 1) -> list[str]:
+    """Columns of words to the left, figures to the right."""
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for cells in rows:
+        padded = [
+            cell + " " * (most - width(cell)) if number < words else " " * (most - width(cell)) + cell
+            for number, (cell, most) in enumerate(zip(cells, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def percents(found: Mean | None) -> str:
+    return "-" if found is None else plain(Mean(100 * found.mean, 100 * found.deviation), 2)
+
+
+def plain(found: Mean | None, digits: int) -> str:
+    if found is None or not math.isfinite(found.mean):
+        return "-"
+    shown = f"{found.mean:.{digits}f}"
+    return f"{shown} ± {found.deviation:.{digits}f}" if found.deviation else shown
+
+
+def write_tables(found: Comparison, folder: Path) -> None:
+    """comparison.json with all there is, comparison.csv with a row per run, comparison.md for reading."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _put(folder / "comparison.json", json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n")
+    _put(folder / "comparison.md", markdown(found))
+    nested = ("selectors", "remarks", "target_scores")
+    rows = []
+    for run in found.runs:
+        row = run.as_dict()
+        judged = {f"selector {name}": value for name, value in run.judgements.items()}
+        rows.append({name: value for name, value in row.items() if name not in nested} | judged)
+    aside = folder / "comparison.csv.part"
+    with aside.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    aside.replace(folder / "comparison.csv")
+
+
+def _put(place: Path, text: str) -> None:
+    """Whole or not at all."""
+    aside = place.with_name(f"{place.name}.part")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(place)

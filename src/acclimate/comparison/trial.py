@@ -1,0 +1,136 @@
+"""One run of a comparison: a recipe with a seed, in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from acclimate.data.labels import LabelSet
+from acclimate.model.storage import MANIFEST, StorageError, read_json, verify, write_json
+from acclimate.recipes.catalogue import find_recipe
+from acclimate.recipes.preparation import SelectorName
+from acclimate.recipes.task import TaggerSettings, Task
+from acclimate.settings import Settings, UsageError, differences
+from acclimate.training.settings import TrainingSettings
+
+CLAIM = "trial.json"  # what a run is: in `training` while it is under way, sealed with the tagger when it is finished
+REPORT = "report.json"
+PREDICTIONS = "predictions.json"
+
+State = Literal["new", "begun", "finished", "damaged"]
+
+
+class TrialSettings(Settings):
+    """How one recipe is trained."""
+
+    options: dict[str, Any] = Field(default_factory=dict)  # the recipe's own settings
+    select: SelectorName = "auto"
+    train_on_dev: bool = False
+    tagger: TaggerSettings = TaggerSettings()
+    training: TrainingSettings = TrainingSettings()
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What all runs of a comparison stand on. The gold tags of the target's test sentences are gone: no run can see
+    them, wherever it is made. Which labels the target has at all is told apart from them."""
+
+    task: Task
+    target_labels: LabelSet | None
+
+    @classmethod
+    def of(cls, task: Task) -> Ground:
+        labels = None if task.target_labelled is None else task.target_labels
+        test = task.target_test
+        return cls(replace(task, target_test=None if test is None else test.unlabelled(), watch=None), labels)
+
+    def labels_for(self, recipe: str) -> LabelSet | None:
+        """The labels of a tagger of the target's own; None for any other, whose labels are the source's."""
+        return self.target_labels if find_recipe(recipe).for_target else None
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return self.task.fingerprint()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A recipe, a seed, and the folder of the run. `baseline` is that of the source-only run with the same seed."""
+
+    recipe: str
+    seed: int
+    settings: TrialSettings
+    folder: Path
+    baseline: Path | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.recipe}, seed {self.seed}"
+
+    def claim(self, ground: Ground) -> dict[str, Any]:
+        """Everything that the run depends on."""
+        settings = self.settings.model_dump(mode="json")
+        for name in ("checkpoint_every", "tensorboard"):  # change no weight
+            del settings["training"][name]
+        labels = None if ground.target_labels is None else list(ground.target_labels.names)
+        made: dict[str, Any] = json.loads(
+            json.dumps(
+                {
+                    "recipe": self.recipe,
+                    "seed": self.seed,
+                    "data": ground.fingerprint,
+                    "target_labels": labels,
+                    **settings,
+                }
+            )
+        )
+        return made
+
+
+def state_of(trial: Trial, ground: Ground) -> State:
+    """What the folder of a trial holds. Refuses a run of other settings or data."""
+    folder = trial.folder
+    if (folder / MANIFEST).is_file():
+        try:
+            verify(folder)
+            found = read_json(folder / CLAIM)
+        except (StorageError, OSError):
+            return "damaged"
+        _require_same(folder, found, trial.claim(ground))
+        return "finished"
+    begun = folder / "training" / CLAIM
+    if begun.is_file():
+        _require_same(folder, read_json(begun), trial.claim(ground))
+        return "begun"
+    return "new"
+
+
+def take(trial: Trial, ground: Ground) -> None:
+    """Make the folder ready: empty, or holding the beginning of the very same run."""
+    training = trial.folder / "training"
+    state = state_of(trial, ground)
+    if state == "damaged":
+        shutil.rmtree(trial.folder)
+    if state != "begun":
+        shutil.rmtree(training, ignore_errors=True)
+        training.mkdir(parents=True)
+        aside = training / f"{CLAIM}.part"
+        write_json(aside, trial.claim(ground))
+        aside.replace(training / CLAIM)
+
+
+def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    changed = differences(found, wanted)
+    if changed:
+        shown = "\n".join(changed[:12])
+        raise UsageError(
+            f"{folder} holds a run of other settings or data:\n{shown}\n"
+            "Give the same ones to go on with this comparison, or choose another folder (out)."
+        )

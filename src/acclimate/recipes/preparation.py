@@ -1,0 +1,184 @@
+"""What stands before any training: who chooses the state to keep, what a recipe is given, and whether all fits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acclimate.data.batches import SOURCE, TARGET
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.subsets import split
+from acclimate.inference.evaluate import require_comparable
+from acclimate.model.encoders.shipped import SHIPPED
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import guesser_for
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
+from acclimate.recipes.recipe import Plan, Recipe
+from acclimate.settings import UsageError, complete
+from acclimate.training.loop import completed
+from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
+from acclimate.training.settings import TrainingSettings
+
+SelectorName = Literal["auto", "source-dev", "target-dev", "last"]
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """All that training needs. `first` is what the recipe is compared with, its "before"."""
+
+    recipe: Recipe
+    first: Recipe
+    plan: Plan
+    selector: Selector
+    tests: dict[str, Corpus | None]  # scored when all training is over
+    remarks: tuple[str, ...]
+
+    @property
+    def for_target(self) -> bool:
+        """Whether the tagger is one of the target's own."""
+        return self.first is TARGET_ONLY
+
+
+def prepare(
+    tagger: Tagger,
+    source: Corpus,
+    target: Corpus | None,
+    recipe: str,
+    *,
+    target_labelled: Corpus | None,
+    source_dev: Corpus | None,
+    source_test: Corpus | None,
+    target_dev: Corpus | None,
+    target_test: Corpus | None,
+    select: SelectorName,
+    train_on_dev: bool,
+    watch: Corpus | None,
+    training: TrainingSettings | Mapping[str, Any] | None,
+    seed: int,
+    options: Mapping[str, Any],
+) -> Preparation:
+    """Arguments as `adapt` takes them. Refuses what cannot be meant: better now than after an hour of training."""
+    chosen = find_recipe(recipe)
+    if chosen.needs_labels and target_labelled is None:
+        raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
+    if chosen.needs_target and target is None and target_labelled is None:
+        raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
+    for_target = chosen.for_target and target_labelled is not None
+    remarks: tuple[str, ...] = ()
+    if train_on_dev:
+        source, source_dev, select = _with_dev(source, source_dev, select)
+        remarks += ("The source dev sentences were learnt from, too.",)
+    if select == "auto":
+        select = "source-dev" if not for_target else "last" if target_dev is None else "target-dev"
+    if for_target and select == "source-dev":
+        raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
+    if chosen.needs_language_model:
+        require_language_model(tagger, recipe)
+    if not isinstance(training, TrainingSettings):
+        training = complete(TrainingSettings, training or {}, where="training settings")
+    training = completed(training, tagger)
+    source, selector, told = choose_selector(source, source_dev, target_dev, select, seed)
+    remarks += told
+    held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
+    plan = Plan(
+        source.labelled(),
+        _target(target, target_labelled),
+        training,
+        complete(chosen.options, options, where=f"options of recipe {recipe}"),
+        seed,
+        {
+            name: corpus.unlabelled()
+            for name, corpus in ((SOURCE, held_out), (TARGET, target_dev))
+            if corpus is not None
+        },
+        selector,
+    )
+    chosen.check(tagger, plan)
+    if source_test is None and select == "source-dev" and held_out is not None:
+        remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
+    if target_labelled is not None:
+        remarks += (f"{len(target_labelled):,} labelled target sentences were given to learn from.",)
+    tests = {"source": held_out if source_test is None else source_test, "target": target_test}
+    teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
+    if for_target:
+        tests["source"] = teacher = None
+        remarks += (
+            "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
+            "source. It has no source score.",
+        )
+        if target is not None:
+            remarks += ("The target's unlabelled text was not learnt from.",)
+    judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
+    for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
+        if corpus is not None:
+            require_comparable(tagger, corpus)  # better said now than after an hour of training
+    first = TARGET_ONLY if for_target else BASELINE
+    return Preparation(chosen, first, plan, selector, tests, remarks)
+
+
+def require_language_model(tagger: Tagger, recipe: str) -> None:
+    """Better said now than after the baseline is trained."""
+    if not isinstance(tagger.encoder, Transformer):
+        raise UsageError(
+            f"Recipe {recipe} tunes a masked language model, and character-cnn-lstm is none: take the encoder "
+            f"{SHIPPED[0]}, or another one."
+        )
+    guesser_for(tagger.encoder)
+    if tagger.encoder.pieces.tokenizer.mask_token_id is None:
+        raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
+
+
+def _with_dev(
+    source: Corpus, source_dev: Corpus | None, select: SelectorName
+) -> tuple[Corpus, Corpus | None, SelectorName]:
+    """Source and dev as one, and what may choose then."""
+    if source_dev is None:
+        raise UsageError("train_on_dev needs source_dev, the sentences to train on as well.")
+    if select == "source-dev":
+        raise UsageError("With train_on_dev the source dev sentences cannot choose the model: leave select=last.")
+    return source + source_dev, None, "last" if select == "auto" else select
+
+
+def _target(target: Corpus | None, labelled: Corpus | None) -> Corpus:
+    """The target as a recipe sees it: text whose tags are gone, and behind it the few sentences meant to teach."""
+    text = Corpus(()) if target is None else target.unlabelled()
+    return text if labelled is None else (text + labelled.labelled()).renamed(text.name)
+
+
+def choose_selector(
+    source: Corpus, source_dev: Corpus | None, target_dev: Corpus | None, select: SelectorName, seed: int
+) -> tuple[Corpus, Selector, tuple[str, ...]]:
+    """The selector, the source that is left to train on, and what to tell the user about it."""
+    if select == "last":
+        return source, LastUpdate(), ()
+    if select == "target-dev":
+        if target_dev is None or not target_dev.is_labelled:
+            raise InputError("select=target-dev needs labelled target development sentences (target_dev).")
+        remark = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
+        return source, DevelopmentScore(target_dev.labelled(), "target dev"), (remark,)
+    if select != "source-dev":
+        raise UsageError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
+    if source_dev is not None:
+        return source, DevelopmentScore(source_dev.labelled(), "source dev"), ()
+    source = source.labelled()
+    if len(source) < 20:
+        return source, LastUpdate(), ("Too few source sentences to hold any out: the last update is kept.",)
+    parts = _hold_out(source, seed)
+    if parts is None:
+        remark = "The source repeats itself too much to hold any of it out: the last update is kept."
+        return source, LastUpdate(), (remark,)
+    remark = f"No source dev given: {len(parts['dev']):,} of {len(source):,} source sentences were held out for it."
+    return parts["train"], DevelopmentScore(parts["dev"], "held-out source"), (remark,)
+
+
+def _hold_out(source: Corpus, seed: int) -> dict[str, Corpus] | None:
+    """A tenth of the source: of whole documents if that can be done, and of single sentences if not."""
+    for by_document in (True, False):
+        for tied_from in (1, 6):  # equal headlines may tie everything into one lump
+            with suppress(InputError):
+                return split(source, {"train": 0.9, "dev": 0.1}, seed, by_document, tied_from)
+    return None

@@ -1,0 +1,105 @@
+"""`acclimate compare`: one table or one object on stdout, runs and tables in the folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from command_line import QUICK, Answer, Files, acclimate
+
+from acclimate.training import run as training_run
+
+FEW = ["--selectors", "source-dev,entropy", "--set", "rounds=20", "--no-estimate"]
+
+
+@pytest.fixture(scope="module")
+def words(files: Files) -> list[object]:
+    given = ["--source", files.news, "--source-dev", files.dev, "--target", files.tweets, "--target-test", files.gold]
+    return ["compare", *given, "--recipes", "source-only,self-training", *QUICK, *FEW]
+
+
+@pytest.fixture(scope="module")
+def compared(words: list[object], tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
+    folder = tmp_path_factory.mktemp("compared")
+    return folder, acclimate(*words, "--seeds", 2, "--out", folder, "--json")
+
+
+def test_json_is_one_object_and_that_of_the_file(compared: tuple[Path, Answer]) -> None:
+    folder, answer = compared
+    assert answer.out.count("\n") == 1
+    stored = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    assert answer.json == {"folder": str(folder), **stored}
+    assert [(row["recipe"], row["seeds"]) for row in stored["recipes"]] == [
+        ("source-only", [1, 2]),
+        ("self-training", [1, 2]),
+    ]
+    assert {choice["selector"] for choice in stored["selectors"]} == {"source-dev", "entropy"}
+
+
+def test_progress_goes_to_stderr(compared: tuple[Path, Answer]) -> None:
+    err = compared[1].err
+    assert "4 runs: 0 finished before, 0 to go on with, 4 to begin" in err
+    assert "4 of 4: self-training, seed 2, " in err
+
+
+def test_the_same_command_with_one_more_seed_makes_only_what_is_missing(
+    compared: tuple[Path, Answer], words: list[object]
+) -> None:
+    folder, _ = compared
+    answer = acclimate(*words, "--seeds", "1,2,5", "--out", folder)
+    assert "6 runs: 4 finished before, 0 to go on with, 2 to begin" in answer.err
+    assert "news.conll → " in answer.out
+    assert "self-training" in answer.out
+    assert f"tables: {folder}/comparison.md" in answer.out
+
+
+def test_settings_of_one_recipe_from_the_command_line_and_from_a_file(
+    words: list[object], tmp_path: Path, files: Files
+) -> None:
+    own = ["--set", "self-training.options.rounds=1", "--set", "self-training.training.updates=4"]
+    first = acclimate(*words, *own, "--seeds", 1, "--out", tmp_path / "a", "--json").json
+    config = tmp_path / "compare.yaml"
+    config.write_text(yaml.safe_dump({"self-training": {"options": {"rounds": 1}, "training": {"updates": 4}}}))
+    second = acclimate(*words, "--config", config, "--seeds", 1, "--out", tmp_path / "b", "--json").json
+    for found in (first, second):
+        assert [run["updates"] for run in found["runs"]] == [6, 4 + 1]
+
+
+def test_ctrl_c_says_how_to_go_on(words: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(training_run, "_save_finished", stop)
+    answer = acclimate(*words, "--out", tmp_path / "a", code=130)
+    assert answer.out == ""
+    assert f"What {tmp_path / 'a'} holds is kept: the same command goes on" in answer.err
+
+
+def test_without_target_labels_only_the_selectors_speak(files: Files, tmp_path: Path) -> None:
+    given = ["--source", files.news, "--target", files.tweets, "--recipes", "self-training", "--seeds", 1]
+    answer = acclimate("compare", *given, *QUICK, *FEW, "--out", tmp_path / "a", "--quiet")
+    assert answer.err == ""
+    assert "No target test sentences were given: nothing can be scored on the target." in answer.out
+    assert "would choose" in answer.out
+
+
+@pytest.mark.parametrize(
+    ("more", "words_of_it"),
+    [
+        (["--recipes", "datnett"], "Did you mean 'datnet'?"),
+        (["--recipes", "la-dtl"], "la-dtl learns from labelled target sentences"),
+        (["--seeds", "many"], "seeds cannot be 'many'"),
+        (["--selectors", "crystal-ball"], "Unknown selector 'crystal-ball'"),
+        (["--set", "self-training=3"], "name one of its settings, such as self-training.options"),
+        (["--set", "self-training.options.round=3"], "Did you mean rounds?"),
+        (["--set", "datnet.training.updates=3"], "settings for 'datnet', which is not compared"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_trained(
+    words: list[object], tmp_path: Path, more: list[str], words_of_it: str
+) -> None:
+    answer = acclimate(*words, *more, "--out", tmp_path / "a", code=2)
+    assert words_of_it in answer.err
+    assert not (tmp_path / "a").exists()
