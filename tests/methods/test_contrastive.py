@@ -178,7 +178,7 @@ def test_twins_of_both_domains_read_at_once_are_those_read_one_by_one(
     tagger = build("bert").eval()
     objective = contrast(tagger)
     views = [tagger.view(news[:3].sentences), tagger.view(tweets[:3].sentences)]
-    apart = objective.twins(views)
+    apart = list(objective.twins(views))
     objective.before_update(0)
     at_once = objective.twin(*views)
     assert [twin.originals for twin in apart] == [at_once.originals[:3], at_once.originals[3:]]

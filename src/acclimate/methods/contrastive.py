@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -76,12 +76,12 @@ class Contrast(Objective):
             losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
         return losses.mean()
 
-    def twins(self, views: Sequence[View]) -> list[View]:
+    def twins(self, views: Sequence[View]) -> Iterator[View]:
         """The edited sentences of both domains. A GPU reads them at once: it waits for orders, not for the padding."""
         taggers = {id(view.tagger) for view in views}
         at_once = len(taggers) == 1 and views[0].sentences.mask.is_cuda
         groups = [views] if at_once else [[view] for view in views]
-        return [self.twin(*group) for group in groups]
+        return (self.twin(*group) for group in groups)
 
     def twin(self, *views: View) -> View:
         """The edited sentences of views of one tagger, one view after the other."""
