@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Map, Quiet, SkipBad, Typeless
+from acclimate.cli.options import Json, Map, Quiet, SkipBad, SourceDev, SourceTest, TargetLabelled, Typeless
 
 if TYPE_CHECKING:
     from acclimate.cli.compare_settings import CompareSettings
@@ -36,13 +36,9 @@ def compare_command(
         Path | None,
         typer.Option(metavar="DIR", help="Where runs and tables go.", show_default="below runs/"),
     ] = None,
-    source_dev: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
-    ] = None,
-    source_test: Annotated[str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end.")] = None,
-    target_labelled: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
-    ] = None,
+    source_dev: SourceDev = None,
+    source_test: SourceTest = None,
+    target_labelled: TargetLabelled = None,
     target_dev: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --set select=target-dev.")
     ] = None,

@@ -26,6 +26,13 @@ BordersOption = Annotated[
     typer.Option(metavar="POLICY", help="A character span that misses word borders: error, expand, contract or drop."),
 ]
 Comments = Annotated[bool, typer.Option("--comments", help="Column files: lines that begin with # are comments.")]
+SourceDev = Annotated[
+    str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
+]
+SourceTest = Annotated[str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end.")]
+TargetLabelled = Annotated[
+    str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")]
