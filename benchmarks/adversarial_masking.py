@@ -2,7 +2,7 @@
 
     python benchmarks/adversarial_masking.py --data FOLDER --out DIR [--targets wnut2016,fin,bc2gm,jnlpba]
         [--policies none,random,pos,entropy,adversarial,mix-adversarial] [--text extra] [--seeds 1,2,3] [--jobs 8]
-        [--lines 40000] [--set updates=2000] [--task epochs=3] [--table FILE.md]
+        [--lines 40000] [--set updates=2000] [--task epochs=3] [--masks] [--table FILE.md]
 
 Tables 2 and 3 of Vu, Phung, Haffari (2020), at small scale. For every target, policy and seed: the shipped encoder is
 tuned on CoNLL-2003's text and on the target's (training sentences without labels, and with `--text extra` unlabelled
@@ -15,7 +15,8 @@ rows read 16,000 sentences of the target.
 
 One line of JSON per job goes to DIR/results.jsonl, and its tags beside it; jobs that are there already are not done
 again, so a run that was cut off goes on. The last lines printed are the tables: mean and standard deviation over the
-seeds, and the paired bootstrap over sentences against `random`, all seeds together.
+seeds, and the paired bootstrap over sentences against `random`, all seeds together. `--masks` adds what kind of words
+each policy hid, from the rows that updates logged (DIR/masks).
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from grid import find, read_rows, run_jobs, same_settings, show, told
+from grid import find, markdown, read_rows, run_jobs, same_settings, show, told
 
 TARGETS = {"wnut2016": "tweets", "fin": "finance", "bc2gm": "pubmed", "jnlpba": "pubmed"}
 WRONG = {"tweets": "pubmed", "finance": "tweets", "pubmed": "tweets"}
@@ -57,7 +58,11 @@ class Job:
 
     @property
     def name(self) -> str:
-        return f"{self.target}-{self.policy.replace(', ', '-').replace(' ', '-')}-{self.text}-seed-{self.seed}"
+        return job_name(self.target, self.policy, self.text, self.seed)
+
+
+def job_name(target: str, policy: str, text: str, seed: int) -> str:
+    return f"{target}-{policy.replace(', ', '-').replace(' ', '-')}-{text}-seed-{seed}"
 
 
 def do(job: Job) -> list[dict[str, Any]]:
@@ -179,6 +184,8 @@ def tables(rows: list[dict[str, Any]], options: argparse.Namespace) -> str:
         parts.append(table(rows, measure, f"Type-less {title}, zero-shot, in percent", options))
     parts.append(seen_table(rows))
     parts.append(loss_table(rows))
+    if options.masks:
+        parts += mask_tables(rows, options)
     return "\n\n".join(parts)
 
 
@@ -278,6 +285,69 @@ def loss_table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def mask_tables(rows: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
+    """What kind of words each policy hid; in brackets the same of all words there, as a blind choice would have it."""
+    from acclimate.analysis.mask_log import read_masks
+    from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
+    from acclimate.analysis.yardsticks import Yardsticks
+    from acclimate.data.reading import read_corpus
+    from acclimate.inference.part_of_speech import part_of_speech_tagger
+
+    targets, policies = in_order(rows)
+    news, tagger = read_corpus(find(options.data, "conll2003", "train")), part_of_speech_tagger("acclimate", "cpu")
+    hidden: dict[tuple[str, str], list[HiddenWords]] = {}
+    for target in targets:
+        yardsticks = Yardsticks(source=news, target=read_corpus(find(options.data, target, "train")), tagger=tagger)
+        places = {
+            (policy, seed): Path(options.out) / "masks" / f"{job_name(target, policy, options.text, seed)}.jsonl"
+            for policy in policies
+            for seed in map(int, options.seeds.split(","))
+        }
+        logs = {f"{policy}|{seed}": read_masks(place) for (policy, seed), place in places.items() if place.is_file()}
+        for found in mask_statistics(logs, yardsticks):
+            hidden.setdefault((target, found.run.split("|")[0]), []).append(found.everything)
+    kinds: dict[str, Callable[[HiddenWords], tuple[float, float]]] = {
+        "Hidden words that CoNLL-2003 train does not have, in percent (all words)": unseen,
+        "Hidden words that are nouns or names, in percent (all words)": nouns,
+        "How much the hidden words are the target's: mean density ratio (all words)": target_like,
+    }
+    return [mask_table(title, kind, hidden, targets, policies) for title, kind in kinds.items()]
+
+
+def mask_table(
+    title: str,
+    kind: Callable[[Any], tuple[float, float]],
+    hidden: dict[tuple[str, str], list[Any]],
+    targets: Sequence[str],
+    policies: Sequence[str],
+) -> str:
+    lines = []
+    for policy in policies:
+        pairs = [[kind(words) for words in hidden.get((target, policy), [])] for target in targets]
+        if any(pairs):
+            lines.append([policy, *(beside_all(each, 2 if kind is target_like else 1) for each in pairs)])
+    return f"{title}\n\n{markdown(['policy', *targets], lines)}"
+
+
+def beside_all(pairs: Sequence[tuple[float, float]], digits: int) -> str:
+    if not pairs:
+        return ""
+    return f"{told([own for own, _ in pairs], digits)} ({statistics.mean(others for _, others in pairs):.{digits}f})"
+
+
+def unseen(words: Any) -> tuple[float, float]:
+    return 100 * words.unseen.hidden, 100 * words.unseen.overall
+
+
+def nouns(words: Any) -> tuple[float, float]:
+    found = [words.parts_of_speech[name] for name in ("NOUN", "PROPN")]
+    return 100 * sum(each.hidden for each in found), 100 * sum(each.overall for each in found)
+
+
+def target_like(words: Any) -> tuple[float, float]:
+    return words.density_ratio.hidden, words.density_ratio.overall
+
+
 def in_order(rows: list[dict[str, Any]]) -> tuple[list[str], list[str]]:
     known = [*POLICIES.split(","), CONTROL]
     targets = [target for target in TARGETS if any(row["target"] == target for row in rows)]
@@ -335,6 +405,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=int, metavar="N", help="for a trial: so many sentences to learn from and test on"
     )
+    parser.add_argument("--masks", action="store_true", help="tables of what kind of words were hidden, too")
     parser.add_argument("--table", metavar="FILE")
     return parser.parse_args()
 
