@@ -1,13 +1,14 @@
 """What an update of domain tuning costs under each policy, beside plain chance, and that beside plain `transformers`.
 
     python benchmarks/masking.py [--encoder base|NAME|FOLDER] [--policies random,entropy,...] [--rows 32] [--length 128]
-                                 [--updates 10] [--rounds 5] [--set policy.adversary.beta=0.3] [--json FILE]
+                                 [--updates 10] [--rounds 5] [--set policy.adversary.beta=0.3] [--profile] [--json FILE]
 
 `base` is a BERT of the base size (12 x 768, 28,996 pieces) with random weights: the default on a GPU; on a CPU it is
 acclimate-mini. Rows are full. Every update is the loop's own: masks, forward, backward, clipping, AdamW; bf16 on a GPU,
 float32 on a CPU. The policies take turns, some updates each, so that whatever else the machine does falls on all alike;
 the median over the rounds counts. "transformers" is its model asked for the loss of all places, with masks drawn as its
-collator draws them, under the same optimizer.
+collator draws them, under the same optimizer. `--profile` counts, on a GPU, the kernels that the CPU starts in an update
+and the time for which the GPU works.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training
 
 BASE, PLAIN = "base", "transformers"
+STARTS = ("cudaLaunchKernel", "cuLaunchKernel", "cudaGraphLaunch")  # what the CPU calls for it
 USUAL = ["random", "pos", "entropy", "adversarial", "mix-adversarial", "density-ratio", "span", "pmi", "whole-words"]
 
 
@@ -55,6 +57,20 @@ def main() -> None:
             if turn:
                 times[way].append(1_000 * seconds / options.updates)
     show(name, times, options)
+    if options.profile and on_gpu:
+        for way, run in ways.items():
+            print(f"{way:18} {profiled(run)}", flush=True)
+
+
+def profiled(run: Callable[[int], float], updates: int = 4) -> str:
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
+        run(updates)
+    events = seen.key_averages()
+    started = sum(event.count for event in events if event.key.startswith(STARTS)) / updates
+    works = sum(event.self_device_time_total for event in events if event.device_type.name == "CUDA") / updates
+    return f"{started:6.0f} kernels or recordings started; the GPU works {works / 1_000:.1f} ms"
 
 
 def build(name: str) -> Any:
@@ -165,6 +181,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, help="of the CPU")
     parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="a setting of domain tuning")
+    parser.add_argument("--profile", action="store_true", help="on a GPU: kernels started, and time at work")
     parser.add_argument("--json", metavar="FILE")
     return parser.parse_args()
 

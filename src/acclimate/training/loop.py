@@ -40,6 +40,8 @@ class Training:
             objective.begin(learner)
         step = TrainingStep(learner, stage.objectives).to(engine.device).train()
         self.bare_step = step  # without what the engine wraps around it
+        if narrows_at_once(stage.settings, engine):
+            step.narrow_at_once()
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
         self.players = players(step)
         optimizer = build_optimizer(step, stage.settings, self.rate)
@@ -88,6 +90,13 @@ class Training:
             1:
         ]:  # the engine has undone the loss's scale by now, and would refuse to do it twice
             nn.utils.clip_grad_norm_(player, most)
+
+
+def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:
+    """On one GPU. Several exchange gradients as they come, and here all would come at the end; a compiled step has no
+    small jobs to save."""
+    compiled = bool(getattr(settings, "compile", False))
+    return engine.device.type == "cuda" and engine.num_processes == 1 and not compiled
 
 
 def players(step: TrainingStep) -> list[list[nn.Parameter]]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET, Batch
 from acclimate.methods.objective import Objective
 from acclimate.model.learner import Learner
+from acclimate.model.narrowed import NarrowedWeights
 from acclimate.model.view import NoView
 
 
@@ -22,10 +25,22 @@ class TrainingStep(nn.Module):
     def __init__(self, learner: Learner, objectives: Mapping[str, Objective]) -> None:
         super().__init__()
         self.learner, self.objectives = learner, nn.ModuleDict(dict(objectives))
+        self.narrowed: NarrowedWeights | None = None
+
+    def narrow_at_once(self) -> None:
+        """Where autocast is on, the weights of pre-trained encoders are narrowed together (`model/narrowed.py`)."""
+        self.narrowed = NarrowedWeights(self.learner)
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
-        source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
-        return {name: objective(source, target) for name, objective in self.objectives.items()}
+        with self._narrow():
+            source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
+            return {name: objective(source, target) for name, objective in self.objectives.items()}
+
+    def _narrow(self) -> AbstractContextManager[None]:
+        kind = next(self.learner.parameters()).device.type
+        if self.narrowed is None or not torch.is_autocast_enabled(kind):
+            return nullcontext()
+        return self.narrowed(torch.get_autocast_dtype(kind))
 
     def before_update(self, update: int) -> None:
         for objective in self.objectives.values():

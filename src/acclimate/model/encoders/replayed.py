@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.narrowed import own_weights
 from acclimate.model.recorded import Recorded
 
 
@@ -26,7 +27,8 @@ class Replayed:
         first = next(encoder.parameters())
 
         def read(rows: Tensor) -> tuple[Tensor]:
-            return (encoder.states(rows),)
+            with own_weights(encoder):
+                return (encoder.states(rows),)
 
         (states,) = self.recorded((narrow, first.data_ptr()), read, pieces)  # other weights, another recording
         return states
