@@ -7,8 +7,8 @@
 acclimate-mini. Rows are full. Every update is the loop's own: masks, forward, backward, clipping, AdamW; bf16 on a GPU,
 float32 on a CPU. The policies take turns, some updates each, so that whatever else the machine does falls on all alike;
 the median over the rounds counts. "transformers" is its model asked for the loss of all places, with masks drawn as its
-collator draws them, under the same optimizer. `--profile` counts, on a GPU, the kernels that the CPU starts in an update
-and the time for which the GPU works.
+collator draws them, under the same optimizer. `--profile` counts, on a GPU, the kernels that the CPU starts in
+an update and the time for which the GPU works.
 """
 
 from __future__ import annotations
