@@ -1,7 +1,7 @@
 """What the figures suggest. One rule is one small function: facts in, a suggestion or nothing out.
 
 A suggestion is something to try and to compare, with the reason and the command to type. No rule promises a gain: what
-was measured stands in docs/results, and most recipes have no figures there yet.
+was measured stands in docs/results, and not every recipe has figures there yet.
 """
 
 from __future__ import annotations
@@ -15,6 +15,11 @@ from acclimate.analysis.inspection.facts import MAP_FILE, Facts
 from acclimate.analysis.inspection.recipes_at_hand import runnable
 from acclimate.analysis.inspection.suggestion import Suggestion
 from acclimate.evaluation.table import count
+
+
+MEASURED_WITH_FEW = (
+    "Measured so far: datnet with an LSTM tagger, 11 F1 over 200 labelled tweets alone (docs/results/datnet.md)."
+)
 
 
 def other_names(facts: Facts) -> Suggestion | None:
@@ -89,8 +94,8 @@ def domain_tuning(facts: Facts) -> Suggestion | None:
     if not runnable(facts, "adversarial-masking"):
         return None
     settings = [word for setting in more for word in ("--set", f"options.{setting}")]
-    text = "Try domain tuning: the encoder reads the target's text before the tagger learns. What it brings is not "
-    text += "measured yet; its loss on held-out target text is printed before and after."
+    text = "Try domain tuning: the encoder reads the target's text before the tagger learns. From news to tweets it "
+    text += "brought 3 F1, to other domains nothing sure (docs/results/adversarial-masking.md)."
     return Suggestion("domain_tuning", text, why, (facts.adapt("adversarial-masking", *settings),))
 
 
@@ -125,7 +130,7 @@ def alignment(facts: Facts) -> Suggestion | None:
     why = f"A linear classifier names the domain of {100 * found.accuracy:.0f} % of unseen sentences rightly."
     if facts.has_few:
         why += " Labelled target sentences let pdaln exchange entities and teach in rounds."
-    text = f"Compare recipes that make both domains look alike: {', '.join(names)}. Their gains are not measured yet."
+    text = f"Compare recipes that make both domains look alike: {', '.join(names)}. {MEASURED_WITH_FEW}"
     return Suggestion("alignment", text, why, tuple(facts.adapt(name) for name in names))
 
 
@@ -139,7 +144,7 @@ def few_labels(facts: Facts) -> Suggestion | None:
         return None
     why = "These learn from labelled target sentences beside the source's."
     commands = tuple(facts.adapt(name) for name in names)
-    return Suggestion("few_labels", f"Compare {', '.join(names)}. Their gains are not measured yet.", why, commands)
+    return Suggestion("few_labels", f"Compare {', '.join(names)}. {MEASURED_WITH_FEW}", why, commands)
 
 
 def context(facts: Facts) -> Suggestion | None:
@@ -154,7 +159,8 @@ def context(facts: Facts) -> Suggestion | None:
         why = f"{100 * facts.words.unseen_words:.0f} % of the target's words do not occur in the source."
     else:
         return None
-    text = "Try mat, which hides words so that context must do the work; it needs no target text. Not measured yet."
+    text = "Try mat, which hides words so that context must do the work; it needs no target text. At home, on news, it "
+    text += "brought 0.5 F1 (docs/results/mat.md)."
     return Suggestion("context", text, why, (facts.adapt("mat"),))
 
 
