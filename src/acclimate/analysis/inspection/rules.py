@@ -16,7 +16,6 @@ from acclimate.analysis.inspection.recipes_at_hand import runnable
 from acclimate.analysis.inspection.suggestion import Suggestion
 from acclimate.evaluation.table import count
 
-
 MEASURED_WITH_FEW = (
     "Measured so far: datnet with an LSTM tagger, 11 F1 over 200 labelled tweets alone (docs/results/datnet.md)."
 )
