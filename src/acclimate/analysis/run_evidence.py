@@ -52,7 +52,8 @@ class Answers:
             return None if found[part] is None else tagged(found["words"], found[part], found["name"], found["kind"])
 
         gold, after = with_tags("gold"), with_tags(AFTER)
-        assert gold is not None and after is not None
+        assert gold is not None
+        assert after is not None
         return cls(gold, with_tags(BEFORE), after)
 
 
