@@ -41,11 +41,11 @@ def bars(
     left = room_for([short(row.label, _LONGEST) for row in rows] + [row.note for row in rows], least=50)
     right = WIDTH - LETTER * 6
     scale = Scale(0.0, most or 1.0, left, right)
-    tall = THICK * len(series) + _GAP
+    tall = max(THICK * len(series) + _GAP, 31.0 if any(row.note for row in rows) else 0.0)
     bottom = tall * len(rows) + 4
     drawn = x_axis(scale, 0, bottom, unit)
     for number, row in enumerate(rows):
-        drawn += _row(row, list(series.values()), scale, number * tall + _GAP / 2 + 2, left)
+        drawn += _row(row, list(series.values()), scale, number * tall + (tall - THICK * len(series)) / 2 + 2, left)
     drawn.append(line(left, 0, left, bottom, "axis"))
     return drawing(bottom + (34 if unit else 20), title, about, drawn)
 

@@ -51,7 +51,7 @@ def dots(title: str, about: str, rows: Sequence[DotRow], unit: str, zero: str | 
     low, high = padded([*values, 0.0] if zero is not None or not values else values)
     left = room_for([short(row.label, _LONGEST) for row in rows])
     told = max((len(words) for row in rows for words in row.told), default=0)
-    right = WIDTH - (6.4 * told + 8 if told else 12)
+    right = WIDTH - (6.8 * told + 8 if told else 12)
     scale = Scale(low, high, left + 6, right - 4)
     head = 16.0 if zero is not None else 4.0
     bottom = head + sum(_height(row) for row in rows)

@@ -11,8 +11,7 @@ from acclimate.reporting.figures import coordinate
 from acclimate.reporting.markup import Markup, tag
 
 WIDTH = 360.0  # as wide as a phone shows
-LETTER = 6.1  # of the small print, on average
-SMALL = 11  # its height
+LETTER = 6.6  # of the small print, on average
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def y_axis(scale: Scale, left: float, right: float, most: int = 5) -> list[Marku
     return drawn
 
 
-def room_for(labels: Sequence[str], least: float = 30, most: float = 130) -> float:
+def room_for(labels: Sequence[str], least: float = 30, most: float = 145) -> float:
     """How much place labels at the left need."""
     return min(most, max([least, *(LETTER * len(label) + 10 for label in labels)]))
 

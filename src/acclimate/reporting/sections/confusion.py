@@ -23,8 +23,8 @@ def confusion_section(run: RunData) -> Section:
     about = (
         f"Entities of the {domain} test: the row is what they are, the column what they were taken for. Right ones "
         "stand on the diagonal. The column “nothing” holds entities that were not found, the row “nothing” what was "
-        "found where nothing is. Cells are the darker the larger their share of the row. Only labels are compared here, "
-        "not the exact borders."
+        "found where nothing is. Cells are the darker the larger their share of the row. Only labels are compared, not "
+        "the exact borders."
     )
     change = run.changes[domain]
     times = ("before", "after") if change["change"] is not None else ("after",)

@@ -41,23 +41,27 @@ def _stage(stage: StageCurves, run: RunData) -> Iterator[Markup]:
     if losses:
         drawn = lines(f"Losses of {stage.name}", _told(losses), losses)
         yield figure(f"{stage.name}: losses", drawn, lines_legend(list(losses)))
-    scores = {name: _points(series, 100.0 if _is_share(series) else 1.0) for name, series in stage.scores.items()}
+    scores = {name: _points(series, _factor(series)) for name, series in stage.scores.items()}
     scores = {name: points for name, points in scores.items() if points}
+    what = "held-out loss" if any(_factor(series) < 0 for series in stage.scores.values()) else "held-out score"
     if scores and all(len(points) == 1 for points in scores.values()):
         told = "; ".join(f"{name}: {points[0][1]:.1f}, measured once" for name, points in scores.items())
-        yield figure(f"{stage.name}: held-out score", paragraph(told, class_="note"))
+        yield figure(f"{stage.name}: {what}", paragraph(told, class_="note"))
     elif scores:
-        drawn = lines(f"Held-out score of {stage.name}", _told(scores), scores, marks=_kept(stage, run))
-        yield figure(f"{stage.name}: held-out score", drawn, lines_legend(list(scores)))
+        drawn = lines(f"{stage.name}: {what}", _told(scores), scores, marks=_kept(stage, run))
+        yield figure(f"{stage.name}: {what}", drawn, lines_legend(list(scores)))
 
 
 def _points(series: Series, factor: float = 1.0) -> Points:
     return [(float(update), factor * value) for value, update in series.known]
 
 
-def _is_share(series: Series) -> bool:
-    """Scores lie between 0 and 1 and are shown in percent; a held-out loss, chosen by as its negative, is not."""
-    return all(0 <= value <= 1 for value, _ in series.known)
+def _factor(series: Series) -> float:
+    """Scores are shares, shown in percent. A loss is recorded as its negative, so that more is better."""
+    values = [value for value, _ in series.known]
+    if all(0 <= value <= 1 for value in values):
+        return 100.0
+    return -1.0 if max(values) <= 0 else 1.0
 
 
 def _kept(stage: StageCurves, run: RunData) -> dict[float, str]:
