@@ -7,26 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from report_folders import EVIL_LABEL, EVIL_WORD, Folders
+from report_folders import EVIL_LABEL, EVIL_WORD, QUICK_SETTINGS, Folders
 from typer.testing import CliRunner
 
 from acclimate.cli.main import app
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.writing import write_corpus
-
-QUICK = [
-    *("--encoder", "character-cnn-lstm"),
-    *("--set", "tagger.lstm.word_width=6", "--set", "tagger.lstm.character_width=4"),
-    *(
-        "--set",
-        "tagger.lstm.character_filters=5",
-        "--set",
-        "tagger.lstm.lstm_width=7",
-        "--set",
-        "tagger.lstm.dropout=0",
-    ),
-    *("--set", "training.words_per_batch=40", "--set", "training.learning_rate=0.05"),
-]
 
 
 @pytest.fixture(scope="session")
@@ -41,9 +27,12 @@ def folders(tmp_path_factory: pytest.TempPathFactory, make_corpus: Callable[...,
         *("--target", names["tweets"], "--target-test", names["tweets"]),
     ]
     run, comparison = home / "run <u>", home / "comparison"
-    _acclimate("adapt", *corpora, *QUICK, "--recipe", "datnet", "--set", "training.updates=40", "--out", run)
+    _acclimate("adapt", *corpora, *QUICK_SETTINGS, "--recipe", "datnet", "--set", "training.updates=40", "--out", run)
     recipes = ("--recipes", "source-only,self-training", "--seeds", "2", "--no-estimate")
-    _acclimate("compare", *corpora, *QUICK, *recipes, "--set", "training.updates=20", "--out", comparison)
+    selectors = ("--selectors", "source-dev,entropy,mmd")
+    _acclimate(
+        "compare", *corpora, *QUICK_SETTINGS, *recipes, *selectors, "--set", "training.updates=20", "--out", comparison
+    )
     return Folders(list(map(str, corpora)), run, comparison)
 
 
@@ -56,6 +45,12 @@ def run(folders: Folders, tmp_path: Path) -> Path:
 @pytest.fixture
 def comparison(folders: Folders, tmp_path: Path) -> Path:
     return Path(shutil.copytree(folders.comparison, tmp_path / "comparison"))
+
+
+@pytest.fixture(scope="session")
+def acclimate() -> Callable[..., None]:
+    """A command that must go well."""
+    return _acclimate
 
 
 def _evil(corpus: Corpus) -> Corpus:

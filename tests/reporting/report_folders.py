@@ -7,6 +7,13 @@ from pathlib import Path
 
 EVIL_WORD = "<script>alert(1)</script>"
 EVIL_LABEL = "<b>&"
+QUICK_SETTINGS = [
+    *("--encoder", "character-cnn-lstm"),
+    *("--set", "tagger.lstm.word_width=6", "--set", "tagger.lstm.character_width=4"),
+    *("--set", "tagger.lstm.character_filters=5", "--set", "tagger.lstm.lstm_width=7"),
+    *("--set", "tagger.lstm.dropout=0"),
+    *("--set", "training.words_per_batch=40", "--set", "training.learning_rate=0.05"),
+]
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from page_reading import Page
-from report_folders import EVIL_LABEL, EVIL_WORD, Folders
+from report_folders import EVIL_LABEL, EVIL_WORD, QUICK_SETTINGS, Folders
 
 from acclimate.analysis.run_evidence import DOMAINS, FEATURES, PREDICTIONS
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.writing import write_corpus
 from acclimate.reporting.report import report_page
 from acclimate.reporting.run_page import QUICK, Look
 
@@ -185,6 +188,24 @@ def test_the_gallery_is_capped_and_says_how_to_get_all(folders: Folders) -> None
     assert "--sentences 0" in few
     assert "--sentences 0" not in every
     assert few.count("<article>") < every.count("<article>")
+
+
+def test_plain_tags_have_accuracy_and_show_only_words_that_differ(
+    part_of_speech: Corpus, tmp_path: Path, acclimate: Callable[..., None]
+) -> None:
+    write_corpus(part_of_speech, tmp_path / "pos.conll")
+    corpus = tmp_path / "pos.conll"
+    words = ["--source", corpus, "--source-dev", corpus, "--target", corpus, "--target-test", corpus]
+    words += ["--set", "reading.labels=plain", "--set", "training.updates=3", "--out", tmp_path / "run"]
+    acclimate("adapt", *words, *QUICK_SETTINGS)
+    page = report_page(tmp_path / "run", Look(quick=True, sentences=0))
+    found = Page(page)
+    assert "accuracy" in found.sections["scores"]
+    assert "borders only" not in found.sections["scores"]
+    report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+    wrong = round((1 - report["target"]["after"]["token"]["accuracy"]) * part_of_speech.word_count)
+    assert wrong <= page.count("<mark") <= 3 * part_of_speech.word_count
+    assert page.count("<mark") % 3 == 0, "gold, before and after have the same words marked"
 
 
 def test_a_title_of_one_s_own_is_escaped(folders: Folders) -> None:

@@ -19,7 +19,7 @@ from acclimate.reporting.sections.costs import costs_section
 from acclimate.reporting.sections.distance import distance_section
 from acclimate.reporting.sections.recipes import recipes_section, verdict_of
 from acclimate.reporting.sections.seeds import seeds_section
-from acclimate.reporting.trial_data import NO_MATERIAL, collect_trial
+from acclimate.reporting.trial_data import NO_MATERIAL, Known, collect_trial
 
 
 def comparison_page(folder: Path, look: Look, title: str | None = None) -> str:
@@ -80,6 +80,7 @@ def _runs(found: ComparisonData, look: Look) -> Section:
     """Of each recipe the run in the middle: the one whose score is the median of its seeds."""
     title = "Run by run"
     parts = []
+    known: Known = {}
     for row in found.recipes:
         run = found.median_run(row["recipe"])
         if run is None:
@@ -89,7 +90,7 @@ def _runs(found: ComparisonData, look: Look) -> Section:
         if not place.is_dir():
             parts.append(paragraph(f"{row['recipe']}: its folder {place} is not there any more.", class_="missing"))
             continue
-        sections = run_sections(collect_trial(place), look)
+        sections = run_sections(collect_trial(place, known), look)
         shown = run.get("target_f1")
         score = "" if shown is None else f", {percent(shown)} percent"
         inside = tag("div", folded(sections, f"{row['recipe']}-"), class_="run")

@@ -4,7 +4,6 @@ compared with."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +33,16 @@ from acclimate.reporting.run_data import Points, RunData, curves_of
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
 
 
+Known = dict[Path, FeaturePoints | None]  # features by the folder of the tagger
+
+
 def is_trial(folder: Path) -> bool:
     return (folder / CLAIM).is_file()
 
 
-def collect_trial(folder: Path) -> RunData:
-    """A finished run below `DIR/runs/RECIPE/seed-N`."""
-    folder = Path(folder)
+def collect_trial(folder: Path, known: Known | None = None) -> RunData:
+    """A finished run below `DIR/runs/RECIPE/seed-N`. Several of one comparison share what their taggers have read."""
+    readings: Known = {} if known is None else known
     root = folder.absolute().parents[2]
     report, claim = read_object(folder / REPORT), read_object(folder / CLAIM)
     recipe, seed = str(claim["recipe"]), int(claim["seed"])
@@ -69,7 +71,7 @@ def collect_trial(folder: Path) -> RunData:
         curves=(*(curves_of(beside) if beside is not None and _is_shared(folder) else ()), *curves_of(folder)),
         text=text,
         text_missing=NO_MATERIAL if not material else "No target text was given, so there is nothing to compare.",
-        points=lambda: _points(folder, beside, root),
+        points=lambda: _points(folder, beside, root, readings),
         points_missing=NO_MATERIAL if not material else "There is no text of both domains to draw words from.",
     )
 
@@ -114,14 +116,20 @@ def _change(answers: Answers, folder: Path) -> dict[str, Any]:
     return {"corpus": gold.name, "before": first, "after": scored, "change": found.as_dict()}
 
 
-def _points(folder: Path, beside: Path | None, root: Path) -> Points:
-    found = {} if beside is None else {BEFORE: _points_of(beside, root)}
-    found[AFTER] = _points_of(folder, root)
+def _points(folder: Path, beside: Path | None, root: Path, known: Known) -> Points:
+    found = {} if beside is None else {BEFORE: _points_of(beside, root, known)}
+    found[AFTER] = _points_of(folder, root, known)
     return {when: points for when, points in found.items() if points is not None}
 
 
-@lru_cache(maxsize=8)
-def _points_of(folder: Path, root: Path) -> FeaturePoints | None:
+def _points_of(folder: Path, root: Path, known: Known) -> FeaturePoints | None:
+    """What is known, or read now."""
+    if folder not in known:
+        known[folder] = _read_points(folder, root)
+    return known[folder]
+
+
+def _read_points(folder: Path, root: Path) -> FeaturePoints | None:
     """Features of random words of both domains by the tagger of this folder; None without text of both."""
     material = read_object(root / MATERIAL) if (root / MATERIAL).is_file() else {}
     sample = material.get("sample") or {}

@@ -57,7 +57,7 @@ def bars_legend(series: Mapping[str, str]) -> Markup:
 
 def _row(row: BarRow, classes: Sequence[str], scale: Scale, top: float, left: float) -> list[Markup]:
     middle = top + THICK * len(classes) / 2
-    lift = 6 if row.note else 0
+    lift = 6.5 if row.note else 0
     label = tag(
         "text",
         tag("title", row.label),
@@ -69,7 +69,7 @@ def _row(row: BarRow, classes: Sequence[str], scale: Scale, top: float, left: fl
     )
     drawn = [label]
     if row.note:
-        drawn.append(text(left - 7, middle + 9, row.note, "end", "quiet"))
+        drawn.append(text(left - 7, middle + 9.5, row.note, "end", "count"))
     for number, (value, class_) in enumerate(zip(row.values, classes, strict=True)):
         if value is None:
             continue

@@ -40,7 +40,7 @@ def chosen_section(found: ComparisonData) -> Section:
         most = max(100 * choice["regret"] for choice in scored)
         told = "; ".join(f"{choice['selector']}: {percent(choice['regret'])}" for choice in ranked)
         drawn = bars("Regret of the selectors", told, bar_rows, {"regret": "after"}, most, "points")
-        body.append(tag("div", figure("Regret, the best selector first", drawn), class_="charts one"))
+        body.append(tag("div", figure("Regret, the best selector first", drawn), class_="charts"))
     else:
         body.append(paragraph(f"{UNKNOWN} without gold tags there is no regret to tell.", class_="note"))
     body += [paragraph(note, class_="note") for note in notes]

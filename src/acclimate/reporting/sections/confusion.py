@@ -29,7 +29,7 @@ def confusion_section(run: RunData) -> Section:
     change = run.changes[domain]
     times = ("before", "after") if change["change"] is not None else ("after",)
     labels, left_out = _labels(change)
-    charts = [_chart(when, change[when]["confusion"], labels) for when in times]
+    charts = [_chart(when, change[when]["confusion"], labels, len(times) > 1) for when in times]
     body: list[Any] = [tag("div", charts, class_="charts")]
     if left_out:
         told = f"The {MOST} most frequent labels are drawn; the {left_out} others are in report.json."
@@ -46,7 +46,7 @@ def _labels(change: Mapping[str, Any]) -> tuple[list[str], int]:
     return sorted(ranked[:MOST]), len(ranked[MOST:])
 
 
-def _chart(when: str, found: Mapping[str, Any], labels: list[str]) -> Markup:
+def _chart(when: str, found: Mapping[str, Any], labels: list[str], both: bool) -> Markup:
     pairs, missed, spurious = found["pairs"], found["missed"], found["spurious"]
     counts: list[list[int | None]] = [
         [*(pairs.get(label, {}).get(other, 0) for other in labels), missed.get(label, 0)] for label in labels
@@ -57,4 +57,4 @@ def _chart(when: str, found: Mapping[str, Any], labels: list[str]) -> Markup:
     about = f"{right} of {total} entities were given their own label; {sum(missed.values())} were not found."
     rows, columns = [*labels, _SPURIOUS], [*labels, _MISSED]
     drawn = heat_map(f"Confusion {when}", about, rows, columns, counts, "taken for", "is")
-    return figure(f"{when}: {about}", tag("div", drawn, class_="scroll"))
+    return figure(f"{when}: {about}" if both else about, tag("div", drawn, class_="scroll"))

@@ -57,4 +57,4 @@ def _chart(found: ComparisonData) -> Markup | None:
         return None
     drawn = dots("Source score before and after", "; ".join(told), rows, "percent")
     shown = figure(f"source {found.measure}, means over seeds", drawn, dots_legend(before="before", after="after"))
-    return tag("div", shown, class_="charts one")
+    return tag("div", shown, class_="charts")

@@ -33,7 +33,13 @@ def feature_map_section(
         targets = [domain == TARGET for domain in found.domains]
         told = f"{targets.count(False)} words of the source and {targets.count(True)} of the target"
         drawn = scatter(f"Features {when}", told, places, targets, found.labels)
-        charts.append(figure(when, drawn, scatter_legend(f"source ({run.source})", f"target ({run.target})")))
+        charts.append(
+            figure(
+                when if len(maps) > 1 else "as the tagger sees them",
+                drawn,
+                scatter_legend(f"source ({run.source})", f"target ({run.target})"),
+            )
+        )
     count = len(next(iter(points.values())).of(TARGET))
     command = f"acclimate feature-map {run.folder} --source CORPUS --target CORPUS --most N --out map.svg"
     capped = f"Drawn are {count:,} words of each domain, drawn at random. More of them, of the adapted tagger: "

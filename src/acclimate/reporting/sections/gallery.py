@@ -81,7 +81,20 @@ def examples_of(answers: Answers) -> Iterator[Example]:
         [None] * len(after) if answers.before is None else pair_up(answers.gold, answers.before)
     )
     for number, (new, old) in enumerate(zip(after, before, strict=True), start=1):
-        yield Example(number, new.words, new.gold, None if old is None else old.predicted, new.predicted)
+        example = Example(number, new.words, new.gold, None if old is None else old.predicted, new.predicted)
+        yield _where_they_differ(example) if answers.gold.kind == "plain" else example
+
+
+def _where_they_differ(example: Example) -> Example:
+    """Of plain tags, which every word has, only those on which not all agree."""
+    views = [view for view in (example.gold, example.before, example.after) if view is not None]
+    agreed = set.intersection(*map(set, views))
+
+    def rest(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        return tuple(span for span in spans if span not in agreed)
+
+    before = None if example.before is None else rest(example.before)
+    return Example(example.number, example.words, rest(example.gold), before, rest(example.after))
 
 
 def _group(group: str, found: Sequence[Example], most: int, colours: Mapping[str, int], run: RunData) -> Markup:
@@ -103,7 +116,7 @@ def _example(example: Example, colours: Mapping[str, int]) -> Markup:
     views = [("gold", example.gold)]
     if example.before is not None:
         views.append(("before", example.before))
-    views.append(("after", example.after))
+    views.append(("found" if example.before is None else "after", example.after))
     columns = [
         tag("div", tag("h4", name), tag("p", join(_marked(example, spans, name, colours))), class_=f"view {name}")
         for name, spans in views

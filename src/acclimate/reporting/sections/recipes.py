@@ -86,7 +86,7 @@ def _chart(found: ComparisonData) -> Markup | None:
         return None
     drawn = dots(f"Change against {found.against}", "; ".join(told), rows, "points", zero=found.against)
     caption = f"Change against {found.against}, with 95 % intervals"
-    return tag("div", figure(caption, drawn), class_="charts one")
+    return tag("div", figure(caption, drawn), class_="charts")
 
 
 def percents(row: Mapping[str, Any], key: str) -> str:

@@ -51,10 +51,13 @@ def _chart(lines: Sequence[ScoreLine]) -> Markup:
         {"before": "before", "after": "after"} if any(line.before is not None for line in lines) else {"after": "score"}
     )
     drawn = dots("Scores before and after", about, rows, "percent")
-    return tag("div", figure("Scores with their 95 % intervals", drawn, dots_legend(**names)), class_="charts one")
+    return tag("div", figure("Scores with their 95 % intervals", drawn, dots_legend(**names)), class_="charts")
 
 
 def _table(lines: Sequence[ScoreLine]) -> Markup:
+    if all(line.before is None for line in lines):
+        alone = [[_named(line), _with_range(line.after, line.after_range)] for line in lines]
+        return table(["score", "percent"], alone)
     head = ["score", "verdict", "before", "after", "change", "p"]
     rows = []
     for line in lines:
@@ -64,7 +67,7 @@ def _table(lines: Sequence[ScoreLine]) -> Markup:
             moved = _bracketed(signed(change["difference"]), signed_between(change["low"], change["high"]))
         rows.append(
             [
-                join([line.domain, tag("span", line.measure, class_="sub")]),
+                _named(line),
                 line.verdict.badge if line.before is not None else UNKNOWN,
                 _with_range(line.before, line.before_range),
                 _with_range(line.after, line.after_range),
@@ -73,6 +76,10 @@ def _table(lines: Sequence[ScoreLine]) -> Markup:
             ]
         )
     return table(head, rows, words=2)
+
+
+def _named(line: ScoreLine) -> Markup:
+    return join([line.domain, tag("span", line.measure, class_="sub")])
 
 
 def _with_range(value: float | None, spread: Interval | None) -> Any:
@@ -92,11 +99,12 @@ def _more(run: RunData) -> Markup:
             continue
         change = run.changes[domain]
         after = change["after"]
+        times = ("before", "after") if change["change"] is not None else ("after",)
         rows = [
-            [name, *(percent(value) for value in (*figures(change["before"]), *figures(after)))]
+            [name, *(percent(value) for when in times for value in figures(change[when]))]
             for name, figures in _figures(change)
         ]
-        head = ["", *(f"{name} {when}" for when in ("before", "after") for name in ("precision", "recall", "F1"))]
+        head = ["", *(f"{name} {when}" for when in times for name in ("precision", "recall", "F1"))]
         name = f"{domain}: {change['corpus']}, {after['sentences']:,} sentences, {after['words']:,} words"
         parts.append(
             details(
