@@ -7,7 +7,7 @@ from typing import Any
 from acclimate.reporting.charts.bars import BarRow, bars
 from acclimate.reporting.charts.frame import figure
 from acclimate.reporting.comparison_data import ComparisonData
-from acclimate.reporting.figures import UNKNOWN, percent
+from acclimate.reporting.figures import MINUS, UNKNOWN, percent
 from acclimate.reporting.markup import join, paragraph, table, tag
 from acclimate.reporting.section import Section, no_such
 
@@ -27,7 +27,7 @@ def chosen_section(found: ComparisonData) -> Section:
     for choice in choices:
         who = f"{choice['recipe']}, seed {choice['seed']}"
         figures = [percent(choice["target_f1"]), percent(choice["regret"])]
-        rows.append([choice["selector"], who, *figures, f"{choice['value']:.4g}"])
+        rows.append([choice["selector"], who, *figures, f"{choice['value']:.4g}".replace("-", MINUS)])
         if choice.get("tied"):
             notes.append(f"{choice['selector']}: {choice['tied']} more with the same value; the first is named.")
         if choice.get("silent"):

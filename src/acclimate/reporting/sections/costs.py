@@ -21,7 +21,7 @@ def costs_section(found: ComparisonData) -> Section:
     )
     of = {run.get("memory_of") for run in found.runs}
     memory = "MB (GPU)" if of == {"gpu"} else "MB (process)" if of == {"process"} else "MB"
-    head = ["recipe", "source before", "source after", "forgotten", "seen names", "unseen names", "seconds", memory]
+    head = ["recipe", "source before", "source after", "change", "seen names", "unseen names", "seconds", memory]
     rows: list[list[Any]] = []
     for row in found.recipes:
         change = row.get("source_change")

@@ -54,7 +54,6 @@ def _table(found: ComparisonData) -> Markup:
         "permutation p",
         "precision",
         "recall",
-        "seeds",
     ]
     rows = []
     for row in found.recipes:
@@ -68,8 +67,7 @@ def _table(found: ComparisonData) -> Markup:
             tests = [p_value(against[f"{test}_p_holm"]) for test in ("bootstrap", "permutation")]
         shown = "compared with" if row["recipe"] == found.against else verdict_of(row).badge
         scores = [spread(row.get(key)) for key in ("target_f1", "target_precision", "target_recall")]
-        seeds = ", ".join(map(str, row["seeds"])) or "none"
-        rows.append([name, shown, scores[0], moved, *tests, *scores[1:], seeds])
+        rows.append([name, shown, scores[0], moved, *tests, *scores[1:]])
     return join([table(head, rows, words=2, class_="tight"), paragraph("★ the best mean", class_="note")])
 
 

@@ -104,7 +104,10 @@ def _more(run: RunData) -> Markup:
             [name, *(percent(value) for when in times for value in figures(change[when]))]
             for name, figures in _figures(change)
         ]
-        head = ["", *(f"{name} {when}" for when in times for name in ("precision", "recall", "F1"))]
+        head = [
+            "",
+            *(f"{name} {when}" if len(times) > 1 else name for when in times for name in ("precision", "recall", "F1")),
+        ]
         name = f"{domain}: {change['corpus']}, {after['sentences']:,} sentences, {after['words']:,} words"
         parts.append(
             details(
