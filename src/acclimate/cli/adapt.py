@@ -123,7 +123,9 @@ def adapt_command(
 def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
     import torch
 
+    from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS
     from acclimate.cli.encoder_run import told_how_to_go_on
+    from acclimate.cli.evidence import domains_json, feature_keeper, predictions_json
     from acclimate.cli.progress import TrainingBar, stderr_console, warn
     from acclimate.cli.report import markdown, summary
     from acclimate.cli.run_folder import claim_of, default_folder, finish, take
@@ -145,6 +147,7 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
         take(folder, claim, overwrite)
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
+    keeper = feature_keeper(task)
     with told_how_to_go_on(folder, overwrite), TrainingBar(console) as bar:
         outcome = adapt(
             tagger,
@@ -163,6 +166,7 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
             seed=settings.seed,
             out=folder,
             watcher=bar,
+            look=keeper,
             **settings.options,
         )
     if not is_main_process():
@@ -174,7 +178,10 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
             "settings.yaml": dump_yaml(settings),
             "report.json": json.dumps(result, indent=2, ensure_ascii=False),
             "report.md": markdown(outcome, settings),
+            PREDICTIONS: predictions_json(outcome),
+            DOMAINS: domains_json(task, keeper),
         },
     )
+    keeper.save(folder)
     finish(folder)
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder))

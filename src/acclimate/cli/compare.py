@@ -122,6 +122,7 @@ def _run(
     from acclimate.comparison.plan import fitting_recipes
     from acclimate.comparison.tables import render
     from acclimate.comparison.workers import visible_gpus
+    from acclimate.settings import dump_yaml
 
     console = stderr_console(quiet)
     task = task_of(settings, warn)
@@ -152,7 +153,9 @@ def _run(
             estimate=estimate,
             tell=console.print,
         )
+    (folder / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps({"folder": str(folder), **found.as_dict()}, ensure_ascii=False))
         return
     typer.echo(f"{render(found)}\n\ntables: {folder / 'comparison.md'}, comparison.csv, comparison.json")
+    typer.echo(f"as a page: acclimate report {folder}")

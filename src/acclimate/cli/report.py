@@ -20,6 +20,7 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path) -> str:
     lines += _table(outcome, trains_target(settings))
     lines += ["", verdict(outcome), *outcome.remarks]
     lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {folder} TEXT"]
+    lines += [f"see what changed:  acclimate report {folder}"]
     return "\n".join(lines)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from acclimate.comparison.choices import choices_of
 from acclimate.comparison.cost import RULE, expected_seconds
 from acclimate.comparison.judging import DEFAULT_SELECTORS, read_judgements, require_selectors
+from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, with_baseline
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
@@ -106,6 +107,7 @@ def compare(
         metric=metric,
     )
     write_tables(comparison, Path(out))
+    write_material(task, Path(out))
     return comparison
 
 

@@ -136,8 +136,8 @@ def plain(found: Mean | None, digits: int) -> str:
 def write_tables(found: Comparison, folder: Path) -> None:
     """comparison.json with all there is, comparison.csv with a row per run, comparison.md for reading."""
     folder.mkdir(parents=True, exist_ok=True)
-    _put(folder / "comparison.json", json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n")
-    _put(folder / "comparison.md", markdown(found))
+    put(folder / "comparison.json", json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n")
+    put(folder / "comparison.md", markdown(found))
     nested = ("selectors", "remarks", "target_scores")
     rows = []
     for run in found.runs:
@@ -152,7 +152,7 @@ def write_tables(found: Comparison, folder: Path) -> None:
     aside.replace(folder / "comparison.csv")
 
 
-def _put(place: Path, text: str) -> None:
+def put(place: Path, text: str) -> None:
     """Whole or not at all."""
     aside = place.with_name(f"{place.name}.part")
     aside.write_text(text, encoding="utf-8")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Change:
     before: Scores
     after: Scores
     comparison: Comparison | None
+    # gold, before and after
+    texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -92,6 +94,7 @@ def adapt(
     out: str | Path | None = None,
     watcher: Watcher | None = None,
     baseline: str | Path | None = None,
+    look: Callable[[str, Tagger], Any] | None = None,
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
@@ -107,6 +110,7 @@ def adapt(
     `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
     `baseline` is the folder of a finished source-only run (compare makes such): where it was begun as this run's own
     baseline would be, that one is taken, and nothing is trained twice.
+    `look` is shown the tagger "before", where there is one, and "after": the first is not kept.
     """
     started = time.monotonic()
     ready = prepare(
@@ -156,7 +160,9 @@ def adapt(
     before = _predict_all(plain, tests)
     after = before
     plain_stages = len(summaries)
+    look = look if look is not None and is_main_process() else lambda when, shown: None
     if not is_first:
+        look("before", plain)
         if chosen.starts_from_baseline:
             tagger.load_state_dict(plain.state_dict())
         del plain
@@ -165,6 +171,7 @@ def adapt(
         summaries = [*summaries, *extra]
         after = _predict_all(tagger, tests)
     tagger.eval()
+    look("after", tagger)
     changes = {
         name: None if test is None else _compare(test, before[name], after[name], tagger)
         for name, test in tests.items()
@@ -226,7 +233,7 @@ def _predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str
 def _compare(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Change:
     first = score(gold, before, seen=tagger.seen)
     if after is before:
-        return Change(gold.name, first, first, None)
+        return Change(gold.name, first, first, None, (gold, None, after))
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
     comparison = paired_bootstrap(gold, before, after, metric=metric)
-    return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison)
+    return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison, (gold, before, after))

@@ -1,0 +1,129 @@
+"""What a run keeps beside its tagger, so that a report can be made of its folder alone: what was predicted before and
+after, how far apart the texts are, and random words of both domains as the taggers see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from acclimate.analysis.feature_map import FeaturePoints, feature_points
+from acclimate.analysis.text_comparison import compare_text
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.labels import Kind
+from acclimate.data.problems import InputError
+from acclimate.model.storage import read_json, read_tensors, write_tensors
+from acclimate.model.tagger import Tagger
+
+SOURCE, TARGET = "source", "target"
+BEFORE, AFTER = "before", "after"
+PREDICTIONS = "predictions.json"
+DOMAINS = "domains.json"
+FEATURES = "features.safetensors"
+MOST_WORDS = 400  # of each domain, of which features are kept: enough for a map, and a megabyte or so
+_TYPICAL_WORDS = 20
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A test corpus with its gold tags, and what was predicted for it. `before` is None where nothing was adapted."""
+
+    gold: Corpus
+    before: Corpus | None
+    after: Corpus
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.gold.name,
+            "kind": self.gold.kind,
+            "words": [sentence.words for sentence in self.gold],
+            "gold": _tags(self.gold),
+            BEFORE: None if self.before is None else _tags(self.before),
+            AFTER: _tags(self.after),
+        }
+
+    @classmethod
+    def from_dict(cls, found: Mapping[str, Any]) -> Answers:
+        def with_tags(part: str) -> Corpus | None:
+            return None if found[part] is None else tagged(found["words"], found[part], found["name"], found["kind"])
+
+        gold, after = with_tags("gold"), with_tags(AFTER)
+        assert gold is not None
+        assert after is not None
+        return cls(gold, with_tags(BEFORE), after)
+
+
+def tagged(words: Any, tags: Any, name: str, kind: Kind) -> Corpus:
+    """A corpus of lists, as JSON has them."""
+    rows = zip(words, tags, strict=True)
+    return Corpus.of((Sentence(tuple(row), None if own is None else tuple(own)) for row, own in rows), name, kind)
+
+
+def text_figures(source: Corpus, target: Corpus | None) -> dict[str, Any] | None:
+    """Sizes, words in common, density ratio and typical words; None without a target."""
+    if target is None:
+        return None
+    found = compare_text({SOURCE: source, TARGET: target}, most=_TYPICAL_WORDS).as_dict()
+    return {**found, "names": {SOURCE: source.name, TARGET: target.name}}
+
+
+@dataclass
+class FeatureKeeper:
+    """Takes the features of random words of both domains, as each tagger that it is shown sees them.
+
+    What cannot be measured (a text without words, say) must not end a run that is trained: the reason is kept.
+    """
+
+    corpora: Mapping[str, Corpus]  # of `source` and `target`; tags are not looked at
+    found: dict[str, FeaturePoints] = field(default_factory=dict)
+    problem: str | None = None
+
+    def __call__(self, when: str, tagger: Tagger) -> None:
+        try:
+            self.found[when] = feature_points(tagger, self.corpora, most=MOST_WORDS)
+        except InputError as problem:
+            self.problem = str(problem)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The points by their words; the numbers go to a file of their own."""
+        names = {name: corpus.name for name, corpus in self.corpora.items()}
+        points = next(iter(self.found.values()), None)
+        if points is None:
+            return {"names": names, "problem": self.problem}
+        return {
+            "names": names,
+            "domains": points.domains,
+            "words": points.labels,
+            "sentences": points.sentences,
+            "problem": self.problem,
+        }
+
+    def save(self, folder: Path) -> None:
+        (folder / FEATURES).unlink(missing_ok=True)  # those of an earlier run there
+        if self.found:
+            half = {when: torch.from_numpy(points.points).half() for when, points in self.found.items()}
+            write_tensors(folder / FEATURES, half)
+
+
+def read_features(folder: Path) -> dict[str, FeaturePoints]:
+    """By `before` and `after`, what a run has kept; empty where it kept nothing."""
+    if not (folder / FEATURES).is_file() or not (folder / DOMAINS).is_file():
+        return {}
+    about = read_json(folder / DOMAINS)["points"]
+    if "domains" not in about:
+        return {}
+    known = (tuple(about["domains"]), tuple(about["words"]), tuple(about["sentences"]))
+    tensors = read_tensors(folder / FEATURES)
+    return {
+        when: FeaturePoints(tensors[when].numpy().astype(np.float32), *known)
+        for when in (BEFORE, AFTER)
+        if when in tensors
+    }
+
+
+def _tags(corpus: Corpus) -> list[tuple[str, ...] | None]:
+    return [sentence.tags for sentence in corpus]

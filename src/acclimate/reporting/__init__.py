@@ -1,0 +1,1 @@
+"""Folders of runs → one page of HTML that needs nothing else."""

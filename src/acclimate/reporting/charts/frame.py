@@ -1,0 +1,116 @@
+"""What all charts stand in: a drawing with a name, axes with round numbers, a legend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acclimate.reporting.figures import coordinate
+from acclimate.reporting.markup import Markup, tag
+
+WIDTH = 360.0  # as wide as a phone shows
+LETTER = 6.9  # of the small print, on average
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Numbers to places along one axis."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, value: float) -> float:
+        width = self.high - self.low
+        return self.start + (self.end - self.start) * ((value - self.low) / width if width else 0.5)
+
+    def ticks(self, most: int = 6) -> list[float]:
+        """Round numbers inside the range."""
+        width = self.high - self.low
+        if width <= 0 or not math.isfinite(width):
+            return [self.low]
+        power = 10.0 ** math.floor(math.log10(width / most))
+        step = next(power * factor for factor in (1, 2, 2.5, 5, 10, 20) if width / (power * factor) <= most)
+        first = math.ceil(self.low / step - 1e-9)
+        return [number * step for number in range(first, math.floor(self.high / step + 1e-9) + 1)]
+
+
+def padded(values: Sequence[float], share: float = 0.06) -> tuple[float, float]:
+    """The range of some values, with a little air at both ends."""
+    low, high = min(values), max(values)
+    air = (high - low) * share or abs(high) * share or 1.0
+    return low - air, high + air
+
+
+def tick_text(value: float) -> str:
+    if value == 0:
+        return "0"
+    if abs(value) >= 10_000:
+        return f"{value / 1000:g}k"
+    return f"{value:.3g}".replace("-", "\u2212")
+
+
+def drawing(height: float, title: str, about: str, *children: Any, width: float = WIDTH) -> Markup:
+    """An SVG with a name and a description for who cannot see it."""
+    return tag(
+        "svg",
+        tag("title", title),
+        tag("desc", about) if about else None,
+        *children,
+        viewBox=f"0 0 {coordinate(width)} {coordinate(height)}",
+        role="img",
+        preserveAspectRatio="xMidYMid meet",
+    )
+
+
+def text(x: float, y: float, words: str, anchor: str = "start", class_: str | None = None) -> Markup:
+    return tag("text", words, x=coordinate(x), y=coordinate(y), text_anchor=anchor, class_=class_)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
+    return tag("line", x1=coordinate(x1), y1=coordinate(y1), x2=coordinate(x2), y2=coordinate(y2), class_=class_)
+
+
+def x_axis(scale: Scale, top: float, bottom: float, name: str = "", most: int = 5) -> list[Markup]:
+    """Thin lines at round numbers, the numbers under them, and what they count."""
+    drawn = []
+    for value in scale.ticks(most):
+        drawn += [
+            line(scale(value), top, scale(value), bottom, "grid"),
+            text(scale(value), bottom + 14, tick_text(value), "middle"),
+        ]
+    if name:
+        drawn.append(text((scale.start + scale.end) / 2, bottom + 29, name, "middle", "quiet"))
+    return drawn
+
+
+def y_axis(scale: Scale, left: float, right: float, most: int = 5) -> list[Markup]:
+    drawn = []
+    for value in scale.ticks(most):
+        drawn += [
+            line(left, scale(value), right, scale(value), "grid"),
+            text(left - 6, scale(value) + 4, tick_text(value), "end"),
+        ]
+    return drawn
+
+
+def room_for(labels: Sequence[str], least: float = 30, most: float = 145) -> float:
+    """How much place labels at the left need."""
+    return min(most, max([least, *(LETTER * len(label) + 10 for label in labels)]))
+
+
+def figure(caption: Any, drawn: Markup, legend: Any = None, class_: str = "chart") -> Markup:
+    return tag("figure", tag("figcaption", caption), legend, drawn, class_=class_)
+
+
+def legend(*entries: tuple[Markup, str]) -> Markup:
+    """Small signs, each with its meaning; they wrap on narrow screens."""
+    return tag("p", [tag("span", sign, " ", words) for sign, words in entries], class_="legend")
+
+
+def sign(*children: Any, width: float = 18) -> Markup:
+    """A drawing in a line of text."""
+    return tag("svg", *children, viewBox=f"0 0 {coordinate(width)} 12", class_="sign", aria_hidden="true")

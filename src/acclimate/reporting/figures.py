@@ -1,0 +1,59 @@
+"""How numbers are spelled on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+UNKNOWN = "–"
+MINUS = "\u2212"
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    return UNKNOWN if value is None else f"{100 * value:.{digits}f}"
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """In percent points, with its sign; a true minus is as wide as the plus."""
+    if value is None:
+        return UNKNOWN
+    shown = f"{100 * value:+.{digits}f}"
+    return f"±{0:.{digits}f}" if float(shown) == 0 else shown.replace("-", MINUS)
+
+
+def between(low: float, high: float) -> str:
+    return f"{percent(low)} to {percent(high)}"
+
+
+def signed_between(low: float, high: float) -> str:
+    return f"{signed(low)} to {signed(high)}"
+
+
+def p_value(value: float | None) -> str:
+    if value is None:
+        return UNKNOWN
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def decimal(value: float | None, digits: int = 3) -> str:
+    return UNKNOWN if value is None else f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+def coordinate(value: float) -> str:
+    """As SVG needs it, and no longer."""
+    shown = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if shown in ("-0", "") else shown
+
+
+def short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def listed(words: Iterable[Any]) -> str:
+    return ", ".join(map(str, words))

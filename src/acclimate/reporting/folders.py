@@ -1,0 +1,50 @@
+"""What a folder holds: a run, a comparison, or neither, and then why there is nothing to report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from acclimate.data.problems import InputError
+from acclimate.model.storage import MANIFEST, read_json
+
+COMPARISON = "comparison.json"
+REPORT = "report.json"
+_BEGUN = ("run.yaml", "trial.json")  # in `training`, while a run is under way
+
+
+def kind_of(folder: Path) -> Literal["run", "comparison"]:
+    """Refuses a folder of which no report can be made, and says what is the matter."""
+    if not folder.exists():
+        raise InputError("there is no such folder.", file=folder)
+    if not folder.is_dir():
+        raise InputError("this is a file. Name the folder that `acclimate adapt` or `compare` wrote.", file=folder)
+    if (folder / COMPARISON).is_file():
+        return "comparison"
+    if (folder / "runs").is_dir() and any((folder / "runs").glob("*/seed-*")):
+        raise InputError(
+            "this comparison is not finished. Give its `acclimate compare` command again to go on with it, or name "
+            "one of its finished runs.",
+            file=folder,
+        )
+    if any((folder / "training" / name).is_file() for name in _BEGUN):
+        raise InputError("this run is not finished. Give its command again to go on with it.", file=folder)
+    if not (folder / REPORT).is_file() or not (folder / MANIFEST).is_file():
+        raise InputError(
+            "there is no run in this folder. Name one that `acclimate adapt --out` or `compare --out` wrote.",
+            file=folder,
+        )
+    if "recipe" not in read_object(folder / REPORT):
+        raise InputError("this is no run of `acclimate adapt` or `compare`: nothing was adapted in it.", file=folder)
+    return "run"
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """A JSON object; a damaged file is named."""
+    try:
+        found = read_json(file)
+    except ValueError:
+        raise InputError("this file is damaged: it is not JSON. Make the run again.", file=file) from None
+    if not isinstance(found, dict):
+        raise InputError("this file is damaged: something else was expected in it. Make the run again.", file=file)
+    return found

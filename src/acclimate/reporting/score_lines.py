@@ -1,0 +1,75 @@
+"""The scores of a run with their intervals: source and target, before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acclimate.analysis.run_evidence import Answers
+from acclimate.evaluation.significance import Interval, Metric, interval, paired_bootstrap
+from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
+from acclimate.reporting.verdict import Verdict, judge
+
+_OF_SPANS: tuple[Metric, ...] = ("span f1", "typeless f1")
+_OF_WORDS: tuple[Metric, ...] = ("token accuracy",)
+_PLACES: dict[Metric, tuple[str, str, str]] = {  # its name on the page, and where the scores of a run have it
+    "span f1": ("F1, with labels", "span", "f1"),
+    "typeless f1": ("F1, borders only", "typeless", "f1"),
+    "token accuracy": ("accuracy", "token", "accuracy"),
+}
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """One measure on one test. Ranges are None where the run kept no predictions; `before` and `change` also where
+    nothing was adapted."""
+
+    domain: str
+    measure: str
+    before: float | None
+    after: float
+    before_range: Interval | None
+    after_range: Interval | None
+    change: Mapping[str, Any] | None
+
+    @property
+    def verdict(self) -> Verdict:
+        return judge(*(None if self.change is None else self.change[name] for name in ("difference", "p_value")))
+
+
+def score_lines(run: RunData) -> list[ScoreLine]:
+    """All measures of both domains, the target first."""
+    return [
+        line
+        for domain in DOMAIN_NAMES
+        if domain in run.changes
+        for line in _lines(domain, run.changes[domain], run.answers.get(domain))
+    ]
+
+
+def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None) -> Iterator[ScoreLine]:
+    is_adapted = change["change"] is not None
+    for metric in _OF_WORDS if change["after"]["typeless"] is None else _OF_SPANS:
+        name, group, figure = _PLACES[metric]
+        before, after = (float(change[when][group][figure]) for when in ("before", "after"))
+        yield ScoreLine(
+            domain,
+            name,
+            before if is_adapted else None,
+            after,
+            None
+            if answers is None or answers.before is None
+            else interval(answers.gold, answers.before, metric=metric),
+            None if answers is None else interval(answers.gold, answers.after, metric=metric),
+            _change(change["change"], answers, metric),
+        )
+
+
+def _change(found: Mapping[str, Any] | None, answers: Answers | None, metric: Metric) -> Mapping[str, Any] | None:
+    """The run's own test where it made that one; else the same test on what it kept."""
+    if found is None or found["metric"] == metric:
+        return found
+    if answers is None or answers.before is None:
+        return None
+    return paired_bootstrap(answers.gold, answers.before, answers.after, metric=metric).as_dict()

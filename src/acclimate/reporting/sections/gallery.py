@@ -1,0 +1,155 @@
+"""Sentences with their entities marked, side by side: what is there, what was found before, what is found now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acclimate.analysis.run_evidence import Answers
+from acclimate.data.schemes import Span
+from acclimate.evaluation.pairs import Pair, pair_up
+from acclimate.evaluation.table import count
+from acclimate.reporting.markup import Markup, join, paragraph, tag
+from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
+from acclimate.reporting.section import Section, no_such
+
+_TITLE = "Error gallery"
+_COLOURS = 6  # of labels, in the style sheet; the label itself stands beside every span
+MENDED, BROKEN, WRONG = "mended", "broken", "still wrong"
+_ABOUT = {
+    MENDED: "wrong before, all right after",
+    BROKEN: "all right before, wrong after",
+    WRONG: "wrong before and after",
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sentence. `before` is None where nothing was adapted."""
+
+    number: int
+    words: tuple[str, ...]
+    gold: tuple[Span, ...]
+    before: tuple[Span, ...] | None
+    after: tuple[Span, ...]
+
+    @property
+    def group(self) -> str | None:
+        """None for what was and is right."""
+        right = self.gold == self.after
+        was_right = right if self.before is None else self.gold == self.before
+        if right:
+            return None if was_right else MENDED
+        return BROKEN if was_right and self.before is not None else WRONG
+
+    @property
+    def faults(self) -> int:
+        found = {*self.after, *(self.before or ())}
+        return len(found ^ set(self.gold))
+
+
+def gallery_section(run: RunData, most: int, prefix: str = "") -> Section:
+    """`most` sentences of each group, 0 for all."""
+    domain = next((name for name in DOMAIN_NAMES if name in run.answers), None)
+    if domain is None:
+        why = (
+            "This run has kept no predictions of test sentences: there were none with gold tags, or it was made before "
+            "runs kept them."
+        )
+        return no_such("gallery", _TITLE, why)
+    examples = list(examples_of(run.answers[domain]))
+    groups = {group: [example for example in examples if example.group == group] for group in _ABOUT}
+    right = sum(example.group is None for example in examples)
+    about = (
+        f"Test sentences of the {domain} ({run.answers[domain].gold.name}), the worst first. ✓ is an entity found as "
+        "it is; ✗ one that is not there, or has other borders or another label."
+    )
+    sizes = ", ".join(f"{len(found):,} {group}" for group, found in groups.items() if found or group != BROKEN)
+    told = f"Of {count(len(examples), 'sentence')}, {right:,} are right before and after; {sizes}."
+    if run.answers[domain].before is None:
+        told = f"Of {count(len(examples), 'sentence')}, {right:,} are all right and {len(groups[WRONG]):,} are not."
+    colours = _colours(examples)
+    body: list[Any] = [paragraph(told)]
+    body += [_group(group, found, most, colours, run) for group, found in groups.items() if found]
+    return Section("gallery", _TITLE, about, join(body))
+
+
+def examples_of(answers: Answers) -> Iterator[Example]:
+    after = pair_up(answers.gold, answers.after)
+    before: Sequence[Pair | None] = (
+        [None] * len(after) if answers.before is None else pair_up(answers.gold, answers.before)
+    )
+    for number, (new, old) in enumerate(zip(after, before, strict=True), start=1):
+        example = Example(number, new.words, new.gold, None if old is None else old.predicted, new.predicted)
+        yield _where_they_differ(example) if answers.gold.kind == "plain" else example
+
+
+def _where_they_differ(example: Example) -> Example:
+    """Of plain tags, which every word has, only those on which not all agree."""
+    views = [view for view in (example.gold, example.before, example.after) if view is not None]
+    agreed = set.intersection(*map(set, views))
+
+    def rest(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        return tuple(span for span in spans if span not in agreed)
+
+    before = None if example.before is None else rest(example.before)
+    return Example(example.number, example.words, rest(example.gold), before, rest(example.after))
+
+
+def _group(group: str, found: Sequence[Example], most: int, colours: Mapping[str, int], run: RunData) -> Markup:
+    ranked = sorted(found, key=lambda example: (-example.faults, len(example.words), example.number))
+    shown = ranked[:most] if most else ranked
+    name = "wrong" if shown[0].before is None else group
+    about = "" if shown[0].before is None else f": {_ABOUT[group]}"
+    parts: list[Any] = [_example(example, colours) for example in shown]
+    if len(shown) < len(ranked):
+        command = f"acclimate report {run.folder} --sentences 0"
+        parts.append(
+            paragraph(f"Shown are {len(shown)} of {len(ranked):,}. All of them: ", tag("code", command), class_="note")
+        )
+    title = f"{name.capitalize()} ({len(ranked):,}){about}"
+    return tag("details", tag("summary", title), parts, class_="examples", open=True)
+
+
+def _example(example: Example, colours: Mapping[str, int]) -> Markup:
+    views = [("gold", example.gold)]
+    if example.before is not None:
+        views.append(("before", example.before))
+    views.append(("found" if example.before is None else "after", example.after))
+    columns = [
+        tag("div", tag("h4", name), tag("p", join(_marked(example, spans, name, colours))), class_=f"view {name}")
+        for name, spans in views
+    ]
+    return tag("article", tag("small", f"sentence {example.number:,}"), tag("div", columns, class_="views"))
+
+
+def _marked(example: Example, spans: Sequence[Span], view: str, colours: Mapping[str, int]) -> Iterator[Any]:
+    starts = {span.start: span for span in spans}
+    place = 0
+    while place < len(example.words):
+        span = starts.get(place)
+        if span is None:
+            yield example.words[place]
+            place += 1
+        else:
+            yield _mark(example, span, view, colours)
+            place = max(span.end, place + 1)
+        yield " "
+
+
+def _mark(example: Example, span: Span, view: str, colours: Mapping[str, int]) -> Markup:
+    right = view == "gold" or span in example.gold
+    sign = (
+        None
+        if view == "gold"
+        else tag("span", "✓" if right else "✗", class_="sign-of", title="right" if right else "wrong")
+    )
+    words = " ".join(example.words[span.start : span.end])
+    class_ = f"label-{colours[span.label]}{'' if right else ' wrong'}"
+    return tag("mark", words, " ", tag("small", span.label), sign, class_=class_)
+
+
+def _colours(examples: Sequence[Example]) -> dict[str, int]:
+    labels = {span.label for row in examples for span in (*row.gold, *row.after, *(row.before or ()))}
+    return {label: number % _COLOURS + 1 for number, label in enumerate(sorted(labels))}

@@ -1,0 +1,221 @@
+"""The page of a run and of a comparison: whole, safe, the same every time, and honest about what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from page_reading import Page
+from report_folders import EVIL_LABEL, EVIL_WORD, QUICK_SETTINGS, Folders
+
+from acclimate.analysis.run_evidence import DOMAINS, FEATURES, PREDICTIONS
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.writing import write_corpus
+from acclimate.reporting.report import report_page
+from acclimate.reporting.run_page import QUICK, Look
+
+OF_RUN = ["scores", "labels", "confusion", "gallery", "curves", "adversary", "changed", "distance", "map", "settings"]
+OF_COMPARISON = ["recipes", "seeds", "costs", "chosen", "distance", "runs", "settings"]
+
+
+@pytest.fixture(scope="module")
+def run_page(folders: Folders) -> str:
+    return report_page(folders.run)
+
+
+@pytest.fixture(scope="module")
+def comparison_page(folders: Folders) -> str:
+    return report_page(folders.comparison)
+
+
+@pytest.fixture(scope="module", params=["run", "comparison"])
+def page(request: pytest.FixtureRequest) -> str:
+    return str(request.getfixturevalue(f"{request.param}_page"))
+
+
+def test_what_is_opened_is_closed(page: str) -> None:
+    assert page.startswith("<!DOCTYPE html>\n")
+    Page(page)
+
+
+def test_words_labels_and_names_cannot_become_elements(page: str) -> None:
+    found = Page(page)
+    names = {tag for tag, _ in found.elements}
+    assert "script" not in names, "the page has no script, and a word cannot bring one"
+    assert names.isdisjoint({"i", "u"}), "those are in names of files and folders only"
+    assert EVIL_WORD in found.text
+    assert EVIL_LABEL in found.text
+    assert not [name for _, attributes in found.elements for name in attributes if name.startswith("on")]
+
+
+def test_nothing_comes_from_outside(page: str) -> None:
+    found = Page(page)
+    assert all(address.startswith("#") for address in found.addresses)
+    assert "url(" not in page
+    assert "@import" not in page
+    assert "http-equiv" not in page
+
+
+def test_every_link_leads_somewhere_and_no_anchor_is_there_twice(page: str) -> None:
+    found = Page(page)
+    assert len(found.ids) == len(set(found.ids))
+    assert {address[1:] for address in found.addresses} <= set(found.ids)
+
+
+def test_the_page_of_a_run_has_all_its_parts(run_page: str) -> None:
+    found = Page(run_page)
+    assert list(found.sections) == OF_RUN
+    assert all(len(words) > 60 for words in found.sections.values())
+    assert "95 % interval" in found.text
+    assert "chance" in found.sections["adversary"]
+    assert "proxy A-distance" in found.sections["distance"]
+    assert run_page.count('class="place target"') > 2, "the map has points"
+
+
+def test_the_page_of_a_comparison_has_all_its_parts(comparison_page: str) -> None:
+    found = Page(comparison_page)
+    assert [name for name in found.sections if "-" not in name] == OF_COMPARISON
+    for recipe in ("source-only", "self-training"):
+        assert [name for name in found.sections if name.startswith(f"{recipe}-")] == [f"{recipe}-{n}" for n in OF_RUN]
+    assert "regret" in found.sections["chosen"]
+    assert "±" in found.sections["costs"]
+
+
+def test_one_run_of_a_comparison_has_a_page_of_its_own(folders: Folders) -> None:
+    found = Page(report_page(folders.comparison / "runs" / "self-training" / "seed-2", Look(quick=True)))
+    assert list(found.sections) == OF_RUN
+    assert "the run of source-only with the same seed" in found.text
+
+
+@pytest.mark.parametrize("which", ["run", "comparison"])
+def test_the_same_folder_gives_the_same_bytes(folders: Folders, which: str, request: pytest.FixtureRequest) -> None:
+    assert report_page(getattr(folders, which)) == request.getfixturevalue(f"{which}_page")
+
+
+def test_scores_on_the_page_are_those_of_the_run(folders: Folders, run_page: str) -> None:
+    report = json.loads((folders.run / "report.json").read_text(encoding="utf-8"))
+    for when in ("before", "after"):
+        assert f"{100 * report['target'][when]['span']['f1']:.1f}" in Page(run_page).sections["scores"]
+
+
+def test_before_and_after_are_what_the_run_predicted(folders: Folders) -> None:
+    kept = json.loads((folders.run / PREDICTIONS).read_text(encoding="utf-8"))
+    report = json.loads((folders.run / "report.json").read_text(encoding="utf-8"))
+    for domain in ("source", "target"):
+        rows = kept[domain]
+        right = sum(
+            own == gold
+            for tags, golds in zip(rows["after"], rows["gold"], strict=True)
+            for own, gold in zip(tags, golds, strict=True)
+        )
+        assert right / sum(map(len, rows["words"])) == pytest.approx(report[domain]["after"]["token"]["accuracy"])
+
+
+def test_without_what_takes_long_two_parts_say_so(folders: Folders) -> None:
+    found = Page(report_page(folders.run, Look(quick=True)))
+    assert list(found.sections) == OF_RUN
+    assert QUICK in found.sections["distance"]
+    assert QUICK in found.sections["map"]
+
+
+@pytest.mark.parametrize(
+    ("file", "part", "sentence"),
+    [
+        (PREDICTIONS, "gallery", "has kept no predictions"),
+        (DOMAINS, "distance", "make it again"),
+        (FEATURES, "map", "make it again"),
+        ("settings.yaml", "settings", "are not in this folder"),
+    ],
+)
+def test_a_part_whose_file_is_gone_says_why(run: Path, file: str, part: str, sentence: str) -> None:
+    (run / file).unlink()
+    found = Page(report_page(run))
+    assert list(found.sections) == OF_RUN
+    assert sentence in found.sections[part]
+
+
+def test_a_run_without_records_says_so(run: Path) -> None:
+    for file in run.glob("training/*/records.jsonl"):
+        file.unlink()
+    found = Page(report_page(run, Look(quick=True)))
+    assert "Nothing of the training is recorded" in found.sections["curves"]
+    assert "not known whether a discriminator played" in found.sections["adversary"]
+
+
+def test_a_run_without_any_test_says_so(run: Path) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    (run / "report.json").write_text(json.dumps({**report, "source": None, "target": None}), encoding="utf-8")
+    (run / PREDICTIONS).write_text(json.dumps({"source": None, "target": None}), encoding="utf-8")
+    found = Page(report_page(run, Look(quick=True)))
+    assert list(found.sections) == OF_RUN
+    assert "cannot be said" in found.text
+    assert "No labelled test sentences" in found.sections["scores"]
+
+
+def test_a_comparison_without_its_text_says_so(comparison: Path) -> None:
+    (comparison / "material.json").unlink()
+    found = Page(report_page(comparison, Look(quick=True)))
+    assert "give its `acclimate compare` command again" in found.sections["distance"]
+    assert "self-training" in found.sections["recipes"]
+
+
+def test_a_comparison_without_gold_tags_says_so(comparison: Path) -> None:
+    found = json.loads((comparison / "comparison.json").read_text(encoding="utf-8"))
+    for row in (*found["recipes"], *found["runs"]):
+        row |= {name: None for name in row if name.startswith(("target_", "seen", "unseen"))}
+    for row in found["recipes"]:
+        row["against"] = None
+    for row in found["selectors"]:
+        row |= {"target_f1": None, "regret": None}
+    found |= {"best": None, "remarks": ["tweets has no gold tags: nothing can be scored on the target."]}
+    (comparison / "comparison.json").write_text(json.dumps(found), encoding="utf-8")
+    page = Page(report_page(comparison, Look(quick=True)))
+    assert "has no gold tags" in page.sections["recipes"]
+    assert "cannot be said" in page.text
+
+
+def test_a_run_that_was_removed_is_told(comparison: Path) -> None:
+    for seed in (1, 2):
+        (comparison / "runs" / "self-training" / f"seed-{seed}").rename(comparison / f"gone-{seed}")
+    assert "is not there any more" in Page(report_page(comparison, Look(quick=True))).text
+
+
+def test_the_gallery_is_capped_and_says_how_to_get_all(folders: Folders) -> None:
+    few, every = (report_page(folders.run, Look(quick=True, sentences=most)) for most in (1, 0))
+    assert "--sentences 0" in few
+    assert "--sentences 0" not in every
+    assert few.count("<article>") < every.count("<article>")
+
+
+def test_plain_tags_have_accuracy_and_show_only_words_that_differ(
+    part_of_speech: Corpus, tmp_path: Path, acclimate: Callable[..., None]
+) -> None:
+    write_corpus(part_of_speech, tmp_path / "pos.conll")
+    corpus = tmp_path / "pos.conll"
+    words = ["--source", corpus, "--source-dev", corpus, "--target", corpus, "--target-test", corpus]
+    words += ["--set", "reading.labels=plain", "--set", "training.updates=3", "--out", tmp_path / "run"]
+    acclimate("adapt", *words, *QUICK_SETTINGS)
+    page = report_page(tmp_path / "run", Look(quick=True, sentences=0))
+    found = Page(page)
+    assert "accuracy" in found.sections["scores"]
+    assert "borders only" not in found.sections["scores"]
+    report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+    wrong = round((1 - report["target"]["after"]["token"]["accuracy"]) * part_of_speech.word_count)
+    assert wrong <= page.count("<mark") <= 3 * part_of_speech.word_count
+    assert page.count("<mark") % 3 == 0, "gold, before and after have the same words marked"
+
+
+def test_a_title_of_one_s_own_is_escaped(folders: Folders) -> None:
+    page = report_page(folders.run, Look(quick=True), "<em>mine</em>")
+    assert "<title>&lt;em&gt;mine&lt;/em&gt;</title>" in page
+    assert "<em>" not in page
+
+
+@pytest.mark.parametrize("name", ["report.json", PREDICTIONS, DOMAINS])
+def test_a_damaged_file_is_named(run: Path, name: str) -> None:
+    (run / name).write_text("{", encoding="utf-8")
+    with pytest.raises(InputError, match=f"{name}: this file is damaged"):
+        report_page(run)
