@@ -37,7 +37,11 @@ class Losses(Nobody):
 
 
 # less of what a recipe does by itself
-OPTIONS: dict[str, dict[str, Any]] = {"adversarial-masking": {"updates": 2, "rows_per_batch": 4, "quick": False}}
+_TUNING = {"updates": 2, "rows_per_batch": 4, "quick": False}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "adversarial-masking": _TUNING,
+    "acclimate": {"domain_tuning": {"masking": "mix-adversarial", **_TUNING}},
+}
 
 
 def losses_of(

@@ -215,8 +215,18 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> 
 
 def _files(options: Settings) -> list[str]:
     """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
-    named = [getattr(options, name, None) for name in ("second", "source_vectors", "synonyms", "vectors")]
-    return [*getattr(options, "extra", ()), *(file for file in named if file is not None and Path(file).is_file())]
+    return list(dict.fromkeys(_files_in(options.model_dump(mode="json"))))
+
+
+def _files_in(values: Any) -> Iterator[str]:
+    if isinstance(values, list):
+        for value in values:
+            yield from _files_in(value)
+    elif isinstance(values, dict):
+        yield from values.get("extra") or ()
+        named = [values.get(name) for name in ("second", "source_vectors", "synonyms", "vectors")]
+        yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
+        yield from (file for value in values.values() for file in _files_in(value))
 
 
 def _predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str, Corpus]:

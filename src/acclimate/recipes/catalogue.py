@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import difflib
 
+from acclimate.recipes.acclimate import AcclimateSettings, acclimate
+from acclimate.recipes.acclimate import check_plan as check_acclimate
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
+from acclimate.recipes.compose import compose
+from acclimate.recipes.compose_check import check_plan as check_compose
+from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
 from acclimate.recipes.datnet_check import check_plan as check_datnet
 from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
@@ -94,6 +99,22 @@ RECIPES: dict[str, Recipe] = {
             la_dtl,
             LaDtlSettings,
             needs_labels=True,
+        ),
+        Recipe(
+            "acclimate",
+            "what helps, put together: domain tuning, alignment, masked noise, anchors, rounds of teaching",
+            acclimate,
+            AcclimateSettings,
+            check=check_acclimate,
+        ),
+        Recipe(
+            "compose",
+            "stages of your own: any objectives, maskings and augmentations by their names",
+            compose,
+            ComposeSettings,
+            needs_target=False,
+            remarks=remarks,
+            check=check_compose,
         ),
     )
 }
