@@ -13,13 +13,13 @@ from typing import Any
 from pydantic import Field
 
 from acclimate.data.problems import InputError
-from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings
 from acclimate.recipes.compose import compose
 from acclimate.recipes.compose_check import check_plan as check_composition
 from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.compose_texts import unlabelled
+from acclimate.recipes.language_model import is_language_model
 from acclimate.recipes.mat import MaskedNoiseSettings
 from acclimate.recipes.pdaln import anchors
 from acclimate.recipes.pdaln_settings import AnchorSettings
@@ -67,7 +67,7 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     """The stages as `compose` takes them: what the options ask for and the data allow."""
     options: AcclimateSettings = plan.options
     stages: list[dict[str, Any]] = []
-    if options.tuning if options.tuning is not None else isinstance(tagger.encoder, Transformer):
+    if is_language_model(tagger) if options.tuning is None else options.tuning:
         stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning})
     stages.append({"name": "learn", "objectives": task(plan) | alignment(plan)})
     rounds = teaching(plan)

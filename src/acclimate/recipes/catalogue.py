@@ -123,6 +123,11 @@ RECIPES: dict[str, Recipe] = {
 def find_recipe(name: str) -> Recipe:
     if name in RECIPES:
         return RECIPES[name]
+    if name == "auto":
+        raise UsageError(
+            "auto is a race of recipes, and no recipe: acclimate adapt --recipe auto, or race(...) in Python. See "
+            "docs/auto.md."
+        )
     close = difflib.get_close_matches(name, RECIPES, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
     raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}.")

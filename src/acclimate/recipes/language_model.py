@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acclimate.model.encoders.shipped import SHIPPED
+from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
@@ -19,3 +19,12 @@ def require_language_model(tagger: Tagger, who: str) -> None:
     guesser_for(tagger.encoder)
     if tagger.encoder.pieces.tokenizer.mask_token_id is None:
         raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
+
+
+def is_language_model(tagger: Tagger) -> bool:
+    """Whether its encoder can be tuned to text."""
+    try:
+        require_language_model(tagger, "This tagger")
+    except (UsageError, EncoderNotFound):
+        return False
+    return True
