@@ -40,7 +40,7 @@ class Losses(Nobody):
 _TUNING = {"updates": 2, "rows_per_batch": 4, "quick": False}
 OPTIONS: dict[str, dict[str, Any]] = {
     "adversarial-masking": _TUNING,
-    "acclimate": {"domain_tuning": {"masking": "mix-adversarial", **_TUNING}},
+    "acclimate": {"domain_tuning": _TUNING},
 }
 
 

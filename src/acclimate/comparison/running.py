@@ -55,7 +55,7 @@ def _train(trial: Trial, ground: Ground) -> None:
         seed=trial.seed,
         out=trial.folder,
         baseline=trial.baseline,
-        share=settings.share,
+        shortened=settings.share,
         **settings.options,
     )
     memory = peak_megabytes()

@@ -30,6 +30,13 @@ from acclimate.training.stage import Stage
 MASKING = "mix-adversarial"  # of domain tuning
 
 
+class TuningSettings(AdversarialMaskingSettings):
+    """Domain tuning, with the masking that is best as far as is known."""
+
+    masking: str = MASKING
+    updates: int | None = Field(600, ge=1)
+
+
 class AcclimateSettings(Settings):
     """Which parts there are, and how much each counts."""
 
@@ -46,7 +53,7 @@ class AcclimateSettings(Settings):
     beta: float = Field(0.1, gt=0)  # of words of each tag made alike
     believe: float = Field(0.5, gt=0)  # of the tagger's own labels
     gamma: float = Field(0.5, gt=0)  # of the teacher
-    domain_tuning: AdversarialMaskingSettings = AdversarialMaskingSettings(masking=MASKING, updates=600)
+    domain_tuning: TuningSettings = TuningSettings()
     masked_noise: MaskedNoiseSettings = MaskedNoiseSettings()
     anchor: AnchorSettings = AnchorSettings()
 
@@ -68,7 +75,7 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     options: AcclimateSettings = plan.options
     stages: list[dict[str, Any]] = []
     if is_language_model(tagger) if options.tuning is None else options.tuning:
-        stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning})
+        stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning.model_dump()})
     stages.append({"name": "learn", "objectives": task(plan) | alignment(plan)})
     rounds = teaching(plan)
     if rounds is not None:

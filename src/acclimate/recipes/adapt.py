@@ -92,7 +92,7 @@ def adapt(
     out: str | Path | None = None,
     watcher: Watcher | None = None,
     baseline: str | Path | None = None,
-    share: float = 1.0,
+    shortened: float = 1.0,
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
@@ -108,7 +108,7 @@ def adapt(
     `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
     `baseline` is the folder of a finished source-only run (compare makes such): where it was begun as this run's own
     baseline would be, that one is taken, and nothing is trained twice.
-    `share` of every stage's updates are made: less than 1 to try a recipe out, as a race of recipes does.
+    `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
     """
     started = time.monotonic()
     ready = prepare(
@@ -130,7 +130,7 @@ def adapt(
     )
     chosen, plan, selector, tests, remarks = ready.recipe, ready.plan, ready.selector, ready.tests, ready.remarks
     folder = None if out is None else Path(out) / "training"
-    begun_with = _begun_with(tagger, recipe, plan, selector, share)
+    begun_with = _begun_with(tagger, recipe, plan, selector, shortened)
     if folder is not None and is_main_process():
         claim(folder, begun_with)
 
@@ -138,7 +138,7 @@ def adapt(
         place = None if folder is None else folder / which.name
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
         engine = build_engine(plan.training, pupil)
-        stages: Iterator[Stage] = (stage.shortened(share) for stage in which.stages(pupil, plan))
+        stages: Iterator[Stage] = (stage.shortened(shortened) for stage in which.stages(pupil, plan))
         if watch is not None:
             stages = _watched(stages, Confidence(watch.labelled(), pupil))
         summaries = run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
@@ -199,7 +199,7 @@ def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: li
     return (f"{recipe} made {total:,} updates, the baseline {plain:,}: longer training alone may explain a part.",)
 
 
-def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, share: float) -> dict[str, Any]:
+def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, shortened: float) -> dict[str, Any]:
     """Everything that the weights depend on."""
     judge = selector.corpus.fingerprint if isinstance(selector, DevelopmentScore) else None
     return {
@@ -210,7 +210,7 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, sha
         # how often a state is saved and where it is logged changes no weight
         "training": {
             **plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
-            **({} if share == 1 else {"share": share}),
+            **({} if shortened == 1 else {"shortened": shortened}),
         },
         "options": plan.options.model_dump(mode="json"),
         "extra": {file: file_digest(Path(file)) for file in _files(plan.options)},
