@@ -36,7 +36,7 @@ def test_with_no_labels_the_tagger_teaches_itself(build: Callable[..., Tagger], 
 
 def test_with_a_few_labels_it_learns_anchors_and_words(build: Callable[..., Tagger], news, tweets) -> None:
     found = stages_of(build("bert"), news, tweets[:4] + tweets[4:].unlabelled(), **ALL)
-    assert found["learn"]["objectives"]["mat"]["settings"]["on"] == "both"
+    assert found["learn"]["objectives"]["mat"]["settings"]["side"] == "both"
     assert "word-mmd" in found["learn"]["objectives"]
     assert found["round"]["learns"] == ["anchors"]
 
@@ -58,7 +58,7 @@ def test_with_all_parts_off_it_is_source_only(build: Callable[..., Tagger], same
 def test_labels_are_learnt_in_the_rounds_whoever_teaches_them(build, news, tweets) -> None:
     target = tweets[:4] + tweets[4:].unlabelled()
     found = stages_of(build(), news, target, **{**NONE, "anchors": True})
-    assert found["round"]["objectives"] == {"tagging": {"settings": {"on": "both"}}}
+    assert found["round"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
 
 
 @pytest.mark.parametrize("part", [*ALL, "tuning"])

@@ -71,7 +71,7 @@ def refused(tagger: Tagger, source: Corpus, target: Corpus | None, *stages: dict
         ({"objectives": ["tagging"], "learns": ["anchors"]}, "Stage odd learns from anchors, which needs labelled"),
         ({"objectives": ["tagging"], "beside": ["target"]}, "learns from target, which needs target text"),
         ({"objectives": ["masked-words"]}, "masked-words looks at target sentences"),
-        ({"objectives": {"masked-words": {"settings": {"on": "source"}}}}, "and character-cnn-lstm is none"),
+        ({"objectives": {"masked-words": {"settings": {"side": "source"}}}}, "and character-cnn-lstm is none"),
         ({"domain_tuning": {}}, "Stage odd tunes a masked language model, and character-cnn-lstm is none"),
         ({"mslm": {}}, "Stage odd tunes a masked language model, and character-cnn-lstm is none"),
         ({"objectives": {"contrast": {"settings": {"synonyms": "none.tsv"}}}}, "Stage odd, contrast: .*none.tsv"),
@@ -89,7 +89,7 @@ def test_what_is_not_there_is_missed_by_name(
     [
         ({"objectives": ["tagging", "word-mmd"]}, "word-mmd needs labelled sentences beside, and target has none"),
         ({"objectives": ["target-tagging"]}, "or name pseudo-labelled in `beside`"),
-        ({"objectives": {"mat": {"settings": {"on": "both"}}}}, "mat needs labelled sentences beside"),
+        ({"objectives": {"mat": {"settings": {"side": "both"}}}}, "mat needs labelled sentences beside"),
         ({"objectives": ["mean-teacher"], "beside": ["pseudo-labelled"]}, "learns from unlabelled target text"),
         ({"objectives": ["tagging"], "learns": ["target"]}, "learns tags from target, which has none"),
         (

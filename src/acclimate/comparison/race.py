@@ -118,7 +118,9 @@ def candidates(task: Task, settings: RaceSettings, encoder: str, has_judges: boo
 
 
 def _without_tests(task: Task) -> Task:
-    return replace(task, source_test=None, target_test=None, watch=None)
+    """Nothing that is scored in the end, and no tag of the target's text."""
+    text = None if task.target is None else task.target.unlabelled()
+    return replace(task, source_test=None, target=text, target_test=None, watch=None)
 
 
 def _trials(names: list[str], out: Path, settings: RaceSettings, trial: TrialSettings, seed: int) -> dict[str, Trial]:

@@ -26,7 +26,7 @@ class RaceSettings(Settings):
     recipes: tuple[str, ...] = ()  # who takes part, besides source-only; empty: every recipe that the data permit
     selector: str = SELECTOR  # who judges without target labels; see docs/compare.md
     # of the labelled target sentences, held out to judge by, where there are enough of them; 0: the selector judges
-    held_out: float = Field(1 / 3, ge=0, lt=1)
+    held_out: float = Field(0.3, ge=0, lt=1)
     each: dict[str, dict[str, Any]] = Field(default_factory=dict)  # options of single recipes, by their names
 
     @field_validator("budget", mode="before")

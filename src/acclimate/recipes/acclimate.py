@@ -86,10 +86,10 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
 def task(plan: Plan) -> dict[str, Any]:
     """Tags of the source, and of the labelled target sentences, which are in every batch."""
     options: AcclimateSettings = plan.options
-    on = "both" if len(plan.target.labelled()) else "source"
+    side = "both" if len(plan.target.labelled()) else "source"
     if not options.noise:
-        return {"tagging": {"settings": {"on": on}}}
-    return {"mat": {"settings": {"on": on, **options.masked_noise.model_dump()}}}
+        return {"tagging": {"settings": {"side": side}}}
+    return {"mat": {"settings": {"side": side, **options.masked_noise.model_dump()}}}
 
 
 def alignment(plan: Plan) -> dict[str, Any]:
@@ -108,12 +108,12 @@ def teaching(plan: Plan) -> dict[str, Any] | None:
     learns = ["anchors"] if options.anchors and has_anchors(plan) else ["source"]
     taught: dict[str, Any] = {"target-tagging": options.believe} if options.self_labels and text else {}
     if options.distillation:
-        taught["distillation"] = {"weight": options.gamma, "settings": {"on": "target"}}
+        taught["distillation"] = {"weight": options.gamma, "settings": {"side": "target"}}
     if not options.rounds or not (taught or learns == ["anchors"]):
         return None
     beside = ["pseudo-labelled"] if options.self_labels and text else None
     few = len(plan.target.labelled()) > 0 and "target-tagging" not in taught
-    objectives = {"tagging": {"settings": {"on": "both" if few else "source"}}, **taught}
+    objectives = {"tagging": {"settings": {"side": "both" if few else "source"}}, **taught}
     return {
         "name": "round",
         "learns": learns,

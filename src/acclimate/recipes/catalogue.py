@@ -7,7 +7,7 @@ import difflib
 from acclimate.recipes.acclimate import AcclimateSettings, acclimate
 from acclimate.recipes.acclimate import check_plan as check_acclimate
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
-from acclimate.recipes.compose import compose
+from acclimate.recipes.compose import PARTS, compose
 from acclimate.recipes.compose_check import check_plan as check_compose
 from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
@@ -114,6 +114,7 @@ RECIPES: dict[str, Recipe] = {
             ComposeSettings,
             needs_target=False,
             remarks=remarks,
+            parts=PARTS,
             check=check_compose,
         ),
     )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from acclimate.data.batches import Stream
 from acclimate.data.corpus import Corpus
 from acclimate.methods.distillation import frozen_copy
+from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
@@ -26,6 +27,12 @@ from acclimate.recipes.recipe import Plan
 from acclimate.training.schedules import Schedule
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
+
+PARTS = {
+    "objectives": [f"{name}: {part.summary}" for name, part in OBJECTIVES.items()],
+    "learns, beside": list(TEXTS),
+    "domain_tuning.masking, masked-words' masking": policy_names(),
+}
 
 
 def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

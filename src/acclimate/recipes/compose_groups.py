@@ -20,14 +20,14 @@ Domain = Literal["source", "target"]
 class TaggingSettings(Settings):
     """Whose tags are learnt, and what the loss is averaged over."""
 
-    on: Literal["source", "target", "both"] = "source"  # what the stage learns, what is beside it, or each of them
+    side: Literal["source", "target", "both"] = "source"  # what the stage learns, what is beside it, or each of them
     average: Literal["word", "sentence"] = "word"
 
 
 class TargetTaggingSettings(TaggingSettings):
     """Tags of what is beside."""
 
-    on: Literal["source", "target", "both"] = "target"
+    side: Literal["source", "target", "both"] = "target"
 
 
 class MaskedTaggingSettings(MaskedNoiseSettings, TaggingSettings):
@@ -45,7 +45,7 @@ class VirtualNoiseSettings(Settings):
 
     radius: RadiusSettings = RadiusSettings()
     scope: Scope = "sentence"
-    on: Domain = "target"
+    side: Domain = "target"
 
 
 class SentenceMmdSettings(Settings):
@@ -66,7 +66,7 @@ class DistillationSettings(Settings):
     """What teacher and student compare, and on which text."""
 
     chances: Chances = "marginals"  # or softmax, of each word's own scores
-    on: Domain = "source"
+    side: Domain = "source"
 
 
 class MeanTeacherTermSettings(MeanTeacherSettings):
@@ -79,7 +79,7 @@ class MaskedWordsSettings(MaskingSettings):
     """Guessing hidden words beside the other objectives."""
 
     masking: str = "random"  # the adversary wants a stage of its own as a rule; it may be had here, too
-    on: Domain = "target"
+    side: Domain = "target"
 
 
 class DiscriminatorTermSettings(DiscriminatorSettings):
@@ -90,5 +90,5 @@ class DiscriminatorTermSettings(DiscriminatorSettings):
 
 def sides_of(settings: Settings) -> set[str]:
     """Which text an objective reads, as far as its settings say."""
-    on = getattr(settings, "on", "source")
-    return {"source", "target"} if on == "both" else {on}
+    side = getattr(settings, "side", "source")
+    return {"source", "target"} if side == "both" else {side}

@@ -87,7 +87,7 @@ def alone(objective: Objective) -> Made:
 
 
 def task_for(settings: TaggingSettings) -> Objective:
-    return TaggingOfAll(settings.average) if settings.on == "both" else Tagging(settings.on, settings.average)
+    return TaggingOfAll(settings.average) if settings.side == "both" else Tagging(settings.side, settings.average)
 
 
 def masked_tagging(site: Site, settings: MaskedTaggingSettings) -> Made:
@@ -96,7 +96,7 @@ def masked_tagging(site: Site, settings: MaskedTaggingSettings) -> Made:
 
 
 def virtual(site: Site, settings: VirtualNoiseSettings) -> Made:
-    return alone(VirtualAdversarialTraining(settings.radius.model_dump(), [settings.on], scope=settings.scope))
+    return alone(VirtualAdversarialTraining(settings.radius.model_dump(), [settings.side], scope=settings.scope))
 
 
 def discriminator(site: Site, settings: DiscriminatorTermSettings) -> Made:
@@ -120,7 +120,7 @@ def contrast_of(site: Site, settings: ContrastSettings) -> Made:
 
 
 def distillation(site: Site, settings: DistillationSettings) -> Made:
-    return alone(Distillation(frozen_copy(site.tagger), settings.chances, settings.on))
+    return alone(Distillation(frozen_copy(site.tagger), settings.chances, settings.side))
 
 
 def mean_teacher(site: Site, settings: MeanTeacherTermSettings) -> Made:
@@ -137,7 +137,7 @@ def hidden_words(site: Site, settings: MaskedWordsSettings) -> Made:
     )
     policy = build_policy(settings.masking, ground)
     objective = masked_words(encoder, guesser_for(encoder), policy, settings, settings.samples)
-    objective.domain = settings.on
+    objective.domain = settings.side
     learns = any(True for _ in policy.parameters())
     return Made({"": objective, **({"-puzzle": PuzzleLesson(policy)} if learns else {})})
 

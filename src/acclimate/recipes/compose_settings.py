@@ -101,7 +101,7 @@ class ComposeSettings(Settings):
     """The stages, one after the other."""
 
     stages: tuple[StageSettings, ...] = (
-        StageSettings.model_validate({"name": "learn", "objectives": {"tagging": 1, "sentence-mmd": 0.1}}),
+        StageSettings.model_validate({"name": "learn", "objectives": {"tagging": 1, "sentence-mmd": 0.01}}),
         StageSettings.model_validate(
             {
                 "name": "believe",
