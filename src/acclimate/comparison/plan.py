@@ -23,8 +23,13 @@ def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
 
 
 def fitting_recipes(task: Task, encoder: str) -> list[str]:
-    """All recipes that can be run on this data with this encoder."""
-    return [name for name, recipe in RECIPES.items() if not obstacle_for(recipe, task, encoder)]
+    """All recipes that can be run on this data with this encoder, as they are."""
+    has_target = task.target is not None or task.target_labelled is not None
+    return [
+        name
+        for name, recipe in RECIPES.items()
+        if not obstacle_for(recipe, task, encoder) and (has_target or not recipe.usually_needs_target)
+    ]
 
 
 def plan_trials(

@@ -113,6 +113,7 @@ RECIPES: dict[str, Recipe] = {
             compose,
             ComposeSettings,
             needs_target=False,
+            usually_needs_target=True,
             remarks=remarks,
             parts=PARTS,
             check=check_compose,

@@ -54,6 +54,7 @@ class Recipe:
     options: type[Settings] = Settings
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
     needs_target: bool = True
+    usually_needs_target: bool = False  # its default settings do, others need not
     needs_labels: bool = False  # labelled target sentences, that is
     # given labelled target sentences, it trains a tagger of the target's own, whose words and labels need not be the
     # source's; what it is compared with is then the same tagger trained on those sentences alone
