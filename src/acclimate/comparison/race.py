@@ -179,7 +179,7 @@ def _entry(trial: Trial, selector: str, held: Corpus | None, seconds: float) -> 
     return Entry(
         trial.recipe,
         value,
-        sum(stage["updates"] for stage in report["stages"]),
+        report["training_updates"],
         round(seconds, 1),
         None if source is None else source["after"]["span"]["f1"],
     )

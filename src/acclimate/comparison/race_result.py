@@ -13,6 +13,8 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
 from acclimate.recipes.catalogue import BASELINE
 
+LEARNT = 0.5  # F1 on held-out source sentences, below which a candidate has hardly begun
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -94,6 +96,8 @@ def _reasons(
         said.append("Labelled target sentences were held out to judge by; the winner learns from all of them.")
     else:
         said.append("No target label was used. Selectors without labels err: compare tells by how much on your data.")
+    if max((entry.source for entry in judged if entry.source is not None), default=1.0) < LEARNT:
+        said.append("No candidate has learnt the source yet, and their order says little: give a larger --budget.")
     if share < 1:
         said.append(f"Every candidate made {share:.1%} of its updates; in full training their order may be another.")
     return tuple(said)
