@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from command_line import QUICK, Files, acclimate
+from command_line import QUICK, Files, acclimate, ctrl_c_after
 
 from acclimate.recipes.compose_objectives import OBJECTIVES
 
@@ -30,6 +30,21 @@ def test_stages_may_be_given_on_the_command_line(files: Files, tmp_path: Path) -
     given = ["--source", files.news, "--recipe", "compose", *QUICK, "--out", tmp_path / "a", "--set", stages]
     found = acclimate("adapt", *given, "--set", "options.stages.1.updates=2", "--json").json
     assert [(stage["stage"], stage["updates"]) for stage in found["stages"][1:]] == [("stage-1", 6), ("b", 2)]
+
+
+@pytest.mark.parametrize("updates", [8, 14, 17])  # in the first stage, and in the first and second round
+def test_an_interrupted_composition_ends_as_the_unbroken_one(files: Files, tmp_path: Path, updates: int) -> None:
+    """Teacher and pseudo-labels come from the stage before, which is found on disk."""
+    believe = "{objectives: [tagging, target-tagging, distillation], beside: [pseudo-labelled], updates: 3, rounds: 2}"
+    stages = f"options.stages=[{{objectives: [tagging]}}, {believe}]"
+    given = ["--source", files.news, "--target", files.tweets, "--recipe", "compose", *QUICK, "--set", stages]
+    words = ["adapt", *given, "--set", "training.checkpoint_every=1", "--out"]
+    acclimate(*words, tmp_path / "unbroken", "--quiet")
+    with ctrl_c_after(updates):
+        acclimate(*words, tmp_path / "broken", code=130)
+    acclimate(*words, tmp_path / "broken", "--quiet")
+    whole, gone_on = ((tmp_path / name / "weights.safetensors").read_bytes() for name in ("unbroken", "broken"))
+    assert whole == gone_on
 
 
 @pytest.mark.parametrize(
