@@ -66,4 +66,4 @@ def test_the_names_are_listed() -> None:
         assert f"    {name}: {part.summary}" in out
     assert "    mix-adversarial" in out
     assert len(acclimate("recipes", "--json").json["compose"]["parts"]["objectives"]) == len(OBJECTIVES)
-    assert "distillation" not in acclimate("settings", "--recipe", "compose").out
+    assert "distillation" in acclimate("settings", "--recipe", "compose").out

@@ -1,7 +1,8 @@
-"""What helps, put together: tune the encoder to the target's text, learn to tag with both domains made alike and under
-masked noise, then teach in rounds on the target, and on anchors where a few target sentences are labelled.
+"""What helps, put together: tune the encoder to the target's text, learn to tag under masked noise, then let each
+round's tagger teach the next on the target. On request with both domains made alike, with the tagger's own labels, and
+with anchors where a few target sentences are labelled: what did not help in trials is off (docs/compose.md).
 
-Written on the parts of `compose`: every part can be switched off, and `composition` shows what is left.
+Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
 
 from __future__ import annotations
@@ -41,16 +42,17 @@ class AcclimateSettings(Settings):
     """Which parts there are, and how much each counts."""
 
     tuning: bool | None = None  # tune the encoder first; null: where it is a masked language model
-    alignment: bool = True  # make sentences of both domains alike, and words of one tag where there are target labels
+    alignment: bool = False  # make sentences of both domains alike, and words of one tag where there are target labels
     noise: bool = True  # learn under adversarial noise with words hidden (MAT)
-    anchors: bool = True  # in the rounds, learn sentences with entities of the other domain; with target labels only
-    self_labels: bool = True  # in the rounds, believe the tagger where it is surest
-    distillation: bool = True  # in the rounds, agree with the tagger of the round before on target text
+    anchors: bool = False  # in the rounds, learn sentences with entities of the other domain; with target labels only
+    self_labels: bool = False  # in the rounds, believe the tagger where it is surest
+    # in the rounds, agree with the last round's tagger on target text; null: where no target sentence is labelled
+    distillation: bool | None = None
     rounds: int = Field(2, ge=0)
     share: float = Field(0.25, gt=0)  # of the usual number of updates, per round
     keep: float = Field(0.5, gt=0, le=1)  # share of target sentences believed, surest first
-    alpha: float = Field(0.1, gt=0)  # weight of sentences made alike
-    beta: float = Field(0.1, gt=0)  # of words of each tag made alike
+    alpha: float = Field(0.01, gt=0)  # weight of sentences made alike
+    beta: float = Field(0.01, gt=0)  # of words of each tag made alike
     believe: float = Field(0.5, gt=0)  # of the tagger's own labels
     gamma: float = Field(0.5, gt=0)  # of the teacher
     domain_tuning: TuningSettings = TuningSettings()
@@ -107,7 +109,7 @@ def teaching(plan: Plan) -> dict[str, Any] | None:
     text = len(unlabelled(plan)) > 0
     learns = ["anchors"] if options.anchors and has_anchors(plan) else ["source"]
     taught: dict[str, Any] = {"target-tagging": options.believe} if options.self_labels and text else {}
-    if options.distillation:
+    if not len(plan.target.labelled()) if options.distillation is None else options.distillation:
         taught["distillation"] = {"weight": options.gamma, "settings": {"side": "target"}}
     if not options.rounds or not (taught or learns == ["anchors"]):
         return None

@@ -102,7 +102,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "acclimate",
-            "what helps, put together: domain tuning, alignment, masked noise, anchors, rounds of teaching",
+            "what helps, put together: domain tuning, masked noise, rounds of teaching; more parts on request",
             acclimate,
             AcclimateSettings,
             check=check_acclimate,

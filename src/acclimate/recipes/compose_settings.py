@@ -101,12 +101,11 @@ class ComposeSettings(Settings):
     """The stages, one after the other."""
 
     stages: tuple[StageSettings, ...] = (
-        StageSettings.model_validate({"name": "learn", "objectives": {"tagging": 1, "sentence-mmd": 0.01}}),
+        StageSettings.model_validate({"name": "learn", "objectives": ["tagging"]}),
         StageSettings.model_validate(
             {
-                "name": "believe",
-                "objectives": {"tagging": 1, "target-tagging": 0.5},
-                "beside": ["pseudo-labelled"],
+                "name": "teach",
+                "objectives": {"tagging": 1, "distillation": {"weight": 0.5, "settings": {"side": "target"}}},
                 "share": 0.25,
                 "rounds": 2,
             }
