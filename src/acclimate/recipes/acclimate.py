@@ -1,6 +1,6 @@
-"""What helps, put together: tune the encoder to the target's text, learn to tag under masked noise, then let each
-round's tagger teach the next on the target. On request with both domains made alike, with the tagger's own labels, and
-with anchors where a few target sentences are labelled: what did not help in trials is off (docs/compose.md).
+"""The parts of several papers, put together: tune the encoder to the target's text, and learn to tag under masked noise.
+On request with both domains made alike, and then with rounds of teaching on the target: by the last round's tagger, by
+its own labels, and with anchors where a few target sentences are labelled. What lost in trials is off (docs/compose.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
@@ -46,8 +46,7 @@ class AcclimateSettings(Settings):
     noise: bool = True  # learn under adversarial noise with words hidden (MAT)
     anchors: bool = False  # in the rounds, learn sentences with entities of the other domain; with target labels only
     self_labels: bool = False  # in the rounds, believe the tagger where it is surest
-    # in the rounds, agree with the last round's tagger on target text; null: where no target sentence is labelled
-    distillation: bool | None = None
+    distillation: bool = False  # in the rounds, agree with the last round's tagger on target text
     rounds: int = Field(2, ge=0)
     share: float = Field(0.25, gt=0)  # of the usual number of updates, per round
     keep: float = Field(0.5, gt=0, le=1)  # share of target sentences believed, surest first
@@ -109,7 +108,7 @@ def teaching(plan: Plan) -> dict[str, Any] | None:
     text = len(unlabelled(plan)) > 0
     learns = ["anchors"] if options.anchors and has_anchors(plan) else ["source"]
     taught: dict[str, Any] = {"target-tagging": options.believe} if options.self_labels and text else {}
-    if not len(plan.target.labelled()) if options.distillation is None else options.distillation:
+    if options.distillation:
         taught["distillation"] = {"weight": options.gamma, "settings": {"side": "target"}}
     if not options.rounds or not (taught or learns == ["anchors"]):
         return None

@@ -102,7 +102,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "acclimate",
-            "what helps, put together: domain tuning, masked noise, rounds of teaching; more parts on request",
+            "parts of several papers, put together: domain tuning and masked noise; alignment, anchors, teaching on request",
             acclimate,
             AcclimateSettings,
             check=check_acclimate,
