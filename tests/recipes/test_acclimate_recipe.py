@@ -1,4 +1,4 @@
-"""Parts of several papers, put together: which stages there are with which data, and that every part can be left out."""
+"""Parts of several papers together: which stages there are with which data, and that every part can be left out."""
 
 from __future__ import annotations
 

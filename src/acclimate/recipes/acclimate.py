@@ -1,6 +1,7 @@
-"""The parts of several papers, put together: tune the encoder to the target's text, and learn to tag under masked noise.
-On request with both domains made alike, and then with rounds of teaching on the target: by the last round's tagger, by
-its own labels, and with anchors where a few target sentences are labelled. What lost in trials is off (docs/compose.md).
+"""Parts of several papers, put together: tune the encoder to the target's text, and learn to tag under masked noise.
+
+On request both domains are made alike, and rounds of teaching on the target follow: by the last round's tagger, by its
+own labels, and with anchors where a few target sentences are labelled. What lost in trials is off (docs/compose.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
