@@ -150,3 +150,12 @@ def test_numbers_that_yaml_reads_as_text_are_still_numbers_in_a_settings_file(tm
 
 def test_settings_of_settings_files_are_plain_yaml() -> None:
     assert yaml.safe_load(dump_yaml(TrainingSettings()))["betas"] == [0.9, 0.999]
+
+
+def test_a_place_in_a_list_is_set_by_its_number() -> None:
+    given = {"stages": [{"updates": 1}, {"updates": 2}]}
+    assert with_assignments(given, ["stages.1.updates=9"]) == {"stages": [{"updates": 1}, {"updates": 9}]}
+    assert given["stages"][1]["updates"] == 2
+    for wrong in ("stages.2.updates=1", "stages.a.updates=1"):
+        with pytest.raises(SettingsError, match="is no number of the list there, 0 to 1"):
+            with_assignments(given, [wrong])

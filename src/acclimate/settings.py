@@ -80,21 +80,37 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
 
 
 def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
-    """Apply `a.b=c` assignments, the values read as YAML: `training.clip=null`, `tagger.scheme=IOB2`."""
+    """Apply `a.b=c` assignments, the values read as YAML: `training.clip=null`, `options.stages.0.updates=9`."""
     result: dict[str, Any] = dict(values)
     for assignment in assignments:
         path, equals, text = assignment.partition("=")
         keys = path.strip().split(".")
         if not equals or not all(keys):
             raise SettingsError(f"--set {assignment}: expected NAME=VALUE, for example training.learning_rate=0.001.")
-        place = result
+        place: Any = result
         for key in keys[:-1]:
-            below = place.get(key)
+            step = _step(place, key, assignment)
+            below = place[step] if isinstance(place, list) else place.get(step)
             # copied on the way down: the caller's mapping stays as it was
-            place[key] = dict(below) if isinstance(below, Mapping) else {}
-            place = place[key]
-        place[keys[-1]] = _value(text)
+            place[step] = _copied(below)
+            place = place[step]
+        place[_step(place, keys[-1], assignment)] = _value(text)
     return result
+
+
+def _copied(below: Any) -> dict[str, Any] | list[Any]:
+    if isinstance(below, (list, tuple)):
+        return list(below)
+    return dict(below) if isinstance(below, Mapping) else {}
+
+
+def _step(place: Any, key: str, assignment: str) -> Any:
+    """A key, or a number counted from 0 where the place is a list."""
+    if not isinstance(place, list):
+        return key
+    if not key.isdigit() or int(key) >= len(place):
+        raise SettingsError(f"--set {assignment}: {key!r} is no number of the list there, 0 to {len(place) - 1}.")
+    return int(key)
 
 
 def _value(text: str) -> Any:
@@ -127,6 +143,8 @@ def _explain(kind: type[Settings], failure: ValidationError, where: str) -> str:
 def _names_beside(kind: type[BaseModel], path: list[str]) -> list[str]:
     """The settings that exist in the group where the unknown one was written."""
     for key in path[:-1]:
+        if key.isdigit():  # a place in a list of groups
+            continue
         inner = _group_in(kind.model_fields[key].annotation) if key in kind.model_fields else None
         if inner is None:
             return sorted(kind.model_fields)

@@ -37,7 +37,11 @@ class Losses(Nobody):
 
 
 # less of what a recipe does by itself
-OPTIONS: dict[str, dict[str, Any]] = {"adversarial-masking": {"updates": 2, "rows_per_batch": 4, "quick": False}}
+_TUNING = {"updates": 2, "rows_per_batch": 4, "quick": False}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "adversarial-masking": _TUNING,
+    "acclimate": {"domain_tuning": _TUNING},
+}
 
 
 def losses_of(
@@ -182,6 +186,18 @@ GOLDEN: dict[str, dict[str, list[float]]] = {
         "la-dtl/tag": [20.0761, 22.5556, 26.6924, 19.9782, 25.4673],
         "la-dtl/words": [0.9779, 0.0864, 0.8371, 0.069, 0.9163],
     },
+    "acclimate": {
+        "source/tag": _SOURCE,
+        "learn/mat": [3.9558, 3.9556, 4.0165, 3.7492, 3.876],
+    },
+    "compose": {
+        "source/tag": _SOURCE,
+        "learn/tagging": _SOURCE,
+        "teach-1/tagging": [2.5365],
+        "teach-1/distillation": [2.5471],
+        "teach-2/tagging": [2.309],
+        "teach-2/distillation": [2.5506],
+    },
 }
 
 
@@ -242,6 +258,18 @@ GOLDEN_WITH_ENCODER: dict[str, dict[str, list[float]]] = {
         "source/tag": _SOURCE_WITH_ENCODER,
         "la-dtl/tag": [18.1148, 17.4668, 17.137, 12.9665, 16.9293],
         "la-dtl/words": [0.5043, 0.1467, 0.6921, 0.4208, 0.1183],
+    },
+    "acclimate": {  # this encoder has lost its language model, and is not tuned
+        "source/tag": _SOURCE_WITH_ENCODER,
+        "learn/mat": [3.731, 2.8959, 2.6358, 2.6495, 2.3129],
+    },
+    "compose": {
+        "source/tag": _SOURCE_WITH_ENCODER,
+        "learn/tagging": _SOURCE_WITH_ENCODER,
+        "teach-1/tagging": [1.4489],
+        "teach-1/distillation": [1.8418],
+        "teach-2/tagging": [1.2677],
+        "teach-2/distillation": [1.7717],
     },
 }
 

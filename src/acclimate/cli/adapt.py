@@ -24,7 +24,17 @@ def adapt_command(
         str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default="social")
     ] = None,
     recipe: Annotated[
-        str | None, typer.Option(help="How to adapt; see `acclimate recipes`.", show_default="self-training")
+        str | None,
+        typer.Option(
+            help="How to adapt; see `acclimate recipes`. auto: let them race, and take the one that wins.",
+            show_default="self-training",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="10m|3000u", help="With --recipe auto: minutes or updates of the race.", show_default="10m"
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where tagger and report go.", show_default="below runs/")
@@ -102,6 +112,7 @@ def adapt_command(
         "train_on_dev": train_on_dev or None,
         "watch": watch,
         "seed": seed,
+        "options.budget": budget,
         "tagger.encoder": encoder,
         "tagger.head": head,
         "tagger.lstm.vectors": vectors,
@@ -117,6 +128,8 @@ def adapt_command(
     spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
     values = with_assignments(values, [*spelled, *(assignments or [])])
     settings = complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
+    if budget is not None and settings.recipe != "auto":
+        raise typer.BadParameter(f"is of a race, --recipe auto, and not of {settings.recipe}.", param_hint="--budget")
     _run(settings, out, overwrite, quiet, as_json)
 
 
@@ -124,12 +137,14 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
     import torch
 
     from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS
+    from acclimate.cli.auto import clear_race, run_race
     from acclimate.cli.encoder_run import told_how_to_go_on
     from acclimate.cli.evidence import domains_json, feature_keeper, predictions_json
     from acclimate.cli.progress import TrainingBar, stderr_console, warn
     from acclimate.cli.report import markdown, summary
     from acclimate.cli.run_folder import claim_of, default_folder, finish, take
     from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
+    from acclimate.comparison.race_settings import AUTO
     from acclimate.recipes.adapt import adapt
     from acclimate.settings import dump_yaml
     from acclimate.training.engine import is_main_process
@@ -138,14 +153,24 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
     settings = with_recipe_options(settings)
     console = stderr_console(quiet or not is_main_process())
     task = read_task(settings, warn if is_main_process() else console.print)
-    torch.manual_seed(settings.seed)
-    tagger = build_tagger(settings, task)
-    settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
+    is_race = settings.recipe == AUTO
+    if not is_race:
+        torch.manual_seed(settings.seed)
+        tagger = build_tagger(settings, task)
+        settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
     claim = claim_of(settings, task.fingerprint())
     folder = default_folder(settings, claim, overwrite) if out is None else out
     if is_main_process():
         take(folder, claim, overwrite)
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
+    found = None
+    if is_race:
+        with told_how_to_go_on(folder, overwrite):
+            settings, found = run_race(settings, task, folder, console.print)
+        console.print(f"{found.choice} is taken. {found.reasons[0]}")
+        torch.manual_seed(settings.seed)
+        tagger = build_tagger(settings, task)
+        settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
     tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
     keeper = feature_keeper(task)
     with told_how_to_go_on(folder, overwrite), TrainingBar(console) as bar:
@@ -172,16 +197,22 @@ def _run(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool
     if not is_main_process():
         return
     result = {"run": str(folder), "seed": settings.seed, "data": task.fingerprint(), **outcome.as_dict()}
+    told = {}
+    if found is not None:
+        result["race"] = found.as_dict()
+        told["race.json"] = json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
     tagger.save(
         folder,
         **{
             "settings.yaml": dump_yaml(settings),
             "report.json": json.dumps(result, indent=2, ensure_ascii=False),
-            "report.md": markdown(outcome, settings),
+            "report.md": markdown(outcome, settings, found),
             PREDICTIONS: predictions_json(outcome),
             DOMAINS: domains_json(task, keeper),
+            **told,
         },
     )
     keeper.save(folder)
+    clear_race(folder)
     finish(folder)
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder))
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
@@ -12,20 +13,40 @@ from acclimate.cli.options import Json
 
 def recipes_command(as_json: Json = False) -> None:
     """List the recipes and their own settings."""
+    from acclimate.comparison.race_settings import AUTO, RaceSettings
     from acclimate.recipes.catalogue import RECIPES
-    from acclimate.settings import flattened
 
+    race = "a race of the others, of which the winner is taken (see docs/auto.md)"
     listed = {
-        name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
-        for name, recipe in RECIPES.items()
+        **{
+            name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
+            for name, recipe in RECIPES.items()
+        },
+        AUTO: {"summary": race, "options": RaceSettings().model_dump(mode="json")},
     }
     if as_json:
+        for name, recipe in RECIPES.items():
+            if recipe.parts:
+                listed[name]["parts"] = {kind: list(names) for kind, names in recipe.parts.items()}
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
-    for name, recipe in RECIPES.items():
-        typer.echo(f"{name}: {recipe.summary}")
-        for option, value in flattened(recipe.options().model_dump(mode="json")):
-            typer.echo(f"  --set options.{option}={value if isinstance(value, str) else json.dumps(value)}")
+    for name, found in listed.items():
+        typer.echo(f"{name}: {found['summary']}")
+        for line in _option_lines(found["options"]):
+            typer.echo(f"  {line}")
+        for kind, names in RECIPES[name].parts.items() if name in RECIPES else ():
+            typer.echo("\n".join([f"  {kind}:", *(f"    {part}" for part in names)]))
+
+
+def _option_lines(options: Any) -> Iterator[str]:
+    """As they can be set. A list of groups is written in a file, and too long for a line."""
+    from acclimate.settings import flattened
+
+    for option, value in flattened(options):
+        if isinstance(value, list) and any(isinstance(part, dict) for part in value):
+            yield f"options.{option}: a list; `acclimate settings --recipe` shows it as YAML"
+        else:
+            yield f"--set options.{option}={value if isinstance(value, str) else json.dumps(value)}"
 
 
 def corpora_command(as_json: Json = False) -> None:
@@ -52,7 +73,7 @@ def settings_command(
 ) -> None:
     """Print every setting of `adapt` with its default, as YAML for --config."""
     from acclimate.cli.settings import AdaptSettings
-    from acclimate.recipes.catalogue import find_recipe
+    from acclimate.cli.task import options_of
     from acclimate.settings import dump_yaml
 
     if pretrain:
@@ -66,6 +87,6 @@ def settings_command(
         typer.echo(dump_yaml(DomainTuneSettings()), nl=False)
         return
     settings = AdaptSettings()
-    chosen = find_recipe(recipe or settings.recipe)
-    options = chosen.options().model_dump(mode="json")
-    typer.echo(dump_yaml(settings.model_copy(update={"recipe": chosen.name, "options": options})), nl=False)
+    chosen = recipe or settings.recipe
+    options = options_of(chosen)().model_dump(mode="json")
+    typer.echo(dump_yaml(settings.model_copy(update={"recipe": chosen, "options": options})), nl=False)

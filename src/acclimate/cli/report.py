@@ -8,15 +8,17 @@ from typing import Any
 
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import trains_target
+from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.scores import Scores
 from acclimate.recipes.adapt import Change, Outcome
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
 from acclimate.settings import dump_yaml
 
 
-def summary(outcome: Outcome, settings: AdaptSettings, folder: Path) -> str:
+def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race | None = None) -> str:
     """What happened, in the order a reader asks: how good, compared with what, how sure, where is it."""
-    lines = [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
+    lines = [] if race is None else [render_race(race), ""]
+    lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, trains_target(settings))
     lines += ["", verdict(outcome), *outcome.remarks]
     lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {folder} TEXT"]
@@ -74,9 +76,13 @@ def verdict(outcome: Outcome) -> str:
     return f"The target score {'rose' if found.difference > 0 else 'FELL'} ({sure})."
 
 
-def markdown(outcome: Outcome, settings: AdaptSettings) -> str:
+def markdown(outcome: Outcome, settings: AdaptSettings, race: Race | None = None) -> str:
     """The page kept with the tagger."""
-    return "\n".join(_page(outcome, settings)) + "\n"
+    return "\n".join([*_page(outcome, settings), *([] if race is None else _race(race))]) + "\n"
+
+
+def _race(race: Race) -> Iterator[str]:
+    yield from ("", "## The race that chose this recipe", "", "```", render_race(race), "```")
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:

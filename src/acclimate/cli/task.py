@@ -8,6 +8,7 @@ from typing import Any
 
 from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.settings import AdaptSettings
+from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import require_labels, shared_labels
 from acclimate.data.problems import InputError
@@ -15,7 +16,7 @@ from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, Charac
 from acclimate.model.tagger import OWN_ENCODER, Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.recipes.task import Task, tagger_for
-from acclimate.settings import UsageError, complete
+from acclimate.settings import Settings, UsageError, complete
 
 
 def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -39,14 +40,21 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
     raise UsageError(f"The encoder {encoder} has no {names}: use --encoder {OWN_ENCODER}, or leave them out.")
 
 
+def options_of(recipe: str) -> type[Settings]:
+    """The settings group of a recipe, or of the race of them."""
+    return RaceSettings if recipe == AUTO else find_recipe(recipe).options
+
+
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
-    recipe = find_recipe(settings.recipe)
-    if recipe.needs_labels and settings.target_labelled is None:
-        raise UsageError(f"Recipe {recipe.name} learns from labelled target sentences: give --target-labelled.")
-    if recipe.needs_target and settings.target is None and settings.target_labelled is None:
-        raise UsageError(f"Recipe {recipe.name} needs target text: give --target.")
-    options = complete(recipe.options, settings.options, where=f"options of recipe {recipe.name}")
+    name = settings.recipe
+    recipe = None if name == AUTO else find_recipe(name)
+    if recipe is not None and recipe.needs_labels and settings.target_labelled is None:
+        raise UsageError(f"Recipe {name} learns from labelled target sentences: give --target-labelled.")
+    needs_target = recipe is None or recipe.needs_target
+    if needs_target and settings.target is None and settings.target_labelled is None:
+        raise UsageError(f"Recipe {name} needs target text: give --target.")
+    options = complete(options_of(name), settings.options, where=f"options of recipe {name}")
     return settings.model_copy(update={"options": options.model_dump(mode="json")})
 
 
@@ -113,6 +121,8 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
 
 def trains_target(settings: AdaptSettings) -> bool:
     """Whether the tagger is one of the target's own, with the labels of `target_labelled`."""
+    if settings.recipe == AUTO:  # candidates of both kinds: the labels must be the same for them
+        return False
     return find_recipe(settings.recipe).for_target and settings.target_labelled is not None
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from acclimate.comparison.choices import choices_of
 from acclimate.comparison.cost import RULE, expected_seconds
+from acclimate.comparison.failures import is_expected
 from acclimate.comparison.judging import DEFAULT_SELECTORS, read_judgements, require_selectors
 from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, with_baseline
@@ -22,12 +23,9 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.table import count
-from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.recipes.preparation import SelectorName
 from acclimate.recipes.task import TaggerSettings, Task
-from acclimate.settings import SettingsError, UsageError
-from acclimate.training.run import Diverged
 from acclimate.training.settings import TrainingSettings
 
 Tell = Callable[[str], Any]
@@ -167,7 +165,7 @@ def _make_runs(
 
     def failed(job: Job, failure: Exception) -> None:
         nonlocal ended
-        if not _is_expected(failure):
+        if not is_expected(failure):
             raise failure
         ended += 1
         failures[job.name] = str(failure)
@@ -177,12 +175,6 @@ def _make_runs(
     with workers(executor, min(jobs, len(work)), gpus) as hands:
         do_all(work, hands, done, failed)
     return failures
-
-
-def _is_expected(failure: Exception) -> bool:
-    """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
-    kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
-    return isinstance(failure, kinds) or type(failure).__name__ == "OutOfMemoryError"
 
 
 def _remarks(test: Corpus | None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -22,12 +22,24 @@ _UPDATES = 3  # the first one is not counted: it also warms up
 _LOOK = 50  # sentences of a look at the selector that is timed
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What a run will take."""
+
+    seconds: float = 0.0
+    updates: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.seconds + other.seconds, self.updates + other.updates)
+
+
 def expected_seconds(trials: Sequence[Trial], ground: Ground) -> dict[str, float]:
     """By recipe, for one run of it. A baseline of its own is counted in, one that runs share is not."""
-    return {trial.recipe: _expected(trial, ground) for trial in {trial.recipe: trial for trial in trials}.values()}
+    by_recipe = {trial.recipe: trial for trial in trials}
+    return {recipe: expected_cost(trial, ground).seconds for recipe, trial in by_recipe.items()}
 
 
-def _expected(trial: Trial, ground: Ground) -> float:
+def expected_cost(trial: Trial, ground: Ground) -> Cost:
     """Try the run out for a moment; nothing is saved, and nothing of it is used."""
     task, settings = ground.task, trial.settings
     torch.manual_seed(trial.seed)
@@ -55,22 +67,23 @@ def _expected(trial: Trial, ground: Ground) -> float:
     return own if is_shared else own + _rehearsed(ready.first, tagger, ready)
 
 
-def _rehearsed(recipe: Recipe, tagger: Tagger, ready: Preparation) -> float:
-    """Seconds that all stages of a recipe will take, and what lies between them."""
+def _rehearsed(recipe: Recipe, tagger: Tagger, ready: Preparation) -> Cost:
+    """What all stages of a recipe will take, and what lies between them."""
     engine = build_engine(ready.plan.training, tagger)
     tagger.to(engine.device)
-    total, since = 0.0, time.monotonic()
+    total, updates, since = 0.0, 0, time.monotonic()
     for stage in recipe.stages(tagger, ready.plan):
         total += time.monotonic() - since
         pupil = stage.learner or tagger
         total += _per_update(Training(pupil, stage, engine)) * stage.updates
+        updates += stage.updates
         looks = -(-stage.updates // stage.evaluate_every)
         total += looks * _per_look(stage.selector or ready.selector, tagger)
         for objective in stage.objectives.values():
             objective.end(pupil)
         engine.free_memory()
         since = time.monotonic()
-    return total + time.monotonic() - since
+    return Cost(total + time.monotonic() - since, updates)
 
 
 def _per_look(selector: Selector, tagger: Tagger) -> float:

@@ -23,8 +23,13 @@ def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
 
 
 def fitting_recipes(task: Task, encoder: str) -> list[str]:
-    """All recipes that can be run on this data with this encoder."""
-    return [name for name, recipe in RECIPES.items() if not _obstacle(recipe, task, encoder)]
+    """All recipes that can be run on this data with this encoder, as they are."""
+    has_target = task.target is not None or task.target_labelled is not None
+    return [
+        name
+        for name, recipe in RECIPES.items()
+        if not obstacle_for(recipe, task, encoder) and (has_target or not recipe.usually_needs_target)
+    ]
 
 
 def plan_trials(
@@ -45,7 +50,7 @@ def plan_trials(
     shared = {name: _plain(value) for name, value in shared.items()}
     settings = {name: _settings(name, shared, each.get(name, {})) for name in recipes}
     for name in recipes:
-        obstacle = _obstacle(find_recipe(name), task, settings[name].tagger.encoder)
+        obstacle = obstacle_for(find_recipe(name), task, settings[name].tagger.encoder)
         if obstacle:
             raise UsageError(obstacle)
     ordered = sorted(recipes, key=lambda name: name != BASELINE.name)
@@ -89,7 +94,7 @@ def _plain(value: Any) -> Any:
     return value.model_dump() if isinstance(value, Settings) else {} if value is None else value
 
 
-def _obstacle(recipe: Recipe, task: Task, encoder: str) -> str:
+def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
     """Why a recipe cannot be run; empty if it can."""
     if recipe.needs_labels and task.target_labelled is None:
         return f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled)."

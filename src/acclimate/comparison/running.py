@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -55,6 +56,7 @@ def _train(trial: Trial, ground: Ground) -> None:
         seed=trial.seed,
         out=trial.folder,
         baseline=trial.baseline,
+        shortened=settings.share,
         **settings.options,
     )
     memory = peak_megabytes()
@@ -64,6 +66,7 @@ def _train(trial: Trial, ground: Ground) -> None:
         **outcome.as_dict(),
         "seed": trial.seed,
         "training_seconds": round(training_seconds(outcome), 3),
+        "training_updates": sum(stage["updates"] for stage in own_stages(outcome)),
         "peak_megabytes": memory,
     }
     tagger.save(
@@ -79,10 +82,13 @@ def _train(trial: Trial, ground: Ground) -> None:
 
 
 def training_seconds(outcome: Outcome) -> float:
-    """What the recipe alone takes: with the baseline's training only where it starts from that. Time before an
-    interruption counts."""
-    stages = outcome.stages if outcome.needs_plain_stages else outcome.stages[outcome.plain_stages :]
-    return float(sum(stage["seconds"] for stage in stages))
+    """What the recipe alone takes. Time before an interruption counts."""
+    return float(sum(stage["seconds"] for stage in own_stages(outcome)))
+
+
+def own_stages(outcome: Outcome) -> list[dict[str, Any]]:
+    """The stages of the recipe alone: with the baseline's only where it starts from that."""
+    return outcome.stages if outcome.needs_plain_stages else outcome.stages[outcome.plain_stages :]
 
 
 @contextmanager

@@ -35,6 +35,7 @@ class TrialSettings(Settings):
     train_on_dev: bool = False
     tagger: TaggerSettings = TaggerSettings()
     training: TrainingSettings = TrainingSettings()
+    share: float = Field(1.0, gt=0, le=1)  # of every stage's updates; less in a race
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ class Trial:
         settings = self.settings.model_dump(mode="json")
         for name in ("checkpoint_every", "tensorboard"):  # change no weight
             del settings["training"][name]
+        if settings["share"] == 1:  # as if there were no such thing: most runs know of no race
+            del settings["share"]
         labels = None if ground.target_labels is None else list(ground.target_labels.names)
         made: dict[str, Any] = json.loads(
             json.dumps(

@@ -42,17 +42,21 @@ def cross_entropy(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
 
 
 class Distillation(Objective):
-    """Cross-entropy of a frozen teacher and the learner on the source sentences: those are the augmented ones here.
+    """Cross-entropy of a frozen teacher and the learner on the source sentences (PDALN's augmented ones), or on the
+    target's.
 
     Needs no labels. Reaches the learner only. The teacher reads the words that the learner reads.
     """
 
-    def __init__(self, teacher: Tagger, chances: Chances = "marginals") -> None:
+    def __init__(
+        self, teacher: Tagger, chances: Chances = "marginals", domain: Literal["source", "target"] = "source"
+    ) -> None:
         super().__init__()
         if any(weight.requires_grad for weight in teacher.parameters()) or teacher.training:
             raise ValueError("A teacher does not learn: hand in frozen_copy(tagger).")
         self._teacher = (teacher,)  # no part of this module: a checkpoint need not hold it, and `train` would wake it
         self.chances: Chances = chances
+        self.domain = domain
 
     @property
     def teacher(self) -> Tagger:
@@ -62,6 +66,7 @@ class Distillation(Objective):
         self.teacher.to(learner.device)
 
     def forward(self, source: View, target: View) -> Tensor:
+        view = source if self.domain == "source" else target
         with torch.no_grad():
-            taught = log_chances(View(self.teacher, source.sentences), self.chances)
-        return cross_entropy(taught, log_chances(source, self.chances), source.sentences.mask)
+            taught = log_chances(View(self.teacher, view.sentences), self.chances)
+        return cross_entropy(taught, log_chances(view, self.chances), view.sentences.mask)

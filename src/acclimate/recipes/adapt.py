@@ -95,6 +95,7 @@ def adapt(
     watcher: Watcher | None = None,
     baseline: str | Path | None = None,
     look: Callable[[str, Tagger], Any] | None = None,
+    shortened: float = 1.0,
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
@@ -111,6 +112,7 @@ def adapt(
     `baseline` is the folder of a finished source-only run (compare makes such): where it was begun as this run's own
     baseline would be, that one is taken, and nothing is trained twice.
     `look` is shown the tagger "before", where there is one, and "after": the first is not kept.
+    `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
     """
     started = time.monotonic()
     ready = prepare(
@@ -132,7 +134,7 @@ def adapt(
     )
     chosen, plan, selector, tests, remarks = ready.recipe, ready.plan, ready.selector, ready.tests, ready.remarks
     folder = None if out is None else Path(out) / "training"
-    begun_with = _begun_with(tagger, recipe, plan, selector)
+    begun_with = _begun_with(tagger, recipe, plan, selector, shortened)
     if folder is not None and is_main_process():
         claim(folder, begun_with)
 
@@ -140,7 +142,7 @@ def adapt(
         place = None if folder is None else folder / which.name
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
         engine = build_engine(plan.training, pupil)
-        stages = which.stages(pupil, plan)
+        stages: Iterator[Stage] = (stage.shortened(shortened) for stage in which.stages(pupil, plan))
         if watch is not None:
             stages = _watched(stages, Confidence(watch.labelled(), pupil))
         summaries = run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
@@ -204,7 +206,7 @@ def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: li
     return (f"{recipe} made {total:,} updates, the baseline {plain:,}: longer training alone may explain a part.",)
 
 
-def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> dict[str, Any]:
+def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, shortened: float) -> dict[str, Any]:
     """Everything that the weights depend on."""
     judge = selector.corpus.fingerprint if isinstance(selector, DevelopmentScore) else None
     return {
@@ -213,7 +215,10 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> 
         "selector": selector.name,
         "tagger": fingerprint(tagger),
         # how often a state is saved and where it is logged changes no weight
-        "training": plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
+        "training": {
+            **plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
+            **({} if shortened == 1 else {"shortened": shortened}),
+        },
         "options": plan.options.model_dump(mode="json"),
         "extra": {file: file_digest(Path(file)) for file in _files(plan.options)},
         "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
@@ -222,8 +227,19 @@ def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector) -> 
 
 def _files(options: Settings) -> list[str]:
     """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
-    named = [getattr(options, name, None) for name in ("second", "source_vectors", "synonyms", "vectors")]
-    return [*getattr(options, "extra", ()), *(file for file in named if file is not None and Path(file).is_file())]
+    return list(dict.fromkeys(_files_in(options.model_dump(mode="json"))))
+
+
+def _files_in(values: Any) -> Iterator[str]:
+    if isinstance(values, list):
+        for value in values:
+            yield from _files_in(value)
+    elif isinstance(values, dict):
+        extra = values.get("extra")
+        yield from extra if isinstance(extra, list) else ()
+        named = [values.get(name) for name in ("second", "source_vectors", "synonyms", "vectors")]
+        yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
+        yield from (file for value in values.values() for file in _files_in(value))
 
 
 def _predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str, Corpus]:

@@ -41,11 +41,16 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
 
 
 def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
-    options: AdversarialMaskingSettings = plan.options
+    yield domain_tuning(tagger, plan, plan.options)
+    corpora = {SOURCE: plan.source.labelled()}
+    yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)
+
+
+def domain_tuning(
+    tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = "domain-tuning"
+) -> Stage:
+    """Masked words of the target's text, of more like it, and of the source's beside them."""
     encoder = tagger.encoder
     assert isinstance(encoder, Transformer)
     text = plan.target + read_text(options.extra) if options.extra else plan.target
-    tuning = tuning_stage(encoder, guesser_for(encoder), plan.source, text.unlabelled(), options, plan.seed)
-    yield tuning.stage
-    corpora = {SOURCE: plan.source.labelled()}
-    yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)
+    return tuning_stage(encoder, guesser_for(encoder), plan.source, text.unlabelled(), options, plan.seed, name).stage

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import difflib
 
+from acclimate.recipes.acclimate import AcclimateSettings, acclimate
+from acclimate.recipes.acclimate import check_plan as check_acclimate
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
+from acclimate.recipes.compose import PARTS, compose
+from acclimate.recipes.compose_check import check_plan as check_compose
+from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
 from acclimate.recipes.datnet_check import check_plan as check_datnet
 from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
@@ -95,6 +100,24 @@ RECIPES: dict[str, Recipe] = {
             LaDtlSettings,
             needs_labels=True,
         ),
+        Recipe(
+            "acclimate",
+            "parts of several papers together: domain tuning and masked noise; alignment, anchors, teaching on request",
+            acclimate,
+            AcclimateSettings,
+            check=check_acclimate,
+        ),
+        Recipe(
+            "compose",
+            "stages of your own: any objectives, maskings and augmentations by their names",
+            compose,
+            ComposeSettings,
+            needs_target=False,
+            usually_needs_target=True,
+            remarks=remarks,
+            parts=PARTS,
+            check=check_compose,
+        ),
     )
 }
 
@@ -102,6 +125,11 @@ RECIPES: dict[str, Recipe] = {
 def find_recipe(name: str) -> Recipe:
     if name in RECIPES:
         return RECIPES[name]
+    if name == "auto":
+        raise UsageError(
+            "auto is a race of recipes, and no recipe: acclimate adapt --recipe auto, or race(...) in Python. See "
+            "docs/auto.md."
+        )
     close = difflib.get_close_matches(name, RECIPES, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
     raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}.")

@@ -47,20 +47,24 @@ class DatnetRadii(Settings):
     pieces: float = Field(1.0, ge=0)
 
 
-class DatnetSettings(Settings):
+class DiscriminatorSettings(Settings):
+    """What tells the domains apart, and how strongly its gradient is turned round."""
+
+    discriminator: Literal["grad", "plain", "none"] = "grad"
+    alpha: float = Field(0.25, gt=0, lt=1)  # weight of source sentences for the discriminator, 1 - alpha of target ones
+    gamma: float = Field(2.0, ge=0)  # the higher, the less sentences count that it knows already
+    strength: float | None = Field(None, ge=0)  # of the reversed gradient; 0.7, and 0.05 on a pre-trained encoder
+    # of the discriminator, in learning rates; 1, and 10 on a pre-trained encoder
+    rate: float | None = Field(None, gt=0)
+    ramp: bool = False  # let the strength grow from 0
+
+
+class DatnetSettings(DiscriminatorSettings):
     """What is shared, how the two domains are made alike, and how large the noise is."""
 
     form: Literal["F", "P"] = "F"  # F: all is shared but words and tags; P: private parts besides
     shared_width: int | None = Field(None, ge=1)  # F: as the encoder is; P: half of that
     private_width: int | None = Field(None, ge=1)  # P: half of the encoder's
-    discriminator: Literal["grad", "plain", "none"] = "grad"
-    alpha: float = Field(0.25, gt=0, lt=1)  # weight of source sentences for the discriminator, 1 - alpha of target ones
-    gamma: float = Field(2.0, ge=0)  # the higher, the less sentences count that it knows already
-    strength: float | None = Field(None, ge=0)  # of the reversed gradient; 0.7, and 0.05 on a pre-trained encoder
-    rate: float | None = Field(
-        None, gt=0
-    )  # of the discriminator, in learning rates; 1, and 10 on a pre-trained encoder
-    ramp: bool = False  # let the strength grow from 0
     adversarial: bool = True  # noise on the embeddings
     radius: DatnetRadii = DatnetRadii()
     scope: Scope = "sentence"
@@ -109,7 +113,7 @@ def family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> Siblings:
     return Siblings({TARGET: tagger, SOURCE: tagger.sibling(source.labels, encoder, share_head=options.share_crf)})
 
 
-def discriminator_for(tagger: Tagger, options: DatnetSettings, updates: int) -> DomainDiscriminator | None:
+def discriminator_for(tagger: Tagger, options: DiscriminatorSettings, updates: int) -> DomainDiscriminator | None:
     if options.discriminator == "none":
         return None
     strength, rate = strength_and_rate(tagger, options)
@@ -118,7 +122,7 @@ def discriminator_for(tagger: Tagger, options: DatnetSettings, updates: int) -> 
     return DomainDiscriminator(width, options.discriminator, options.alpha, options.gamma, strength, ramp, rate)
 
 
-def strength_and_rate(tagger: Tagger, options: DatnetSettings) -> tuple[float, float]:
+def strength_and_rate(tagger: Tagger, options: DiscriminatorSettings) -> tuple[float, float]:
     """Those of the discriminator, chosen to fit the encoder where they are not given."""
     strength, rate = (0.7, 1.0) if isinstance(tagger.encoder, CharacterCnnLstm) else (0.05, 10.0)
     return (

@@ -24,6 +24,7 @@ from acclimate.methods.objective import Objective
 from acclimate.methods.puzzle_lesson import PuzzleLesson
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.word_guesser import WordGuesser
+from acclimate.settings import Settings
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
 from acclimate.training.settings import LoopSettings
@@ -32,8 +33,8 @@ from acclimate.training.stage import Stage
 _FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and more than about so many never
 
 
-class DomainTuning(LoopSettings):
-    """How an encoder is tuned to a domain. Every policy gets the same number of updates."""
+class MaskingSettings(Settings):
+    """What is hidden, how much of it, and how."""
 
     masking: str = "adversarial"  # which words to hide; see `acclimate settings --domain-tune`
     share: float = Field(0.15, gt=0, le=1)  # how much of each sentence
@@ -43,6 +44,16 @@ class DomainTuning(LoopSettings):
     samples: int = Field(1, ge=1)  # puzzles per batch
     quick: bool = True  # a policy's look at the text in half precision, on a CPU that is fast in it
     policy: PolicySettings = PolicySettings()
+
+    @field_validator("masking")
+    @classmethod
+    def _known_policy(cls, name: str) -> str:
+        return known_policy(name)
+
+
+class DomainTuning(LoopSettings, MaskingSettings):
+    """How an encoder is tuned to a domain. Every policy gets the same number of updates."""
+
     rows_per_batch: int = Field(32, ge=1)  # sentences per update
     compile: bool = False  # a slow start, then faster on a GPU: for long runs, best with packed rows
     packed: bool = False  # fill rows with several sentences; else one each
@@ -59,11 +70,6 @@ class DomainTuning(LoopSettings):
     def _epochs_instead_of_updates(cls, values: Any) -> Any:
         given = isinstance(values, dict) and values.get("epochs") is not None and "updates" not in values
         return {**values, "updates": None} if given else values
-
-    @field_validator("masking")
-    @classmethod
-    def _known_policy(cls, name: str) -> str:
-        return known_policy(name)
 
 
 @dataclass(frozen=True)
@@ -131,7 +137,7 @@ def read_text(files: Sequence[str]) -> Corpus:
 
 
 def masked_words(
-    encoder: Transformer, guesser: WordGuesser | None, policy: Policy, settings: DomainTuning, samples: int = 1
+    encoder: Transformer, guesser: WordGuesser | None, policy: Policy, settings: MaskingSettings, samples: int = 1
 ) -> MaskedWords:
     tokenizer = encoder.pieces.tokenizer
     if tokenizer.mask_token_id is None:

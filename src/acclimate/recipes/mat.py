@@ -42,7 +42,7 @@ class RadiusSettings(Settings):
     pieces: float = Field(0.4, ge=0)  # of a pre-trained encoder; in typical sizes of its embeddings' numbers
 
 
-class MatSettings(Settings):
+class MaskedNoiseSettings(Settings):
     """Which words are hidden or swapped, how large the noise is, how much all that counts."""
 
     rate: float = Field(0.06, ge=0, le=1)  # share of sentences in which a word is touched
@@ -59,6 +59,11 @@ class MatSettings(Settings):
     normalise: Normalise = "weighted"  # the tables of character-cnn-lstm; or they could outgrow the noise
     same_dropout: bool = False  # the same features are dropped in both passes
     recompute_context: bool = False  # frozen contextual features of a changed sentence are made anew
+
+
+class MatSettings(MaskedNoiseSettings):
+    """Masked noise, virtual adversarial training beside it, and a second task."""
+
     virtual: float = Field(0.0, ge=0)  # weight of virtual adversarial training on the target text
     second: str | None = None  # a labelled file of another task, learnt beside on the same encoder
     second_column: int | str | None = None  # of its tags
@@ -111,7 +116,7 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
 
 
 def masked_adversarial(
-    task: Objective, radii: Mapping[str, Radii], text: Corpus, options: MatSettings
+    task: Objective, radii: Mapping[str, Radii], text: Corpus, options: MaskedNoiseSettings
 ) -> AdversarialTraining:
     """The task on the sentences, and on their masked and noisy twins (equations 7 to 9)."""
     substitutes = Substitutes(

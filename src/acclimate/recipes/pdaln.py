@@ -27,7 +27,7 @@ from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversaria
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln_edits import edit_for
-from acclimate.recipes.pdaln_settings import PdalnSettings
+from acclimate.recipes.pdaln_settings import AnchorSettings, ContrastSettings, PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.training.schedules import Schedule
 from acclimate.training.settings import TrainingSettings
@@ -94,7 +94,7 @@ def teaching(
 
 
 def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
-    options: PdalnSettings = plan.options
+    options: ContrastSettings = plan.options
     return Contrast(
         tagger.encoder.sentence_width,
         edit,
@@ -110,9 +110,14 @@ def round_text(plan: Plan, number: int) -> Corpus:
     """What takes the source's place in a round: made anew each time, by another seed."""
     options: PdalnSettings = plan.options
     source, few, seed = plan.source.labelled(), plan.target.labelled(), plan.seed * 1_000 + number
-    if not options.augment:
-        count = len(source) if options.source_sentences is None else min(len(source), options.source_sentences)
-        return take_sentences(source, count, seed) + few
+    if options.augment:
+        return anchors(source, few, options, seed)
+    count = len(source) if options.source_sentences is None else min(len(source), options.source_sentences)
+    return take_sentences(source, count, seed) + few
+
+
+def anchors(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> Corpus:
+    """Sentences of both domains with entities of the other one."""
     return augment_with_anchors(
         source,
         few,

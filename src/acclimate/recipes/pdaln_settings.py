@@ -29,7 +29,31 @@ class VirtualSettings(Settings):
     radius: RadiusSettings = RadiusSettings()
 
 
-class PdalnSettings(Settings):
+class ContrastSettings(Settings):
+    """How sentences are told from one another, and what makes their twins."""
+
+    temperature: float = Field(0.05, gt=0)  # of L_c
+    vector_size: int = Field(128, ge=1)  # of what L_c compares
+    normalise: bool = True  # to length 1, what L_c compares
+    symmetric: bool = False  # the edited sentence looks for its original as well
+    edits: Literal["both", "synonyms", "deletion"] = "both"  # what makes a sentence's twin for L_c
+    edit_share: float = Field(0.2, gt=0, le=1)  # of its words, that change
+    synonyms: str | None = None  # a file of lines word<TAB>synonym,synonym
+    wordnet: str | None = None  # a folder with WordNet's files
+    vectors: str | None = None  # word vectors, whose neighbours do; the encoder's own where nothing is named
+
+
+class AnchorSettings(Settings):
+    """How many sentences with entities of the other domain are made."""
+
+    target_variants: int = Field(4, ge=0)  # of each labelled target sentence
+    source_variants: int = Field(2, ge=0)  # of each source sentence that is taken
+    source_sentences: int | None = Field(500, ge=1)  # taken in a round; null: all
+    ratio: float | None = Field(None, ge=0)  # source sentences for each target sentence, instead
+    all_entities: bool = False  # exchange all of a sentence's entities, not one
+
+
+class PdalnSettings(ContrastSettings, AnchorSettings):
     """How much each term counts (0 leaves it out), how text is augmented, and who teaches in the rounds."""
 
     alpha: float = Field(0.1, ge=0)  # of L_d, sentences made alike; the paper's alpha' where there are no target labels
@@ -40,25 +64,11 @@ class PdalnSettings(Settings):
     mu: float | dict[str, float] = 0.25  # weight of a tag in L_w: one for all, or by tag
     unbiased: bool = False  # leave a point's likeness to itself out of both discrepancies
     most_words: int = Field(256, ge=1)  # of one tag and domain, that L_w looks at in a batch
-    temperature: float = Field(0.05, gt=0)  # of L_c
-    vector_size: int = Field(128, ge=1)  # of what L_c compares
-    normalise: bool = True  # to length 1, what L_c compares
-    symmetric: bool = False  # the edited sentence looks for its original as well
-    edits: Literal["both", "synonyms", "deletion"] = "both"  # what makes a sentence's twin for L_c
-    edit_share: float = Field(0.2, gt=0, le=1)  # of its words, that change
-    synonyms: str | None = None  # a file of lines word<TAB>synonym,synonym
-    wordnet: str | None = None  # a folder with WordNet's files
-    vectors: str | None = None  # word vectors, whose neighbours do; the encoder's own where nothing is named
     chances: Chances = "marginals"  # what teacher and student compare; or softmax, of each word's own scores
     rounds: int = Field(3, ge=0)
     round_epochs: float = Field(4.0, gt=0)  # passes over a round's text
     keep_best: bool = True  # leave out a round that the run's selector finds worse, and stop there
     augment: bool = True  # exchange entities; or rounds take source and labelled target sentences as they are
     augmented_only: bool = False  # in a round, tags are learnt from augmented sentences alone
-    target_variants: int = Field(4, ge=0)  # of each labelled target sentence
-    source_variants: int = Field(2, ge=0)  # of each source sentence that is taken
-    source_sentences: int | None = Field(500, ge=1)  # taken in a round; null: all
-    ratio: float | None = Field(None, ge=0)  # source sentences for each target sentence, instead
-    all_entities: bool = False  # exchange all of a sentence's entities, not one
     mean_teacher: MeanTeacherSettings = MeanTeacherSettings()
     virtual: VirtualSettings = VirtualSettings()

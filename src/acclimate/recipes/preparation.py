@@ -12,11 +12,9 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
 from acclimate.inference.evaluate import require_comparable
-from acclimate.model.encoders.shipped import SHIPPED
-from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
+from acclimate.recipes.language_model import require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete
 from acclimate.training.loop import completed
@@ -77,7 +75,7 @@ def prepare(
     if for_target and select == "source-dev":
         raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
     if chosen.needs_language_model:
-        require_language_model(tagger, recipe)
+        require_language_model(tagger, f"Recipe {recipe}")
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     training = completed(training, tagger)
@@ -118,18 +116,6 @@ def prepare(
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     first = TARGET_ONLY if for_target else BASELINE
     return Preparation(chosen, first, plan, selector, tests, remarks)
-
-
-def require_language_model(tagger: Tagger, recipe: str) -> None:
-    """Better said now than after the baseline is trained."""
-    if not isinstance(tagger.encoder, Transformer):
-        raise UsageError(
-            f"Recipe {recipe} tunes a masked language model, and character-cnn-lstm is none: take the encoder "
-            f"{SHIPPED[0]}, or another one."
-        )
-    guesser_for(tagger.encoder)
-    if tagger.encoder.pieces.tokenizer.mask_token_id is None:
-        raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
 
 
 def _with_dev(

@@ -54,6 +54,7 @@ class Recipe:
     options: type[Settings] = Settings
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
     needs_target: bool = True
+    usually_needs_target: bool = False  # its default settings do, others need not
     needs_labels: bool = False  # labelled target sentences, that is
     # given labelled target sentences, it trains a tagger of the target's own, whose words and labels need not be the
     # source's; what it is compared with is then the same tagger trained on those sentences alone
@@ -62,5 +63,7 @@ class Recipe:
     # labelled text of yet another task, that its options name: the tagger should know its words
     reads: Callable[[Any], Corpus | None] = lambda options: None
     remarks: Callable[[Sequence[Mapping[str, Any]]], tuple[str, ...]] = lambda rows: ()  # on the record of its run
+    # names that its settings may use, a line each, by what they are names of
+    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # raises what would otherwise be told after the baseline's training
     check: Callable[[Tagger, Plan], None] = lambda tagger, plan: None

@@ -1,0 +1,40 @@
+"""`acclimate adapt --recipe auto`: the race before the training."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from acclimate.cli.settings import AdaptSettings
+from acclimate.cli.task import with_recipe_options
+from acclimate.comparison.race import race
+from acclimate.comparison.race_result import Race
+from acclimate.comparison.race_settings import RaceSettings
+from acclimate.comparison.trial import TrialSettings
+from acclimate.recipes.task import Task
+from acclimate.settings import UsageError, complete
+
+_FOLDER = "race"
+
+
+def run_race(
+    settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any]
+) -> tuple[AdaptSettings, Race]:
+    """The settings of a run of the winner, and how it came to win."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("A race is made by one process: let it choose first, then train the winner with several.")
+    options = complete(RaceSettings, settings.options, where="options of recipe auto")
+    trial = TrialSettings(
+        select=settings.select, train_on_dev=settings.train_on_dev, tagger=settings.tagger, training=settings.training
+    )
+    found = race(task, folder / "training" / _FOLDER, options, trial, seed=settings.seed, tell=tell)
+    own = options.each.get(found.choice, {})
+    return with_recipe_options(settings.model_copy(update={"recipe": found.choice, "options": own})), found
+
+
+def clear_race(folder: Path) -> None:
+    """The candidates are not needed any more when the winner is trained."""
+    shutil.rmtree(folder / "training" / _FOLDER, ignore_errors=True)

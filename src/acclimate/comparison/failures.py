@@ -1,0 +1,14 @@
+"""Failures that end one run, and not all of them."""
+
+from __future__ import annotations
+
+from acclimate.data.problems import InputError
+from acclimate.model.storage import StorageError
+from acclimate.settings import SettingsError, UsageError
+from acclimate.training.run import Diverged
+
+
+def is_expected(failure: Exception) -> bool:
+    """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
+    kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
+    return isinstance(failure, kinds) or type(failure).__name__ == "OutOfMemoryError"

@@ -1,0 +1,185 @@
+"""A race of recipes: short runs of all that can be run here, and the one that is preferred without target labels.
+
+The target's test sentences have no place in it. "Do not adapt" takes part like any other, and wins where no recipe is
+preferred to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from acclimate.comparison.budget import read_budget
+from acclimate.comparison.cost import Cost, expected_cost
+from acclimate.comparison.failures import is_expected
+from acclimate.comparison.judging import read_judgements
+from acclimate.comparison.plan import obstacle_for
+from acclimate.comparison.race_result import Entry, Race
+from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings
+from acclimate.comparison.running import run_trial
+from acclimate.comparison.trial import REPORT, Ground, Trial, TrialSettings
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.subsets import split
+from acclimate.model.storage import read_json, write_json
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
+from acclimate.recipes.task import Task
+from acclimate.settings import UsageError, complete, differences
+from acclimate.training.engine import device_for
+from acclimate.training.selectors import DevelopmentScore
+
+FEWEST = 10  # labelled target sentences that must be held out, or a score on them would say nothing
+_PLAN = "race-plan.json"
+
+
+def race(
+    task: Task,
+    out: str | Path,
+    settings: RaceSettings | Mapping[str, Any] | None = None,
+    trial: TrialSettings | Mapping[str, Any] | None = None,
+    *,
+    seed: int = 1,
+    tell: Callable[[str], Any] = lambda line: None,
+) -> Race:
+    """Let recipes race, and say which one to take.
+
+    task: the corpora; the test parts are dropped before anything else is done.
+    out: a folder below it for every run. What is finished there is not done again, what was cut off goes on.
+    settings: budget, candidates and judge. trial: tagger and training, as all candidates have them.
+    """
+    if not isinstance(settings, RaceSettings):
+        settings = complete(RaceSettings, settings or {}, where="options of auto")
+    if not isinstance(trial, TrialSettings):
+        trial = complete(TrialSettings, trial or {}, where="settings of the race")
+    if task.target is None and task.target_labelled is None:
+        raise UsageError("A race judges recipes on the target: give target text (target).")
+    task, held = _without_tests(task), None
+    if task.target_labelled is not None:
+        task, held = hold_out(task, settings.held_out, seed)
+    names, left_out = candidates(task, settings, trial.tagger.encoder, held is not None)
+    trials = _trials(names, Path(out), settings, trial, seed)
+    ground = Ground.of(task)
+    share, failed = _share(trials, ground, Path(out), settings, tell)
+    left_out |= failed
+    entries = []
+    for name, each in trials.items():
+        if name in left_out:
+            continue
+        short = replace(each, settings=each.settings.model_copy(update={"share": share}))
+        tell(f"{name}: {share:.0%} of its updates")
+        try:
+            seconds = run_trial(short, ground, () if held is not None else (settings.selector,))
+        except Exception as failure:
+            if not is_expected(failure):
+                raise
+            left_out[name] = str(failure)
+            continue
+        entries.append(_entry(short, settings.selector, held, seconds))
+    measure = settings.selector if held is None else DevelopmentScore(held, "held-out target").name
+    return Race.of(entries, left_out, measure, read_budget(settings.budget), share, held is not None)
+
+
+def hold_out(task: Task, share: float, seed: int) -> tuple[Task, Corpus | None]:
+    """The task with less labelled target sentences, and those that judge; None where they would be too few."""
+    few = task.target_labelled
+    if few is None or share * len(few) < FEWEST:
+        return task, None
+    for tied_from in (1, 6):
+        with suppress(InputError):
+            parts = split(few, {"kept": 1 - share, "held": share}, seed, by_document=False, tied_from=tied_from)
+            return replace(task, target_labelled=parts["kept"]), parts["held"]
+    return task, None
+
+
+def candidates(task: Task, settings: RaceSettings, encoder: str, has_judges: bool) -> tuple[list[str], dict[str, str]]:
+    """Who takes part, source-only first: of equals the first is taken. And why the others do not."""
+    asked = settings.recipes or [name for name in RECIPES if name not in LEFT_TO_THE_USER]
+    names, left_out = [BASELINE.name], {}
+    for name in dict.fromkeys(asked):
+        recipe = find_recipe(name)
+        obstacle = obstacle_for(recipe, task, encoder)
+        if not obstacle and recipe.for_target and task.target_labelled is not None and not has_judges:
+            obstacle = (
+                "It trains a tagger of the target's own, which only labelled target sentences could judge, and there "
+                "are too few to hold any out."
+            )
+        if obstacle:
+            left_out[name] = obstacle
+        elif name not in names:
+            names.append(name)
+    for name in settings.each:
+        if name not in names and name not in left_out:
+            raise UsageError(f"options.each: {name!r} takes no part in the race: {', '.join(names)}.")
+    return names, left_out
+
+
+def _without_tests(task: Task) -> Task:
+    """Nothing that is scored in the end, and no tag of the target's text."""
+    text = None if task.target is None else task.target.unlabelled()
+    return replace(task, source_test=None, target=text, target_test=None, watch=None)
+
+
+def _trials(names: list[str], out: Path, settings: RaceSettings, trial: TrialSettings, seed: int) -> dict[str, Trial]:
+    folders = {name: out / name / f"seed-{seed}" for name in names}
+    made = {}
+    for name in names:
+        options = complete(find_recipe(name).options, settings.each.get(name, {}), where=f"options of recipe {name}")
+        own = trial.model_copy(update={"options": options.model_dump(mode="json")})
+        made[name] = Trial(name, seed, own, folders[name], None if name == BASELINE.name else folders[BASELINE.name])
+    return made
+
+
+def _share(
+    trials: Mapping[str, Trial], ground: Ground, out: Path, settings: RaceSettings, tell: Callable[[str], Any]
+) -> tuple[float, dict[str, str]]:
+    """How much of its updates every candidate can make within the budget, and who cannot be run at all. Kept on disk:
+    a race that goes on must not find another answer."""
+    place = out / _PLAN
+    asked = {"data": ground.fingerprint, **settings.model_dump(mode="json")}
+    if place.is_file():
+        found = read_json(place)
+        changed = differences(found["asked"], asked)
+        if changed:
+            shown = "\n".join(changed[:12])
+            raise UsageError(f"{out} holds a race that was begun otherwise:\n{shown}\nChoose another folder.")
+        return found["share"], found["failed"]
+    tell("timing a few updates of each recipe")
+    costs: dict[str, Cost] = {}
+    failed: dict[str, str] = {}
+    for name, trial in trials.items():
+        try:
+            costs[name] = expected_cost(trial, ground)
+        except Exception as failure:
+            if not is_expected(failure):
+                raise
+            failed[name] = str(failure)
+    if BASELINE.name in failed:
+        raise InputError(f"not even {BASELINE.name} can be run: {failed[BASELINE.name]}")
+    total, budget = sum(costs.values(), Cost()), read_budget(settings.budget)
+    whole = total.updates if budget.unit == "updates" else total.seconds / 60
+    share = min(1.0, float(f"{budget.amount / max(whole, 1e-9):.3g}"))
+    out.mkdir(parents=True, exist_ok=True)
+    aside = place.with_suffix(".part")
+    write_json(aside, {"asked": asked, "share": share, "failed": failed})
+    aside.replace(place)
+    return share, failed
+
+
+def _entry(trial: Trial, selector: str, held: Corpus | None, seconds: float) -> Entry:
+    report = read_json(trial.folder / REPORT)
+    if held is None:
+        value = read_judgements(trial, [selector])[selector]
+    else:
+        value = DevelopmentScore(held)(Tagger.load(trial.folder, device_for(trial.settings.training)))
+    source = report["source"]
+    return Entry(
+        trial.recipe,
+        value,
+        report["training_updates"],
+        round(seconds, 1),
+        None if source is None else source["after"]["span"]["f1"],
+    )

@@ -1,0 +1,52 @@
+"""What can be set about `auto`, the race of recipes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from acclimate.comparison.budget import read_budget
+from acclimate.comparison.judging import require_selectors
+from acclimate.recipes.catalogue import find_recipe
+from acclimate.settings import Settings
+
+AUTO = "auto"  # the name people type where a recipe is asked for
+# Sure of each word and varied in all: not taken in by a tagger that finds nothing, and costs one reading of the text
+SELECTOR = "information-maximisation"
+LEFT_TO_THE_USER = ("compose",)  # what it does is written by whoever uses it
+
+
+class RaceSettings(Settings):
+    """How much the race may cost, who takes part, and who judges."""
+
+    budget: str = (
+        "10m"  # minutes (10m, 1.5h) or updates (3000u) of all candidates together; the winner's training apart
+    )
+    recipes: tuple[str, ...] = ()  # who takes part, besides source-only; empty: every recipe that the data permit
+    selector: str = SELECTOR  # who judges without target labels; see docs/compare.md
+    # of the labelled target sentences, held out to judge by, where there are enough of them; 0: the selector judges
+    held_out: float = Field(0.3, ge=0, lt=1)
+    each: dict[str, dict[str, Any]] = Field(default_factory=dict)  # options of single recipes, by their names
+
+    @field_validator("budget", mode="before")
+    @classmethod
+    def _readable(cls, text: Any) -> str:
+        read_budget(text)
+        return str(text)
+
+    @field_validator("recipes", mode="before")
+    @classmethod
+    def _listed(cls, names: Any) -> Any:
+        return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else names
+
+    @field_validator("recipes")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(find_recipe(name).name for name in names)
+
+    @field_validator("selector")
+    @classmethod
+    def _known_selector(cls, name: str) -> str:
+        require_selectors([name])
+        return name

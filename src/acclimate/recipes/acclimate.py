@@ -1,0 +1,140 @@
+"""Parts of several papers, put together: tune the encoder to the target's text, and learn to tag under masked noise.
+
+On request both domains are made alike, and rounds of teaching on the target follow: by the last round's tagger, by its
+own labels, and with anchors where a few target sentences are labelled. What lost in trials is off (docs/compose.md).
+
+Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from pydantic import Field
+
+from acclimate.data.problems import InputError
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings
+from acclimate.recipes.compose import compose
+from acclimate.recipes.compose_check import check_plan as check_composition
+from acclimate.recipes.compose_settings import ComposeSettings
+from acclimate.recipes.compose_texts import unlabelled
+from acclimate.recipes.language_model import is_language_model
+from acclimate.recipes.mat import MaskedNoiseSettings
+from acclimate.recipes.pdaln import anchors
+from acclimate.recipes.pdaln_settings import AnchorSettings
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import Settings, complete
+from acclimate.training.stage import Stage
+
+MASKING = "mix-adversarial"  # of domain tuning
+
+
+class TuningSettings(AdversarialMaskingSettings):
+    """Domain tuning, with the masking that is best as far as is known."""
+
+    masking: str = MASKING
+    updates: int | None = Field(600, ge=1)
+
+
+class AcclimateSettings(Settings):
+    """Which parts there are, and how much each counts."""
+
+    tuning: bool | None = None  # tune the encoder first; null: where it is a masked language model
+    alignment: bool = False  # make sentences of both domains alike, and words of one tag where there are target labels
+    noise: bool = True  # learn under adversarial noise with words hidden (MAT)
+    anchors: bool = False  # in the rounds, learn sentences with entities of the other domain; with target labels only
+    self_labels: bool = False  # in the rounds, believe the tagger where it is surest
+    distillation: bool = False  # in the rounds, agree with the last round's tagger on target text
+    rounds: int = Field(2, ge=0)
+    share: float = Field(0.25, gt=0)  # of the usual number of updates, per round
+    keep: float = Field(0.5, gt=0, le=1)  # share of target sentences believed, surest first
+    alpha: float = Field(0.01, gt=0)  # weight of sentences made alike
+    beta: float = Field(0.01, gt=0)  # of words of each tag made alike
+    believe: float = Field(0.5, gt=0)  # of the tagger's own labels
+    gamma: float = Field(0.5, gt=0)  # of the teacher
+    domain_tuning: TuningSettings = TuningSettings()
+    masked_noise: MaskedNoiseSettings = MaskedNoiseSettings()
+    anchor: AnchorSettings = AnchorSettings()
+
+
+def check_plan(tagger: Tagger, plan: Plan) -> None:
+    check_composition(tagger, composed(tagger, plan))
+
+
+def acclimate(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    return compose(tagger, composed(tagger, plan))
+
+
+def composed(tagger: Tagger, plan: Plan) -> Plan:
+    return replace(plan, options=complete(ComposeSettings, composition(tagger, plan), where="recipe acclimate"))
+
+
+def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
+    """The stages as `compose` takes them: what the options ask for and the data allow."""
+    options: AcclimateSettings = plan.options
+    stages: list[dict[str, Any]] = []
+    if is_language_model(tagger) if options.tuning is None else options.tuning:
+        stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning.model_dump()})
+    stages.append({"name": "learn", "objectives": task(plan) | alignment(plan)})
+    rounds = teaching(plan)
+    if rounds is not None:
+        stages.append(rounds)
+    return {"stages": stages}
+
+
+def task(plan: Plan) -> dict[str, Any]:
+    """Tags of the source, and of the labelled target sentences, which are in every batch."""
+    options: AcclimateSettings = plan.options
+    side = "both" if len(plan.target.labelled()) else "source"
+    if not options.noise:
+        return {"tagging": {"settings": {"side": side}}}
+    return {"mat": {"settings": {"side": side, **options.masked_noise.model_dump()}}}
+
+
+def alignment(plan: Plan) -> dict[str, Any]:
+    options: AcclimateSettings = plan.options
+    if not options.alignment:
+        return {}
+    words = {"word-mmd": options.beta} if len(plan.target.labelled()) else {}
+    return {"sentence-mmd": options.alpha, **words}
+
+
+def teaching(plan: Plan) -> dict[str, Any] | None:
+    """The rounds: the source, or anchors in its place, and the target under the tagger's own tags. None without any
+    of that."""
+    options: AcclimateSettings = plan.options
+    text = len(unlabelled(plan)) > 0
+    learns = ["anchors"] if options.anchors and has_anchors(plan) else ["source"]
+    taught: dict[str, Any] = {"target-tagging": options.believe} if options.self_labels and text else {}
+    if options.distillation:
+        taught["distillation"] = {"weight": options.gamma, "settings": {"side": "target"}}
+    if not options.rounds or not (taught or learns == ["anchors"]):
+        return None
+    beside = ["pseudo-labelled"] if options.self_labels and text else None
+    few = len(plan.target.labelled()) > 0 and "target-tagging" not in taught
+    objectives = {"tagging": {"settings": {"side": "both" if few else "source"}}, **taught}
+    return {
+        "name": "round",
+        "learns": learns,
+        "beside": beside,
+        "objectives": objectives,
+        "rounds": options.rounds,
+        "share": options.share,
+        "keep": options.keep,
+        "anchors": options.anchor,
+    }
+
+
+def has_anchors(plan: Plan) -> bool:
+    """Whether an entity can be exchanged at all."""
+    options: AcclimateSettings = plan.options
+    few = plan.target.labelled()
+    if not len(few):
+        return False
+    try:
+        return len(anchors(plan.source.labelled(), few, options.anchor, plan.seed * 1_000)) > 0
+    except InputError:  # plain tags, or no label in common
+        return False

@@ -1,0 +1,114 @@
+"""A recipe of one's own: stages with any objectives, each on the text that is named.
+
+What the papers put together one way can be put together another way. The stages are written in settings, the parts are
+the ones that the other recipes are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from acclimate.data.batches import Stream
+from acclimate.data.corpus import Corpus
+from acclimate.methods.distillation import frozen_copy
+from acclimate.methods.masking.catalogue import policy_names
+from acclimate.methods.objective import Objective
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adversarial_masking import domain_tuning
+from acclimate.recipes.compose_objectives import OBJECTIVES, Made, Site
+from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, round_names
+from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of
+from acclimate.recipes.mat import MaskedNoiseSettings
+from acclimate.recipes.mslm import mslm
+from acclimate.recipes.pdaln import same_weights
+from acclimate.recipes.recipe import Plan
+from acclimate.training.schedules import Schedule
+from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage, Watch
+
+PARTS = {
+    "objectives": [f"{name}: {part.summary}" for name, part in OBJECTIVES.items()],
+    "learns, beside": list(TEXTS),
+    "domain_tuning.masking, masked-words' masking": policy_names(),
+}
+
+
+def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    options: ComposeSettings = plan.options
+    normalise_tables(tagger, plan)
+    number = 0
+    for stage in options.stages:
+        for name in round_names(stage):
+            before = frozen_copy(tagger) if stage.keep_best else None
+            yield made_stage(name, stage, tagger, plan, number)
+            number += 1
+            if before is not None and same_weights(before, tagger):
+                break  # the selector has gone back to what was before this round
+
+
+def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
+    """The stage as it is trained. `number` counts all of them: it decides what is drawn."""
+    if stage.domain_tuning is not None:
+        return domain_tuning(tagger, plan, stage.domain_tuning, name)
+    if stage.mslm is not None:
+        return entity_stage(name, stage, tagger, plan)
+    text, beside = texts_of(stage, tagger, plan, number)
+    batches = batches_for(tagger, plan, text, beside, number)
+    training = training_for(stage, plan.training, batches)
+    updates = training.updates_for(batches.epoch_length)
+    site = Site(tagger, plan, number, text, sum(beside[1:], beside[0]) if beside else Corpus(()), updates)
+    objectives: dict[str, Objective] = {}
+    weights: dict[str, float | Schedule] = {}
+    watches: tuple[Watch, ...] = ()
+    for which, term in stage.objectives.items():
+        made = OBJECTIVES[which].build(site, term.settings)
+        objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
+        weights[which] = _weight(term.weight, made)
+        watches += made.watches
+    selector = plan.selector if stage.keep_best else None
+    return Stage(name, objectives, batches, training, weights, watches=watches, selector=selector)
+
+
+def texts_of(stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> tuple[Corpus, list[Corpus]]:
+    """What is learnt, as one corpus, and what stands beside."""
+    found = {name: TEXTS[name](tagger, plan, stage, number) for name in (*stage.learns, *beside_of(stage, plan))}
+    learnt = [found[name] for name in stage.learns]
+    return sum(learnt[1:], learnt[0]), [found[name] for name in beside_of(stage, plan)]
+
+
+def entity_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan) -> Stage:
+    """MSLM's stage; it learns from all that is labelled."""
+    made = next(mslm(tagger, replace(plan, options=stage.mslm)))
+    return replace(made, name=name, settings=training_for(stage, plan.training, made.batches))
+
+
+def training_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:
+    """The run's training settings with what the stage says about them."""
+    if stage.learning_rate is not None:
+        training = training.model_copy(update={"learning_rate": stage.learning_rate})
+    if stage.updates is not None:
+        return training.model_copy(update={"updates": stage.updates})
+    if stage.epochs is not None:
+        passes = training.model_copy(update={"epochs": stage.epochs, "updates": None})
+        updates = passes.updates_for(batches.epoch_length)
+        return passes.model_copy(update={"updates": min(updates, training.updates or updates)})
+    if stage.share == 1:
+        return training
+    updates = max(1, round(stage.share * training.updates_for(batches.epoch_length)))
+    return training.model_copy(update={"updates": updates})
+
+
+def normalise_tables(tagger: Tagger, plan: Plan) -> None:
+    """Once and for all stages, or a later one would change what an earlier one has learnt to read."""
+    terms = (term.settings for stage in plan.options.stages for term in stage.objectives.values())
+    kinds = [settings.normalise for settings in terms if isinstance(settings, MaskedNoiseSettings)]
+    wanted = [kind for kind in kinds if kind != "none"]
+    if isinstance(tagger.encoder, CharacterCnnLstm) and wanted:
+        tagger.encoder.normalise_by(plan.source.labelled() + plan.target.labelled(), wanted[0])
+
+
+def _weight(weight: float, made: Made) -> float | Schedule:
+    rise = made.rise
+    return weight if rise is None else lambda update: weight * rise(update)

@@ -1,0 +1,119 @@
+"""What a composition cannot do with what is given, told before anything is trained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from acclimate.data.problems import InputError
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adversarial_masking import check_plan as check_tuning
+from acclimate.recipes.compose_groups import DiscriminatorTermSettings, VirtualNoiseSettings, WordMmdSettings, sides_of
+from acclimate.recipes.compose_objectives import OBJECTIVES
+from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, Term
+from acclimate.recipes.compose_texts import LABELLED, anchored, beside_of, unlabelled
+from acclimate.recipes.datnet import strength_and_rate
+from acclimate.recipes.language_model import require_language_model
+from acclimate.recipes.mslm import check_plan as check_mslm
+from acclimate.recipes.pdaln_edits import synonyms_for
+from acclimate.recipes.pdaln_settings import ContrastSettings
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import UsageError
+
+
+def check_plan(tagger: Tagger, plan: Plan) -> None:
+    options: ComposeSettings = plan.options
+    can_tag = False
+    for number, stage in enumerate(options.stages):
+        where = f"Stage {stage.name}"
+        check_stage(tagger, plan, stage, where, can_tag, number)
+        can_tag = can_tag or learns_tags(stage)
+    if not can_tag:
+        tags = ", ".join(name for name, part in OBJECTIVES.items() if part.learns_tags)
+        raise UsageError(f"No stage learns tags: one of them needs one of these objectives: {tags}; or mslm.")
+
+
+def learns_tags(stage: StageSettings) -> bool:
+    return stage.mslm is not None or any(OBJECTIVES[name].learns_tags for name in stage.objectives)
+
+
+def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, can_tag: bool, number: int) -> None:
+    if stage.domain_tuning is not None:
+        require_language_model(tagger, where)
+        check_tuning(tagger, replace(plan, options=stage.domain_tuning))
+        if not len(plan.target):
+            raise UsageError(f"{where} tunes the encoder to target text: give --target.")
+        return
+    if stage.mslm is not None:
+        require_language_model(tagger, where)
+        check_mslm(tagger, replace(plan, options=stage.mslm))
+        return
+    beside = beside_of(stage, plan)
+    for name in (*stage.learns, *beside):
+        check_text(tagger, plan, stage, name, where, can_tag, number)
+    if not set(stage.learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
+        raise UsageError(f"{where} learns tags from {', '.join(stage.learns)}, which has none.")
+    for name, term in stage.objectives.items():
+        check_needs(tagger, plan, name, beside, f"{where}, {name}", can_tag, term)
+        check_settings(tagger, plan, term, f"{where}, {name}")
+
+
+def check_text(
+    tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, can_tag: bool, number: int
+) -> None:
+    """Whether there is such text."""
+    if name in ("target-labelled", "anchors") and not len(plan.target.labelled()):
+        raise UsageError(f"{where} learns from {name}, which needs labelled target sentences: give --target-labelled.")
+    if name in ("target", "pseudo-labelled") and not len(unlabelled(plan)):
+        raise UsageError(f"{where} learns from {name}, which needs target text: give --target.")
+    if name == "pseudo-labelled" and not can_tag:
+        raise UsageError(f"{where} learns from the tagger's own tags, but no stage before it has taught it any.")
+    if name == "anchors" and not len(anchored(tagger, plan, stage, number)):
+        raise InputError(
+            f"{where}: no entity of the labelled target sentences has another one of its type in the source, or the "
+            "other way round: there are no anchors."
+        )
+
+
+def check_needs(
+    tagger: Tagger, plan: Plan, name: str, beside: tuple[str, ...], where: str, can_tag: bool, term: Term
+) -> None:
+    """Whether an objective has all that it cannot do without."""
+    part = OBJECTIVES[name]
+    looks = bool(part.needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
+    if looks and not beside:
+        raise UsageError(f"{where} looks at target sentences, and there are none: give --target, and name it `beside`.")
+    needs_labels = "labels beside" in part.needs or (part.learns_tags and "target" in sides_of(term.settings))
+    if needs_labels and not set(beside) & LABELLED:
+        raise UsageError(
+            f"{where} needs labelled sentences beside, and {', '.join(beside)} has none: give --target-labelled, or "
+            "name pseudo-labelled in `beside`."
+        )
+    if "text beside" in part.needs and "target" not in beside:
+        raise UsageError(f"{where} learns from unlabelled target text: give --target, and name target in `beside`.")
+    if "teacher" in part.needs and not can_tag:
+        raise UsageError(f"{where} learns from the tagger of the stage before, but no stage before it learns tags.")
+    if "language model" in part.needs:
+        require_language_model(tagger, where)
+
+
+def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
+    """Whether the objective's own settings fit tagger and data."""
+    settings = term.settings
+    if isinstance(settings, VirtualNoiseSettings):
+        radius, lstm = settings.radius, isinstance(tagger.encoder, CharacterCnnLstm)
+        if not (radius.words or radius.characters if lstm else radius.pieces):
+            raise UsageError(f"{where} needs noise: set its radius above 0.")
+    if isinstance(settings, WordMmdSettings) and isinstance(settings.mu, dict):
+        unknown = [tag for tag in settings.mu if tag not in tagger.tags]
+        if unknown:
+            raise UsageError(f"{where}: mu: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
+    if isinstance(settings, DiscriminatorTermSettings):
+        _, rate = strength_and_rate(tagger, settings)
+        if plan.training.optimizer == "muon" and rate != 1:
+            raise UsageError(f"{where}: with training.optimizer=muon all learn at one rate: set its rate to 1.")
+    if isinstance(settings, ContrastSettings) and (settings.synonyms or settings.wordnet or settings.vectors):
+        try:
+            synonyms_for(tagger, replace(plan, options=settings))
+        except (OSError, InputError) as problem:
+            raise InputError(f"{where}: {problem}") from None

@@ -1,0 +1,192 @@
+"""The objectives that can be composed, by the names people type. To add one is to add a function and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from acclimate.data.batches import SOURCE, TARGET
+from acclimate.data.corpus import Corpus
+from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
+from acclimate.methods.alignment.game_health import Game
+from acclimate.methods.distillation import Distillation, frozen_copy
+from acclimate.methods.masking.catalogue import Ground, build_policy
+from acclimate.methods.mean_teacher import MeanTeacher, rising
+from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
+from acclimate.methods.puzzle_lesson import PuzzleLesson
+from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import guesser_for
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.compose_groups import (
+    DiscriminatorTermSettings,
+    DistillationSettings,
+    MaskedTaggingSettings,
+    MaskedWordsSettings,
+    MeanTeacherTermSettings,
+    NoisyTaggingSettings,
+    SentenceMmdSettings,
+    TaggingSettings,
+    TargetTaggingSettings,
+    VirtualNoiseSettings,
+    WordMmdSettings,
+)
+from acclimate.recipes.datnet import discriminator_for, held_out
+from acclimate.recipes.domain_tuning import masked_words
+from acclimate.recipes.mat import masked_adversarial
+from acclimate.recipes.pdaln import contrast
+from acclimate.recipes.pdaln_edits import edit_for
+from acclimate.recipes.pdaln_settings import ContrastSettings
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import Settings
+from acclimate.training.engine import device_for
+from acclimate.training.schedules import Schedule
+from acclimate.training.stage import Watch
+
+Need = Literal["beside", "labels beside", "text beside", "language model", "teacher", "noise"]
+"""What an objective cannot do without: a second corpus, labels or bare text in it, a masked language model, a tagger
+that has learnt tags before, a radius above 0."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an objective is to work: the tagger, the run's plan, the stage's number, its text, and how long it is."""
+
+    tagger: Tagger
+    plan: Plan
+    number: int
+    text: Corpus
+    beside: Corpus
+    updates: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """An objective, its companions, what its weight is multiplied by along training, and what to watch."""
+
+    terms: Mapping[str, Objective]  # by what is put behind the name; the main one has nothing behind it
+    rise: Schedule | None = None
+    watches: tuple[Watch, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """How an objective is built from its settings, and what it needs. `learns_tags`: a tagger can be trained by it."""
+
+    summary: str
+    settings: type[Settings]
+    build: Callable[[Site, Any], Made]
+    needs: frozenset[Need] = field(default_factory=frozenset)
+    learns_tags: bool = False
+
+
+def alone(objective: Objective) -> Made:
+    return Made({"": objective})
+
+
+def task_for(settings: TaggingSettings) -> Objective:
+    return TaggingOfAll(settings.average) if settings.side == "both" else Tagging(settings.side, settings.average)
+
+
+def masked_tagging(site: Site, settings: MaskedTaggingSettings) -> Made:
+    radii = settings.radius.model_dump()
+    return alone(masked_adversarial(task_for(settings), {SOURCE: radii, TARGET: radii}, site.text, settings))
+
+
+def virtual(site: Site, settings: VirtualNoiseSettings) -> Made:
+    return alone(VirtualAdversarialTraining(settings.radius.model_dump(), [settings.side], scope=settings.scope))
+
+
+def discriminator(site: Site, settings: DiscriminatorTermSettings) -> Made:
+    made = discriminator_for(site.tagger, settings, site.updates)
+    assert made is not None  # the check has refused "none"
+    return Made({"": made}, watches=(Game(made, held_out(site.plan, site.beside)),))
+
+
+def sentence_mmd(site: Site, settings: SentenceMmdSettings) -> Made:
+    return alone(SentenceDiscrepancy(unbiased=settings.unbiased))
+
+
+def word_mmd(site: Site, settings: WordMmdSettings) -> Made:
+    words = WordDiscrepancy(settings.mu, unbiased=settings.unbiased, most=settings.most_words, floor=settings.floor)
+    return alone(words)
+
+
+def contrast_of(site: Site, settings: ContrastSettings) -> Made:
+    plan = replace(site.plan, options=settings)
+    return alone(contrast(site.tagger, plan, edit_for(site.tagger, plan), site.number))
+
+
+def distillation(site: Site, settings: DistillationSettings) -> Made:
+    return alone(Distillation(frozen_copy(site.tagger), settings.chances, settings.side))
+
+
+def mean_teacher(site: Site, settings: MeanTeacherTermSettings) -> Made:
+    warm_up = min(settings.warm_up, site.updates)
+    teacher = MeanTeacher(site.tagger, settings.decay, settings.later, warm_up, settings.chances)
+    return Made({"": teacher}, lambda update: settings.weight * rising(update, warm_up))
+
+
+def hidden_words(site: Site, settings: MaskedWordsSettings) -> Made:
+    encoder, plan = site.tagger.encoder, site.plan
+    assert isinstance(encoder, Transformer)
+    ground = Ground(
+        encoder, plan.source.unlabelled(), plan.target.unlabelled(), settings.policy, device_for(plan.training)
+    )
+    policy = build_policy(settings.masking, ground)
+    objective = masked_words(encoder, guesser_for(encoder), policy, settings, settings.samples)
+    objective.domain = settings.side
+    learns = any(True for _ in policy.parameters())
+    return Made({"": objective, **({"-puzzle": PuzzleLesson(policy)} if learns else {})})
+
+
+def _needs(*needs: Need) -> frozenset[Need]:
+    return frozenset(needs)
+
+
+OBJECTIVES: dict[str, Part] = {
+    "tagging": Part(
+        "learn the tags", TaggingSettings, lambda site, settings: alone(task_for(settings)), learns_tags=True
+    ),
+    "target-tagging": Part(
+        "learn the tags of what is beside: labelled target sentences, or pseudo-labelled ones",
+        TargetTaggingSettings,
+        lambda site, settings: alone(task_for(settings)),
+        learns_tags=True,
+    ),
+    "adversarial": Part(
+        "learn the tags, also under adversarial noise (AT); it contains tagging",
+        NoisyTaggingSettings,
+        masked_tagging,
+        learns_tags=True,
+    ),
+    "mat": Part(
+        "learn the tags, also under adversarial noise and with words hidden (MAT); it contains tagging",
+        MaskedTaggingSettings,
+        masked_tagging,
+        learns_tags=True,
+    ),
+    "virtual-adversarial": Part(
+        "tags must not change under noise (VAT)", VirtualNoiseSettings, virtual, _needs("noise")
+    ),
+    "discriminator": Part(
+        "features must not tell the domains apart (plain, or GRAD), its gradient reversed",
+        DiscriminatorTermSettings,
+        discriminator,
+        _needs("beside"),
+    ),
+    "sentence-mmd": Part("sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, _needs("beside")),
+    "word-mmd": Part("words of one tag made alike in both domains", WordMmdSettings, word_mmd, _needs("labels beside")),
+    "contrast": Part("sentences told from one another, beside edited twins", ContrastSettings, contrast_of),
+    "distillation": Part(
+        "agree with the tagger of the stage before", DistillationSettings, distillation, _needs("teacher")
+    ),
+    "mean-teacher": Part(
+        "agree with the average of one's own past", MeanTeacherTermSettings, mean_teacher, _needs("text beside")
+    ),
+    "masked-words": Part(
+        "guess hidden words, under any masking", MaskedWordsSettings, hidden_words, _needs("language model")
+    ),
+}

@@ -1,0 +1,129 @@
+"""What can be set about a composition: its stages, and in each the objectives, the text and the length."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings
+from acclimate.recipes.compose_objectives import OBJECTIVES
+from acclimate.recipes.mslm import MslmSettings
+from acclimate.recipes.pdaln_settings import AnchorSettings
+from acclimate.settings import Settings, complete
+
+TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors"]
+
+
+class Term(Settings):
+    """One objective of a stage. A bare number in its place is the weight."""
+
+    weight: float = Field(1.0, gt=0)
+    settings: Any = None  # the objective's own group; checked and completed by its name
+
+
+class StageSettings(Settings):
+    """One stage: objectives on text, or else domain tuning, or else MSLM's training on hidden entities."""
+
+    name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")  # stage-1, stage-2, …
+    objectives: dict[str, Term] = Field(default_factory=dict)
+    learns: tuple[TextName, ...] = ("source",)  # as one corpus; its tags are "the source's"
+    # another corpus in every batch, in equal parts; null: the target's, where an objective needs one
+    beside: tuple[TextName, ...] | None = None
+    domain_tuning: AdversarialMaskingSettings | None = None
+    mslm: MslmSettings | None = None
+    updates: int | None = Field(None, ge=1)
+    epochs: float | None = Field(None, gt=0)  # passes over what is learnt; never more updates than training.updates
+    share: float = Field(1.0, gt=0)  # of the run's usual number of updates, where neither of those is set
+    learning_rate: float | None = Field(None, gt=0)
+    rounds: int = Field(1, ge=1)  # the stage so many times; teacher, anchors and pseudo-labels are made anew each time
+    keep_best: bool = False  # what was before is a candidate for the run's selector; a round that is worse ends them
+    keep: float = Field(0.5, gt=0, le=1)  # pseudo-labelled: share of target sentences believed, surest first
+    anchors: AnchorSettings = AnchorSettings()
+
+    @field_validator("objectives", mode="before")
+    @classmethod
+    def _by_name(cls, given: Any) -> Any:
+        """Names alone, names with a weight, names with weight and settings."""
+        if isinstance(given, (list, tuple)):
+            given = dict.fromkeys(given)
+        if not isinstance(given, Mapping):
+            return given
+        return {known(str(name), OBJECTIVES, "objective"): _term(str(name), value) for name, value in given.items()}
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> StageSettings:
+        kinds = [bool(self.objectives), self.domain_tuning is not None, self.mslm is not None]
+        if sum(kinds) != 1:
+            raise ValueError("a stage has objectives, or domain_tuning, or mslm: one of them")
+        if not self.learns:
+            raise ValueError("a stage learns from something: name source, for example, in learns")
+        if self.updates is not None and self.epochs is not None:
+            raise ValueError("a stage has updates or epochs, not both")
+        return self
+
+
+def round_names(stage: StageSettings) -> list[str]:
+    """The stage's name, or those of its rounds."""
+    name = stage.name or "stage"
+    return [name] if stage.rounds == 1 else [f"{name}-{number}" for number in range(1, stage.rounds + 1)]
+
+
+def known(name: str, names: Iterable[str], what: str) -> str:
+    """The name, if there is such a thing."""
+    names = list(names)
+    if name in names:
+        return name
+    close = difflib.get_close_matches(name, names, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    raise ValueError(f"unknown {what} {name!r}. {hint}Known: {', '.join(names)}")
+
+
+def _term(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, Term):
+        value = value.model_dump()
+    if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        value = {} if value is None else {"weight": value}
+    if not isinstance(value, Mapping):
+        raise ValueError(f"objective {name!r}: a weight, or weight and settings, not {value!r}")
+    group = OBJECTIVES[name].settings
+    settings = value.get("settings") or {}
+    if not isinstance(settings, group):
+        if not isinstance(settings, Mapping):
+            raise ValueError(f"objective {name!r}: its settings are a mapping, not {settings!r}")
+        settings = complete(group, settings, where=f"objective {name!r}")
+    return {**value, "settings": settings}
+
+
+class ComposeSettings(Settings):
+    """The stages, one after the other."""
+
+    stages: tuple[StageSettings, ...] = (
+        StageSettings.model_validate({"name": "learn", "objectives": ["tagging"]}),
+        StageSettings.model_validate(
+            {
+                "name": "teach",
+                "objectives": {"tagging": 1, "distillation": {"weight": 0.5, "settings": {"side": "target"}}},
+                "share": 0.25,
+                "rounds": 2,
+            }
+        ),
+    )
+
+    @field_validator("stages")
+    @classmethod
+    def _named(cls, stages: tuple[StageSettings, ...]) -> tuple[StageSettings, ...]:
+        """Every stage has a name of its own: its folder, and its part of the record, are called by it."""
+        if not stages:
+            raise ValueError("a composition has one stage at least")
+        named = [
+            stage if stage.name else stage.model_copy(update={"name": f"stage-{number}"})
+            for number, stage in enumerate(stages, start=1)
+        ]
+        names = [name for stage in named for name in round_names(stage)]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"two stages are called {twice!r}")
+        return tuple(named)

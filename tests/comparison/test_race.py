@@ -1,0 +1,199 @@
+"""A race of recipes on toy corpora: who takes part, who wins and why, and what nobody may see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acclimate.comparison import running
+from acclimate.comparison.budget import Budget, read_budget
+from acclimate.comparison.race import race
+from acclimate.comparison.race_result import Entry, Race, render_race
+from acclimate.comparison.race_settings import RaceSettings
+from acclimate.data.corpus import Corpus
+from acclimate.recipes.task import Task
+from acclimate.settings import SettingsError, UsageError, complete
+
+LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
+TRIAL = {
+    "tagger": {"encoder": "character-cnn-lstm", "lstm": LSTM},
+    "training": {"updates": 40, "words_per_batch": 60, "learning_rate": 0.05},
+}
+TWO = {"recipes": ["self-training"], "budget": "30u"}
+
+
+@pytest.fixture(scope="module")
+def task(news: Corpus, tweets: Corpus, make_corpus: Callable[..., Corpus]) -> Task:
+    return Task(news, make_corpus(8, seed=5), None, tweets.unlabelled(), None, None, tweets)
+
+
+@pytest.fixture(scope="module")
+def finished(task: Task, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Race]:
+    folder = tmp_path_factory.mktemp("race")
+    return folder, race(task, folder, TWO, TRIAL)
+
+
+def without_time(found: Race) -> dict[str, Any]:
+    kept = found.as_dict()
+    for entry in kept["candidates"]:
+        del entry["seconds"]
+    return kept
+
+
+def test_not_adapting_always_takes_part_and_every_candidate_has_a_value(finished: tuple[Path, Race]) -> None:
+    _, found = finished
+    assert {entry.recipe for entry in found.entries} == {"source-only", "self-training"}
+    assert all(entry.is_judged for entry in found.entries)
+    assert found.choice == max(found.entries, key=lambda entry: entry.value or 0).recipe
+
+
+def test_the_budget_holds(finished: tuple[Path, Race]) -> None:
+    """source-only 40 updates, and self-training two rounds of a quarter of that beside the shared baseline."""
+    _, found = finished
+    assert found.share == 0.5
+    made = {entry.recipe: entry.updates for entry in found.entries}
+    assert made == {"source-only": 20, "self-training": 20 + 2 * 5}
+
+
+def test_what_is_finished_is_not_done_again(
+    finished: tuple[Path, Race], task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, found = finished
+    monkeypatch.setattr(running, "_train", lambda *_: pytest.fail("trained again"))
+    assert without_time(race(task, folder, TWO, TRIAL)) == without_time(found)
+
+
+def test_a_race_that_was_cut_off_goes_on_and_ends_the_same(
+    finished: tuple[Path, Race], task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = running._train
+
+    def cut_off(trial: Any, ground: Any) -> None:
+        if trial.recipe == "self-training":
+            raise KeyboardInterrupt
+        train(trial, ground)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, "_train", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            race(task, tmp_path, TWO, TRIAL)
+    assert without_time(race(task, tmp_path, TWO, TRIAL)) == without_time(finished[1])
+
+
+def test_the_test_s_labels_change_no_weight_and_no_choice(
+    finished: tuple[Path, Race], task: Task, tmp_path: Path
+) -> None:
+    assert task.target_test is not None
+    test = Corpus.of(sentence.with_tags(["O"] * len(sentence)) for sentence in task.target_test)
+    other = race(replace(task, target_test=test), tmp_path, TWO, TRIAL)
+    assert without_time(other) == without_time(finished[1])
+    for name in ("source-only", "self-training"):
+        one, two = (folder / name / "seed-1" / "weights.safetensors" for folder in (finished[0], tmp_path))
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_the_target_s_own_tags_are_not_looked_at(finished: tuple[Path, Race], task: Task, tmp_path: Path) -> None:
+    assert task.target_test is not None
+    tagged = replace(task, target=task.target_test)
+    assert without_time(race(tagged, tmp_path, TWO, TRIAL)) == without_time(finished[1])
+
+
+def test_a_folder_of_another_race_is_refused(finished: tuple[Path, Race], task: Task) -> None:
+    with pytest.raises(UsageError, match="holds a race that was begun otherwise"):
+        race(task, finished[0], {**TWO, "budget": "60u"}, TRIAL)
+
+
+def test_who_cannot_run_is_left_out_with_a_reason(task: Task, tmp_path: Path) -> None:
+    asked = ["la-dtl", "adversarial-masking", "target-only", "mat"]
+    each = {"mat": {"second": str(tmp_path / "none.conll")}}
+    found = race(task, tmp_path / "race", {"recipes": asked, "budget": "10u", "each": each}, TRIAL)
+    assert [entry.recipe for entry in found.entries] == ["source-only"]
+    assert found.choice == "source-only"
+    assert "labelled target sentences" in found.left_out["la-dtl"]
+    assert "pre-trained encoder" in found.left_out["adversarial-masking"]
+    assert "no such file" in found.left_out["mat"]
+    assert "nothing is adapted" in render_race(found)
+
+
+def test_labelled_target_sentences_judge_where_there_are_enough(task: Task, tmp_path: Path, make_corpus) -> None:
+    few = make_corpus(45, seed=8)
+    asked = {"recipes": ["la-dtl", "target-only"], "budget": "20u"}
+    found = race(replace(task, target_labelled=few), tmp_path, asked, TRIAL)
+    assert found.with_target_labels
+    assert "held-out target" in found.measure
+    assert {entry.recipe for entry in found.entries} == {"source-only", "la-dtl", "target-only"}
+    claim = json.loads((tmp_path / "la-dtl" / "seed-1" / "training" / "begun-with.json").read_text(encoding="utf-8"))
+    assert claim["recipe"] == "la-dtl"
+
+
+def test_too_few_labelled_sentences_judge_nobody(task: Task, tmp_path: Path, make_corpus) -> None:
+    found = race(
+        replace(task, target_labelled=make_corpus(6, seed=8)),
+        tmp_path,
+        {"recipes": ["target-only"], "budget": "8u"},
+        TRIAL,
+    )
+    assert not found.with_target_labels
+    assert "a tagger of the target's own" in found.left_out["target-only"]
+
+
+def test_a_race_needs_a_target(task: Task, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give target text"):
+        race(replace(task, target=None), tmp_path, TWO, TRIAL)
+
+
+def entry(recipe: str, value: float | None) -> Entry:
+    return Entry(recipe, value, 10, 1.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("values", "choice", "words"),
+    [
+        ({"source-only": 0.1, "mat": 0.2}, "mat", "mat is preferred by entropy: 0.2"),
+        ({"source-only": 0.2, "mat": 0.1}, "source-only", "No recipe is preferred to not adapting"),
+        ({"source-only": 0.2, "mat": 0.2}, "source-only", "mat has the very same value"),
+        ({"source-only": None, "mat": float("nan")}, "source-only", "could judge no run"),
+        ({"source-only": None, "mat": -3.0}, "mat", "mat is preferred"),
+        ({"source-only": 0.1, "a": 0.4, "b": 0.3, "c": 0.2}, "a", "Behind it: b 0.3, c 0.2, source-only 0.1."),
+    ],
+)
+def test_the_highest_value_wins_and_not_adapting_among_equals(
+    values: dict[str, float | None], choice: str, words: str
+) -> None:
+    entries = [entry(recipe, value) for recipe, value in values.items()]
+    found = Race.of(entries, {}, "entropy", Budget(10), 0.25, False)
+    assert found.choice == choice
+    assert words in render_race(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "budget"),
+    [
+        ("10", Budget(10)),
+        ("2.5 minutes", Budget(2.5)),
+        ("1h", Budget(60)),
+        ("3000u", Budget(3000, "updates")),
+        (7, Budget(7)),
+    ],
+)
+def test_a_budget_is_minutes_or_updates(text: Any, budget: Budget) -> None:
+    assert read_budget(text) == budget
+
+
+@pytest.mark.parametrize("text", ["", "soon", "0", "-3", "10 days"])
+def test_a_budget_that_is_none_is_told(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"minutes .*or updates"):
+        read_budget(text)
+    with pytest.raises(SettingsError, match=r"minutes .*or updates"):
+        complete(RaceSettings, {"budget": text})
+
+
+def test_minutes_are_measured_once_and_kept(task: Task, tmp_path: Path) -> None:
+    found = race(task, tmp_path, {"recipes": ["source-only"], "budget": "1000h"}, TRIAL)
+    assert found.share == 1
+    assert json.loads((tmp_path / "race-plan.json").read_text(encoding="utf-8"))["share"] == 1

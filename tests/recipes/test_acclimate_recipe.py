@@ -1,0 +1,90 @@
+"""Parts of several papers together: which stages there are with which data, and that every part can be left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from test_every_recipe import QUICK, Losses
+
+from acclimate.data.corpus import Corpus
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.acclimate import AcclimateSettings, composition
+from acclimate.recipes.adapt import adapt
+from acclimate.recipes.recipe import Plan
+from acclimate.settings import UsageError, complete
+from acclimate.training.settings import TrainingSettings
+
+ALL = {"alignment": True, "noise": True, "anchors": True, "self_labels": True, "distillation": True}
+NONE = dict.fromkeys(ALL, False) | {"tuning": False}
+TUNING = {"domain_tuning": {"updates": 2, "rows_per_batch": 4, "quick": False}}
+
+
+def stages_of(tagger: Tagger, source: Corpus, target: Corpus, **options: Any) -> dict[str, dict[str, Any]]:
+    plan = Plan(source, target, TrainingSettings(), complete(AcclimateSettings, options), 1)
+    return {stage["name"]: stage for stage in composition(tagger, plan)["stages"]}
+
+
+def test_with_no_labels_the_tagger_teaches_itself(build: Callable[..., Tagger], news, tweets) -> None:
+    found = stages_of(build("bert"), news, tweets.unlabelled(), **ALL)
+    assert list(found) == ["domain-tuning", "learn", "round"]
+    assert list(found["learn"]["objectives"]) == ["mat", "sentence-mmd"]
+    assert found["round"]["learns"] == ["source"]
+    assert list(found["round"]["objectives"]) == ["tagging", "target-tagging", "distillation"]
+
+
+def test_with_a_few_labels_it_learns_anchors_and_words(build: Callable[..., Tagger], news, tweets) -> None:
+    found = stages_of(build("bert"), news, tweets[:4] + tweets[4:].unlabelled(), **ALL)
+    assert found["learn"]["objectives"]["mat"]["settings"]["side"] == "both"
+    assert "word-mmd" in found["learn"]["objectives"]
+    assert found["round"]["learns"] == ["anchors"]
+
+
+def test_an_encoder_that_is_no_language_model_is_not_tuned_unless_asked(build, news, tweets) -> None:
+    text = tweets.unlabelled()
+    assert "domain-tuning" not in stages_of(build(), news, text)
+    with pytest.raises(UsageError, match="tunes a masked language model"):
+        adapt(build(), news, text, "acclimate", training=QUICK, tuning=True)
+
+
+def test_with_all_parts_off_it_is_source_only(build: Callable[..., Tagger], same_weights, news, tweets) -> None:
+    plain, mine = build(), build()
+    adapt(plain, news, None, "source-only", training=QUICK, select="last")
+    adapt(mine, news, tweets.unlabelled(), "acclimate", training=QUICK, select="last", **NONE)
+    assert same_weights(plain, mine)
+
+
+def test_labels_are_learnt_in_the_rounds_whoever_teaches_them(build, news, tweets) -> None:
+    target = tweets[:4] + tweets[4:].unlabelled()
+    found = stages_of(build(), news, target, **{**NONE, "anchors": True})
+    assert found["round"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
+
+
+@pytest.mark.parametrize("part", [*ALL, "tuning"])
+@pytest.mark.parametrize("few", [0, 4])
+@pytest.mark.parametrize("alone", [False, True])
+def test_every_part_can_be_had_alone_and_left_out(
+    build: Callable[..., Tagger], news, tweets, part: str, few: int, alone: bool
+) -> None:
+    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, part: False}
+    watcher = Losses()
+    given = {"training": QUICK, "select": "last", "watcher": watcher}
+    labelled = tweets[:few] if few else None
+    adapt(
+        build("bert"),
+        news,
+        tweets[few:].unlabelled(),
+        "acclimate",
+        target_labelled=labelled,
+        **given,
+        **options,
+        **TUNING,
+    )
+    assert watcher.all_finite
+
+
+def test_labelled_sentences_alone_are_enough(build: Callable[..., Tagger], news, tweets) -> None:
+    watcher = Losses()
+    adapt(build(), news, None, "acclimate", target_labelled=tweets, training=QUICK, select="last", watcher=watcher)
+    assert watcher.all_finite
