@@ -52,6 +52,7 @@ class SentenceMmdSettings(Settings):
     """How the discrepancy of sentences is measured."""
 
     unbiased: bool = False  # leave a point's likeness to itself out
+    scale_free: bool = False  # nothing is won by features that shrink to a point
 
 
 class WordMmdSettings(SentenceMmdSettings):

@@ -10,6 +10,7 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.alignment.game_health import Game
+from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, Kernel
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.masking.catalogue import Ground, build_policy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
@@ -106,12 +107,16 @@ def discriminator(site: Site, settings: DiscriminatorTermSettings) -> Made:
 
 
 def sentence_mmd(site: Site, settings: SentenceMmdSettings) -> Made:
-    return alone(SentenceDiscrepancy(unbiased=settings.unbiased))
+    return alone(SentenceDiscrepancy(kernel_for(settings), settings.unbiased))
 
 
 def word_mmd(site: Site, settings: WordMmdSettings) -> Made:
-    words = WordDiscrepancy(settings.mu, unbiased=settings.unbiased, most=settings.most_words, floor=settings.floor)
-    return alone(words)
+    kernel = kernel_for(settings)
+    return alone(WordDiscrepancy(settings.mu, kernel, settings.unbiased, settings.most_words, settings.floor))
+
+
+def kernel_for(settings: SentenceMmdSettings) -> Kernel:
+    return SCALE_FREE if settings.scale_free else MEDIANS
 
 
 def contrast_of(site: Site, settings: ContrastSettings) -> Made:

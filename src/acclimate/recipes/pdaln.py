@@ -18,6 +18,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.joined import Joined
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
+from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE
 from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
 from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.distillation import Distillation, frozen_copy
@@ -63,10 +64,11 @@ def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) ->
     few = plan.target.labelled()
     both = bool(few) and not (number and options.augmented_only)
     terms: Terms = {"tag": (1.0, TaggingOfAll("sentence") if both else Tagging("source", "sentence"))}
+    kernel = SCALE_FREE if options.scale_free else MEDIANS
     if options.alpha > 0:
-        terms["sentences"] = (options.alpha, SentenceDiscrepancy(unbiased=options.unbiased))
+        terms["sentences"] = (options.alpha, SentenceDiscrepancy(kernel, options.unbiased))
     if options.beta > 0 and few:
-        words = WordDiscrepancy(options.mu, unbiased=options.unbiased, most=options.most_words)
+        words = WordDiscrepancy(options.mu, kernel, options.unbiased, options.most_words)
         terms["words"] = (options.beta, words)
     if edit is not None:
         terms["contrast"] = (options.contrast, contrast(tagger, plan, edit, number))

@@ -63,6 +63,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     variant: Variant = "distillation"  # what is done in the rounds beside equation 10
     mu: float | dict[str, float] = 0.25  # weight of a tag in L_w: one for all, or by tag
     unbiased: bool = False  # leave a point's likeness to itself out of both discrepancies
+    scale_free: bool = False  # in both discrepancies nothing is won by features that shrink to a point
     most_words: int = Field(256, ge=1)  # of one tag and domain, that L_w looks at in a batch
     chances: Chances = "marginals"  # what teacher and student compare; or softmax, of each word's own scores
     rounds: int = Field(3, ge=0)

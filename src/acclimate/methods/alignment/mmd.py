@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -13,18 +13,24 @@ class Kernel:
     """A sum of Gaussians exp(-d² / 2s), one for each width s.
 
     Where the widths are `in_medians`, s is that many times the median squared distance of two points of both sets
-    together. It follows the features as they grow or shrink and takes no gradient (E3.7).
+    together. It follows the features as they grow or shrink and takes no gradient (E3.7). So the gradient asks for
+    features that shrink, although the next median undoes what was won: sentence vectors may fall together to one point.
+    `scale_free`: the median has the gradient of the mean distance, and shrinking wins nothing.
     """
 
     widths: tuple[float, ...]
     in_medians: bool = False
+    scale_free: bool = False
 
     def __post_init__(self) -> None:
         if not self.widths or min(self.widths) <= 0:
             raise ValueError(f"A kernel needs widths above 0, not {self.widths}.")
+        if self.scale_free and not self.in_medians:
+            raise ValueError("A kernel of fixed widths cannot be free of the scale: give its widths in medians.")
 
 
 MEDIANS = Kernel((0.25, 0.5, 1.0, 2.0, 4.0), in_medians=True)
+SCALE_FREE = replace(MEDIANS, scale_free=True)
 BANK = Kernel(
     (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1, 5, 10, 15, 20, 25, 30, 35, 100, 1e3, 1e4, 1e5, 1e6)
 )  # of La-DTL, as its code has it
@@ -45,7 +51,10 @@ def squared_mmd(source: Tensor, target: Tensor, kernel: Kernel = MEDIANS, *, unb
         exact = torch.promote_types(torch.promote_types(source.dtype, target.dtype), torch.float32)
         points = torch.cat([source.to(exact), target.to(exact)])  # (point of both, size)
         distances = squared_distances(points)
-        similar = _similarities(distances, _widths(points, distances, kernel))  # (point, point)
+        widths = _widths(points, distances, kernel)
+        if kernel.scale_free:
+            widths = widths * _grown(distances)
+        similar = _similarities(distances, widths)  # (point, point)
         return (similar * _shares(count, others, points, unbiased)).sum()
 
 
@@ -77,6 +86,13 @@ def _widths(points: Tensor, distances: Tensor, kernel: Kernel) -> Tensor:
     # points that are all the same differ by rounding alone, and a kernel as narrow as that would see only noise
     rounding = torch.finfo(points.dtype).eps * points.square().sum(1).mean() + torch.finfo(points.dtype).tiny
     return widths * median_of_pairs(distances).maximum(rounding)
+
+
+def _grown(distances: Tensor) -> Tensor:
+    """1, with the relative gradient of the mean distance. Among points that are all the same there is none."""
+    mean = distances.mean()
+    still = mean.detach()
+    return torch.where(still > 0, mean / still.clamp_min(torch.finfo(mean.dtype).tiny), torch.ones_like(still))
 
 
 def _similarities(distances: Tensor, widths: Tensor) -> Tensor:
