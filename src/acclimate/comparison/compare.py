@@ -165,7 +165,7 @@ def _make_runs(
 
     def failed(job: Job, failure: Exception) -> None:
         nonlocal ended
-        if not _is_expected(failure):
+        if not is_expected(failure):
             raise failure
         ended += 1
         failures[job.name] = str(failure)
@@ -177,7 +177,7 @@ def _make_runs(
     return failures
 
 
-def _is_expected(failure: Exception) -> bool:
+def is_expected(failure: Exception) -> bool:
     """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
     kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
     return isinstance(failure, kinds) or type(failure).__name__ == "OutOfMemoryError"
