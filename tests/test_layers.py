@@ -13,7 +13,19 @@ import pytest
 import acclimate
 
 PACKAGE = Path(acclimate.__file__).parent
-LAYERS = ["data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "comparison", "cli"]
+LAYERS = [
+    "data",
+    "evaluation",
+    "model",
+    "inference",
+    "methods",
+    "training",
+    "recipes",
+    "analysis",
+    "comparison",
+    "reproduction",
+    "cli",
+]
 EVERYWHERE = {"settings"}  # stands on no layer, and may be used on all of them
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py"))
 

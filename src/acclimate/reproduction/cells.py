@@ -41,8 +41,9 @@ def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = (
                 own = {name: value for name, value in of_row.items() if name != "only"}
                 values = merged(merged(table.all, of_column), own)
                 if small is not None:
-                    recipe = values.get("recipe") or ""
-                    values = merged(merged(values, small.all), small.of_recipe.get(recipe, {}))
+                    # what a row leaves out (labelled: null) is not brought back
+                    less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
+                    values = merged(merged(values, less), small.of_recipe.get(values.get("recipe") or "", {}))
                 found.append(_cell(table, row, column, with_assignments(values, assignments)))
     return found
 

@@ -34,6 +34,8 @@ class Prepared:
 
 def needed_parts(settings: CellSettings) -> dict[str, set[str]]:
     """The parts of each data set without which the cell cannot be."""
+    if settings.count is not None:
+        return {name: {settings.part} for name in settings.counted_in}
     needed: dict[str, set[str]] = defaultdict(set)
     if settings.source is not None:
         needed[settings.source].add("train")
@@ -47,8 +49,6 @@ def needed_parts(settings: CellSettings) -> dict[str, set[str]]:
         needed[settings.second].add("train")
     if settings.extra is not None:
         needed[settings.extra.text].add("unlabelled")
-    for name in settings.corpora:
-        needed[name].add(settings.part)
     return needed
 
 

@@ -221,7 +221,8 @@ def _measured(
             for key, own in values.items():
                 paper = printed(table.published, cell.row, cell.column, key, number == 0 and not measure.by_row)
                 shown = key if len(values) > 1 or measure.by_row else name
-                figures.append(Figure(cell.row, cell.column, name, shown, tuple(own), paper, measure.digits))
+                best = table.best and number == 0
+                figures.append(Figure(cell.row, cell.column, name, shown, tuple(own), paper, measure.digits, best))
     return figures
 
 
@@ -233,7 +234,7 @@ def _counted(table: Table, cells: Sequence[Cell], sets: DataSets) -> list[Figure
             continue
         statistic = STATISTICS[settings.count]
         options = complete(statistic.options, settings.options, where=f"{table.id}: options of {settings.count}")
-        corpora = [sets.part(name, settings.part) for name in settings.corpora]
+        corpora = [sets.part(name, settings.part) for name in settings.counted_in]
         there = [corpus[: settings.limit] for corpus in corpora if corpus is not None]
         found = statistic.of(there, options) if len(there) == len(corpora) else {}
         for number, (key, value) in enumerate(found.items()):

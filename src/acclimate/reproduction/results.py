@@ -27,6 +27,7 @@ class Figure:
     values: tuple[float, ...] = ()
     paper: Number | None = None
     digits: int = 2
+    with_best: bool = False
 
     @property
     def mean(self) -> Mean | None:
@@ -40,7 +41,10 @@ class Figure:
         if found is None:
             return "never" if self.values else ""
         shown = f"{found.mean:,.{self.digits}f}"
-        return shown if len(self.values) < 2 else f"{shown} ± {found.deviation:.{self.digits}f}"
+        if len(self.values) < 2:
+            return shown
+        best = f" (best {max(self.values):.{self.digits}f})" if self.with_best else ""
+        return f"{shown} ± {found.deviation:.{self.digits}f}{best}"
 
     @property
     def paper_number(self) -> float | None:

@@ -66,7 +66,7 @@ def _overlap(corpora: Sequence[Corpus], options: OverlapSettings) -> Figures:
 
 
 def _collocations(corpora: Sequence[Corpus], options: CollocationSettings) -> Figures:
-    """Of the first corpus; terms are those of all of them."""
+    """Of all the text, and how many of them are terms."""
     text = [sentence for corpus in corpora for sentence in corpus]
     overall = term_overlap(build_collocations(text, options.at_least), corpora).overall
     return {

@@ -53,9 +53,13 @@ class CellSettings(Settings):
     select: SelectorName = "auto"
     train_on_dev: bool = False
     count: str | None = None
-    corpora: tuple[str, ...] = ()  # that are counted in
+    corpora: tuple[str, ...] = ()  # that are counted in, behind source and target
     part: Literal["train", "dev", "test", "unlabelled"] = "train"  # of these
     measures: tuple[str, ...] = ()  # of this cell; else the table's
+
+    @property
+    def counted_in(self) -> tuple[str, ...]:
+        return tuple(name for name in (self.source, self.target, *self.corpora) if name is not None)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -90,6 +94,7 @@ class Table(Settings):
     all: dict[str, Any] = Field(default_factory=dict)  # settings of every cell
     rows: dict[str, dict[str, Any]]  # what a row changes; `only` names the columns that it has
     columns: dict[str, dict[str, Any]]
+    best: bool = False  # tell the best seed as well
     against: dict[str, str] = Field(default_factory=dict)  # row: the row that it is compared with
     published: Printed = Field(default_factory=dict)
     published_gains: Printed = Field(default_factory=dict)  # differences, as the paper prints them
