@@ -22,6 +22,7 @@ from acclimate.model.storage import read_json
 from acclimate.model.tagger import Tagger
 
 FACTS = "facts.json"  # what was measured on the trained learner itself
+TAGGER = "tagger"  # in the place of such a fact: the tagger is kept
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from acclimate.analysis.epochs_to_match import Look, ScoreCurve
 from acclimate.analysis.term_confidence import compare_term_confidences
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.tally import Tally
-from acclimate.reproduction.finished import Finished
+from acclimate.reproduction.finished import TAGGER, Finished
 
 Figures = dict[str, float]
 Reference = Finished | None  # the run that this one is compared with, of the same seed
@@ -22,7 +22,7 @@ _TERMS = 10  # that are shown one by one
 
 @dataclass(frozen=True)
 class Measure:
-    """How it is had; `facts` are what the learner must be asked for before it is gone, `metric` what a test compares."""
+    """How it is had. `facts` are what the learner must be asked before it is gone; `metric` is what a test compares."""
 
     of: Callable[[Finished, Reference], Figures]
     facts: tuple[str, ...] = ()
@@ -162,8 +162,8 @@ MEASURES: dict[str, Measure] = {
     "epochs": Measure(_epochs, by_row=True),
     "confidence by update": Measure(_confidence_by_update, by_row=True, digits=3),
     "confidence in sentences": Measure(_watched, by_row=True, digits=3),
-    "confidence": Measure(_confidence, by_row=True, digits=3),
-    "confidence by term": Measure(_confidence_by_term, by_row=True, digits=3),
+    "confidence": Measure(_confidence, facts=(TAGGER,), by_row=True, digits=3),
+    "confidence by term": Measure(_confidence_by_term, facts=(TAGGER,), by_row=True, digits=3),
     "mistakes": Measure(_error_kinds, by_row=True, digits=0),
     "f1 by entity length": Measure(_f1_by_entity_length, by_row=True),
     "tuning speed": Measure(_speed, digits=1),

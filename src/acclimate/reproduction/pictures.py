@@ -75,9 +75,7 @@ def _lines(axes: Axes, panel: Panel) -> dict[str, Any]:
         colour = COLOURS[number % len(COLOURS)]
         ours = [(x, line[place].mean) for x, place in zip(places, panel.places, strict=True) if place in line]
         known = [(x, mean) for x, mean in ours if mean is not None]
-        theirs = [
-            (x, line[place].paper_number) for x, place in zip(places, panel.places, strict=True) if place in line
-        ]
+        theirs = [(x, line[place].paper_number) for x, place in zip(places, panel.places, strict=True) if place in line]
         drawn = axes.errorbar(
             [x for x, _ in known],
             [mean.mean for _, mean in known],
@@ -108,7 +106,9 @@ def _numbers(panel: Panel) -> list[float]:
 def _name_places(axes: Axes, panel: Panel) -> None:
     names = [wrapped(place, 14) for place in panel.places]
     steep = len(names) > 8
-    axes.set_xticks(range(len(names)), names, fontsize=8, rotation=60 if steep else 0, ha="right" if steep else "center")
+    axes.set_xticks(
+        range(len(names)), names, fontsize=8, rotation=60 if steep else 0, ha="right" if steep else "center"
+    )
 
 
 def _cells(panel: Panel, title: str) -> Any:
@@ -124,7 +124,7 @@ def draw_maps(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, 
     """Features on flat maps, of the first seed, where the learner was asked for them."""
     import numpy as np
 
-    names = []
+    names: list[str] = []
     for cell in found.cells:
         run = finished.get((cell.row, cell.column, 1))
         if run is None or "separability" not in cell.measures or not run.facts.get("map"):

@@ -211,7 +211,8 @@ def _measured(
     figures = []
     for cell in cells:
         for number, name in enumerate(cell.measures):
-            measure, values = MEASURES[name], {}
+            measure = MEASURES[name]
+            values: dict[str, list[float]] = {}
             for seed in seeds:
                 run = finished.get((cell.row, cell.column, seed))
                 if run is not None:

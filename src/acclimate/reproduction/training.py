@@ -26,12 +26,13 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
+from acclimate.model.storage import written_aside
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.claim import clear_stages
 from acclimate.recipes.perplexity import perplexity
 from acclimate.recipes.preparation import Preparation, prepare
 from acclimate.recipes.task import tagger_for
-from acclimate.reproduction.finished import FACTS
+from acclimate.reproduction.finished import FACTS, TAGGER
 from acclimate.training.engine import build_engine
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
@@ -94,9 +95,15 @@ def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | N
         CLAIM: trial.claim(ground),
         REPORT: report,
         PREDICTIONS: {"target_test": [sentence.tags for sentence in predict(tagger, test)]},
-        FACTS: {name: _FACTS[name](learner, tagger, ground) for name in facts},
+        FACTS: {name: _FACTS[name](learner, tagger, ground) for name in facts if name != TAGGER},
     }
-    tagger.save(trial.folder, **{name: json.dumps(found, ensure_ascii=False) for name, found in written.items()})
+    told = {name: json.dumps(found, ensure_ascii=False) for name, found in written.items()}
+    if TAGGER in facts:
+        tagger.save(trial.folder, **told)
+    else:  # weights that nobody will ask for would fill the disk
+        with written_aside(trial.folder) as aside:
+            for name, text in told.items():
+                (aside / name).write_text(text, encoding="utf-8")
     clear_stages(trial.folder / "training")
     (trial.folder / "training" / CLAIM).unlink(missing_ok=True)
 

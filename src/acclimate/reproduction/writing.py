@@ -67,7 +67,12 @@ def markdown(found: Reproduction, pictures: list[str]) -> str:
     if found.scale == "small":
         lines += ["", SMALL]
     for panel in panels(found):
-        lines += ["", f"## {panel.title[:1].upper()}{panel.title[1:]}", "", *markdown_table(list(rows_of(panel, found)))]
+        lines += [
+            "",
+            f"## {panel.title[:1].upper()}{panel.title[1:]}",
+            "",
+            *markdown_table(list(rows_of(panel, found))),
+        ]
     lines += _gain_lines(found)
     lines += [line for name in pictures for line in ("", f"![{table.title}]({name})")]
     lines += ["", "## Where this comes from", ""]
@@ -85,7 +90,9 @@ def markdown(found: Reproduction, pictures: list[str]) -> str:
 def _what(found: Reproduction) -> str:
     table, runs = found.table, len(found.seeds)
     spread = f", mean ± standard deviation of {runs} seeds" if runs > 1 else ", one seed" if runs else ""
-    return f"Rows are {table.rows_are}, columns {table.columns_are}{spread}. Lines marked “{PAPER}” are its own numbers."
+    return (
+        f"Rows are {table.rows_are}, columns {table.columns_are}{spread}. Lines marked “{PAPER}” are its own numbers."
+    )
 
 
 def rows_of(panel: Panel, found: Reproduction) -> Iterator[list[str]]:
@@ -118,9 +125,9 @@ def _gain_lines(found: Reproduction) -> list[str]:
     for name, values in by_row.items():
         if len(values) > 1:
             row = name.removesuffix(", mean of columns")
-            printed = found.table.published_gains.get(row, {}).get("mean", "")
+            mean = found.table.published_gains.get(row, {}).get("mean", "")
             other = found.table.against[row]
-            rows.append([name, other, f"{sum(values) / len(values):+.2f}", "", "", str(printed)])
+            rows.append([name, other, f"{sum(values) / len(values):+.2f}", "", "", str(mean)])
     told = "Paired bootstrap over test sentences, all seeds of a sentence together; p after Holm's correction."
     return ["", "## Changes", "", told, "", *markdown_table(rows)]
 
