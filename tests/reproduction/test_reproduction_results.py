@@ -30,7 +30,16 @@ def test_a_figure_is_told_as_mean_and_deviation_of_seeds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("printed_as", "drawn"), [("91.20 ± 0.08", 91.2), (-0.56, -0.56), ("1,088,503", 1088503), ("no number", None)]
+    ("printed_as", "drawn"),
+    [
+        ("91.20 ± 0.08", 91.2),
+        (-0.56, -0.56),
+        ("-0.56 (-0.56 / -0.57)", -0.56),
+        ("1,088,503", 1088503),
+        ("12.6k", 12600),
+        ("4 h", None),
+        ("batch 8", None),
+    ],
 )
 def test_what_can_be_drawn_of_a_printed_number(printed_as: float | str, drawn: float | None) -> None:
     assert Figure("r", "c", "m", "m", paper=printed_as).paper_number == drawn

@@ -120,6 +120,7 @@ def test_without_any_data_nothing_is_run_and_the_exit_code_is_1(tmp_path: Path) 
 def test_a_training_whose_second_task_is_missing_is_left_out_alone(tmp_path: Path) -> None:
     a_set(tmp_path / "data", "conll2003")
     found = reproduce("S1.15", tmp_path / "data", tmp_path / "out", seeds=1, assignments=QUICK)
+    assert {one.name for one in found.missing} == {"conll2000_chunk"}
     ran = {figure.row for figure in found.figures if figure.values}
     assert "MAT (S)" in ran
     assert not any("other task" in row for row in ran)
@@ -149,7 +150,7 @@ def test_other_test_labels_change_no_prediction(tmp_path: Path) -> None:
     assert predicted[0] == predicted[1]
 
 
-def test_a_failed_training_is_told_and_the_others_go_on(tmp_path: Path) -> None:
+def test_a_set_that_cannot_be_divided_is_named(tmp_path: Path) -> None:
     a_set(tmp_path / "data", "conll2003")
     broken = load_bundled("clinical").train[:40]
     (tmp_path / "data" / "conll2000_chunk").mkdir()

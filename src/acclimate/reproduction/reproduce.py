@@ -250,13 +250,17 @@ def _with_paper_only(table: Table, scale: Scale, figures: Sequence[Figure]) -> l
     if scale == "small" or not figures:
         return list(figures)
     there = {(figure.row, figure.column) for figure in figures}
-    first = figures[0]
-    more = [
-        replace(first, row=row, column=column, values=(), paper=number)
-        for row, line in table.published.items()
-        for column, number in line.items()
-        if (row, column) not in there and not isinstance(number, dict)
-    ]
+    more = []
+    for row, line in table.published.items():
+        for column, numbers in line.items():
+            if (row, column) in there:
+                continue
+            named = numbers if isinstance(numbers, dict) else {figures[0].name: numbers}
+            for name, number in named.items():
+                measure = name if name in table.measures else figures[0].measure
+                more.append(
+                    replace(figures[0], row=row, column=column, measure=measure, name=name, values=(), paper=number)
+                )
     return [*figures, *more]
 
 

@@ -14,6 +14,8 @@ from acclimate.reproduction.sets import Missing
 from acclimate.reproduction.table import Number, Printed, Scale, Table
 
 COUNTED = "counted"  # in the place of a measure
+_NUMBER = re.compile(r"(?P<number>[-+]?[\d,]*\.?\d+)(?P<times>[kMB]?)( [±(].*)?")
+_TIMES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ class Figure:
 
     @property
     def paper_number(self) -> float | None:
-        """What can be drawn of it."""
-        found = re.search(r"[-+]?[\d,]*\.?\d+", str(self.paper)) if self.paper is not None else None
-        return float(found.group().replace(",", "")) if found else None
+        """What can be drawn of it: 91.20 ± 0.08, -0.56 (-0.56 / -0.57), 12.6k; nothing of words."""
+        found = _NUMBER.fullmatch(str(self.paper)) if self.paper is not None else None
+        return None if found is None else float(found["number"].replace(",", "")) * _TIMES[found["times"]]
 
 
 @dataclass(frozen=True)
@@ -103,21 +105,26 @@ def panels(found: Reproduction) -> list[Panel]:
     for measure in dict.fromkeys(figure.measure for figure in found.figures):
         own = [figure for figure in found.figures if figure.measure == measure]
         names = list(dict.fromkeys(figure.name for figure in own))
-        columns = list(dict.fromkeys(figure.column for figure in own))
+        there = dict.fromkeys(figure.column for figure in own)
+        columns = [column for column in found.table.columns if column in there]
         if len(names) == 1:
             made.append(Panel(names[0], found.table.columns_are, tuple(columns), _lines(own, "column")))
         elif all(len({figure.column for figure in own if figure.row == row}) == 1 for row in {one.row for one in own}):
-            made.append(Panel(_title(measure, ""), measure, _in_order(names), _lines(own, "name")))
+            made.append(Panel(_title(measure, columns[0]), _across(measure), _in_order(names), _lines(own, "name")))
         else:
             for column in columns:
                 here = [figure for figure in own if figure.column == column]
                 places = _in_order(list(dict.fromkeys(figure.name for figure in here)))
-                made.append(Panel(_title(measure, column), measure, places, _lines(here, "name")))
+                made.append(Panel(_title(measure, column), _across(measure), places, _lines(here, "name")))
     return made
 
 
+def _across(measure: str) -> str:
+    return "" if measure == COUNTED else measure
+
+
 def _title(measure: str, column: str) -> str:
-    return ", ".join(filter(None, ["" if measure == COUNTED else measure, column]))
+    return ", ".join(filter(None, [_across(measure), column]))
 
 
 def _in_order(names: Sequence[str]) -> tuple[str, ...]:
