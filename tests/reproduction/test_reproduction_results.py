@@ -64,13 +64,13 @@ def test_a_measure_of_many_figures_has_a_panel_for_each_column_with_numbers_in_o
     figures = [
         Figure(row, column, "density ratio", update, (0.5,))
         for row in ("random", "pos")
-        for column in ("a", "b")
+        for column in ("FIN", "WNUT2016")
         for update in ("100", "20")
     ]
     found = panels(Reproduction(find_table("S0.20"), "full", (1,), (), tuple(figures)))
     assert [(panel.title, panel.places) for panel in found] == [
-        ("density ratio, a", ("20", "100")),
-        ("density ratio, b", ("20", "100")),
+        ("density ratio, WNUT2016", ("20", "100")),
+        ("density ratio, FIN", ("20", "100")),
     ]
 
 
