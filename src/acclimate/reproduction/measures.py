@@ -29,6 +29,7 @@ class Measure:
     metric: Metric | None = None
     parts_of_speech: bool = False
     by_row: bool = False  # many figures, which stand side by side under their own names
+    across: str = ""  # what these are
     digits: int = 2
 
 
@@ -155,17 +156,17 @@ MEASURES: dict[str, Measure] = {
     "accuracy, seen": _scored("accuracy, seen", lambda run: _seen(run, "seen").recall),
     "accuracy, unseen": _scored("accuracy, unseen", lambda run: _seen(run, "unseen").recall),
     "dev score": _scored("dev score", lambda run: run.report["stages"][-1]["score"] or 0.0),
-    "f1 by type": Measure(_by_type, by_row=True),
-    "density ratio": Measure(_density_ratio, by_row=True, digits=3),
-    "parts of speech": Measure(_parts_of_speech, parts_of_speech=True, by_row=True, digits=1),
-    "dev score by epoch": Measure(_dev_by_epoch, by_row=True),
+    "f1 by type": Measure(_by_type, by_row=True, across="type"),
+    "density ratio": Measure(_density_ratio, by_row=True, across="update", digits=3),
+    "parts of speech": Measure(_parts_of_speech, parts_of_speech=True, by_row=True, across="part of speech", digits=1),
+    "dev score by epoch": Measure(_dev_by_epoch, by_row=True, across="epoch"),
     "epochs": Measure(_epochs, by_row=True),
-    "confidence by update": Measure(_confidence_by_update, by_row=True, digits=3),
-    "confidence in sentences": Measure(_watched, by_row=True, digits=3),
+    "confidence by update": Measure(_confidence_by_update, by_row=True, across="update", digits=3),
+    "confidence in sentences": Measure(_watched, by_row=True, across="sentence", digits=3),
     "confidence": Measure(_confidence, facts=(TAGGER,), by_row=True, digits=3),
-    "confidence by term": Measure(_confidence_by_term, facts=(TAGGER,), by_row=True, digits=3),
-    "mistakes": Measure(_error_kinds, by_row=True, digits=0),
-    "f1 by entity length": Measure(_f1_by_entity_length, by_row=True),
+    "confidence by term": Measure(_confidence_by_term, facts=(TAGGER,), by_row=True, across="term", digits=3),
+    "mistakes": Measure(_error_kinds, by_row=True, across="kind", digits=0),
+    "f1 by entity length": Measure(_f1_by_entity_length, by_row=True, across="words of the entity"),
     "tuning speed": Measure(_speed, digits=1),
     "perplexity": Measure(_fact("perplexity"), facts=("perplexity",)),
     "separability": Measure(_fact("separability"), facts=("separability", "map"), by_row=True, digits=1),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _MOST_PANELS = 6
 _HEIGHT = 2.8  # inches, of a panel
 _ROOM = 0.8  # of a group that bars fill
+_WIDE = 1000  # times the smallest number: a scale of powers of ten
 
 
 def draw(found: Reproduction, place: Path) -> None:
@@ -31,14 +32,17 @@ def draw(found: Reproduction, place: Path) -> None:
         return
     figure = new_figure(title, max(6.0, 1.0 + 0.25 * _bars(shown)), _HEIGHT * len(shown) + 0.4)
     handles: dict[str, Any] = {}
+    rows = list(dict.fromkeys(row for panel in shown for row in panel.lines))
+    colours = {row: COLOURS[number % len(COLOURS)] for number, row in enumerate(rows)}
     for number, panel in enumerate(shown):
         axes = figure.add_subplot(len(shown), 1, number + 1)
         clear_frame(axes)
         axes.set_title(wrapped(panel.title, 90), loc="left", fontsize=10)
-        made = _lines(axes, panel) if found.table.picture == "lines" else _bars_of(axes, panel)
+        made = (_lines if found.table.picture == "lines" else _bars_of)(axes, panel, colours)
         handles = {**made, **handles}
         axes.grid(axis="y", color="#E4E4E4")
-    add_legend(figure, list(handles.values()), [wrapped(name) for name in handles])
+    ordered = [row for row in rows if row in handles]
+    add_legend(figure, [handles[row] for row in ordered], [wrapped(row) for row in ordered])
     save_figure(figure, place)
 
 
@@ -46,7 +50,7 @@ def _bars(shown: list[Panel]) -> int:
     return max(len(panel.places) * max(1, len(panel.lines)) for panel in shown)
 
 
-def _bars_of(axes: Axes, panel: Panel) -> dict[str, Any]:
+def _bars_of(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> dict[str, Any]:
     """A group for each place, a bar for each row; a black dash is the paper's number."""
     handles = {}
     width = _ROOM / max(1, len(panel.lines))
@@ -56,23 +60,32 @@ def _bars_of(axes: Axes, panel: Panel) -> dict[str, Any]:
         ours = [(x, figure.mean) for x, figure in own]
         known = [(x, mean) for x, mean in ours if mean is not None]
         heights, spread = [mean.mean for _, mean in known], [mean.deviation for _, mean in known]
-        bars = axes.bar([x for x, _ in known], heights, 0.9 * width, color=COLOURS[number % len(COLOURS)])
+        bars = axes.bar([x for x, _ in known], heights, 0.9 * width, color=colours[row])
         if any(spread):
             axes.errorbar([x for x, _ in known], heights, spread, fmt="none", ecolor=INK, elinewidth=1)
         for x, figure in own:
             if figure.paper_number is not None:
                 axes.hlines(figure.paper_number, x - width / 2, x + width / 2, color="black", linewidth=2)
         handles[row] = bars
+    if _is_wide(panel):
+        axes.set_yscale("log")
     _name_places(axes, panel)
     return handles
 
 
-def _lines(axes: Axes, panel: Panel) -> dict[str, Any]:
+def _is_wide(panel: Panel) -> bool:
+    """Counts of words beside words per sentence: nothing is seen of the small ones in a plain scale."""
+    means = [figure.mean for line in panel.lines.values() for figure in line.values()]
+    known = [mean.mean for mean in means if mean is not None]
+    return bool(known) and min(known) > 0 and max(known) / min(known) > _WIDE
+
+
+def _lines(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> dict[str, Any]:
     """A line for each row; dashed is the paper's."""
     handles = {}
     places = _numbers(panel)
-    for number, (row, line) in enumerate(panel.lines.items()):
-        colour = COLOURS[number % len(COLOURS)]
+    for row, line in panel.lines.items():
+        colour = colours[row]
         ours = [(x, line[place].mean) for x, place in zip(places, panel.places, strict=True) if place in line]
         known = [(x, mean) for x, mean in ours if mean is not None]
         theirs = [(x, line[place].paper_number) for x, place in zip(places, panel.places, strict=True) if place in line]

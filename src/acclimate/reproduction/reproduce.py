@@ -136,8 +136,13 @@ def _runs(cells: Sequence[Cell], seeds: Sequence[int], sets: DataSets, out: Path
 
 def _digest(cell: Cell, sets: DataSets) -> str:
     """Cells that are the same training, of this table or of another, have one folder."""
-    settings = cell.settings.model_dump(mode="json", exclude={"measures"})
-    settings |= {"read": [sets.resolved(name) for name in cell.settings.sets], "facts": _facts(cell)}
+    own = cell.settings
+    settings = own.model_dump(mode="json", exclude={"measures", "corpora", "part"})
+    for name in ("source", "target", "second"):  # by the sets that are really read
+        settings[name] = None if settings[name] is None else sets.resolved(settings[name])
+    if own.extra is not None:
+        settings["extra"]["text"] = sets.resolved(own.extra.text)
+    settings["facts"] = _facts(cell)
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from acclimate.comparison.summary import Mean
 from acclimate.evaluation.repeated import SeedsComparison
 from acclimate.reproduction.cells import Cell
+from acclimate.reproduction.measures import MEASURES
 from acclimate.reproduction.sets import Missing
 from acclimate.reproduction.table import Number, Printed, Scale, Table
 
@@ -120,11 +121,11 @@ def panels(found: Reproduction) -> list[Panel]:
 
 
 def _across(measure: str) -> str:
-    return "" if measure == COUNTED else measure
+    return "" if measure == COUNTED else MEASURES[measure].across
 
 
 def _title(measure: str, column: str) -> str:
-    return ", ".join(filter(None, [_across(measure), column]))
+    return ", ".join(filter(None, ["" if measure == COUNTED else measure, column]))
 
 
 def _in_order(names: Sequence[str]) -> tuple[str, ...]:
