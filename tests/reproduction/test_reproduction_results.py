@@ -11,6 +11,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
 from acclimate.reproduction.catalogue import find_table
+from acclimate.reproduction.cells import cells_of
+from acclimate.reproduction.figures import with_paper_only
 from acclimate.reproduction.measures import MEASURES
 from acclimate.reproduction.results import Figure, Reproduction, panels, printed
 from acclimate.reproduction.sets import DataSets
@@ -128,3 +130,13 @@ def test_measures_that_ask_the_learner_name_facts_that_are_known() -> None:
 
     asked = {fact for measure in MEASURES.values() for fact in measure.facts}
     assert asked - {"tagger"} == set(_FACTS)
+
+
+def test_what_only_the_paper_has_stands_under_the_measure_of_its_column() -> None:
+    table = find_table("S4.24")
+    found = with_paper_only(table, "full", cells_of(table), [])
+    measures = {(figure.column, figure.measure) for figure in found}
+    assert ("PTB-WSJ", "accuracy") in measures
+    assert ("WNUT-2017", "span f1") in measures
+    assert ("WNUT-2017", "accuracy") not in measures
+    assert with_paper_only(table, "small", cells_of(table), []) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
 from acclimate.reproduction.cells import Cell
@@ -57,22 +56,20 @@ def counted(table: Table, cells: Sequence[Cell], sets: DataSets) -> list[Figure]
     return figures
 
 
-def with_paper_only(table: Table, scale: Scale, figures: Sequence[Figure]) -> list[Figure]:
-    """Rows and columns that only the paper has, at full scale: its own rivals, and what was not run here."""
-    if scale == "small" or not figures:
+def with_paper_only(table: Table, scale: Scale, cells: Sequence[Cell], figures: Sequence[Figure]) -> list[Figure]:
+    """With rows and columns that only the paper has, at full scale: its own rivals, and what was not run here."""
+    if scale == "small":
         return list(figures)
     there = {(figure.row, figure.column) for figure in figures}
+    measures = {cell.column: cell.measures for cell in cells if cell.measures}
     more = []
     for row, line in table.published.items():
         for column, numbers in line.items():
-            if (row, column) in there:
-                continue
-            named = numbers if isinstance(numbers, dict) else {figures[0].name: numbers}
-            for name, number in named.items():
-                measure = name if name in table.measures else figures[0].measure
-                more.append(
-                    replace(figures[0], row=row, column=column, measure=measure, name=name, values=(), paper=number)
-                )
+            first = next(iter(measures.get(column, ())), COUNTED)
+            named = numbers if isinstance(numbers, dict) else {first: numbers}
+            for name, number in named.items() if (row, column) not in there else ():
+                measure = name if name in measures.get(column, ()) else first
+                more.append(Figure(row, column, measure, name, paper=number))
     return [*figures, *more]
 
 

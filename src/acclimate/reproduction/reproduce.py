@@ -64,7 +64,7 @@ def reproduce(
         scale=scale,
         seeds=numbers if runs else (),
         cells=tuple(cells),
-        figures=tuple(with_paper_only(table, scale, figures)),
+        figures=tuple(with_paper_only(table, scale, cells, figures)),
         gains=tuple(gains(table, there, numbers, finished)),
         missing=missing,
         skipped=tuple(name for name, found in lacking.items() if found),
@@ -73,7 +73,7 @@ def reproduce(
         seconds=sum(run.report["seconds"] for run in {run.folder: run for run in finished.values()}.values()),
         command=command,
     )
-    if not result.figures:
+    if not figures:
         raise InputError(f"{table.id}: no cell could be finished. {next(iter(failures.values()), '')}")
     write_all(result, out, finished)
     return result
