@@ -3,6 +3,7 @@ of them (by label, by update …). Scores are in percent."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import fmean
@@ -16,7 +17,7 @@ from acclimate.reproduction.finished import TAGGER, Finished
 
 Figures = dict[str, float]
 Reference = Finished | None  # the run that this one is compared with, of the same seed
-NEVER = float("nan")
+NEVER = math.nan  # a curve that does not come so far
 _TERMS = 10  # that are shown one by one
 
 
@@ -45,6 +46,12 @@ def _seen(run: Finished, group: str) -> Tally:
 def _unseen_token_f1(run: Finished) -> float:
     assert run.scores.unseen is not None
     return run.scores.unseen.words["unseen"].f1
+
+
+def _dev_score(run: Finished) -> float:
+    """Of the state that was kept; none where nothing was chosen."""
+    found = run.report["stages"][-1]["score"]
+    return math.nan if found is None else float(found)
 
 
 def _by_type(run: Finished, _: Reference) -> Figures:
@@ -103,9 +110,9 @@ def _watched(run: Finished, _: Reference) -> Figures:
 
 def _confidence(run: Finished, _: Reference) -> Figures:
     tagger = compare_term_confidences(run.test, {"": run.guesses}).taggers[0]
-    names = {"confidence": tagger.confidence, "right, %": 100 * tagger.right}
-    names |= {"if right": tagger.confidence_if_right or 0.0, "if wrong": tagger.confidence_if_wrong or 0.0}
-    return names
+    apart = {"if right": tagger.confidence_if_right, "if wrong": tagger.confidence_if_wrong}
+    known = {name: value for name, value in apart.items() if value is not None}
+    return {"confidence": tagger.confidence, "right, %": 100 * tagger.right, **known}
 
 
 def _confidence_by_term(run: Finished, _: Reference) -> Figures:
@@ -155,7 +162,7 @@ MEASURES: dict[str, Measure] = {
     "accuracy in entities": _scored("accuracy in entities", lambda run: run.folded_scores.token.recall),
     "accuracy, seen": _scored("accuracy, seen", lambda run: _seen(run, "seen").recall),
     "accuracy, unseen": _scored("accuracy, unseen", lambda run: _seen(run, "unseen").recall),
-    "dev score": _scored("dev score", lambda run: run.report["stages"][-1]["score"] or 0.0),
+    "dev score": _scored("dev score", _dev_score),
     "f1 by type": Measure(_by_type, by_row=True, across="type"),
     "density ratio": Measure(_density_ratio, by_row=True, across="update", digits=3),
     "parts of speech": Measure(_parts_of_speech, parts_of_speech=True, by_row=True, across="part of speech", digits=1),

@@ -38,7 +38,7 @@ def draw(found: Reproduction, place: Path) -> None:
         axes = figure.add_subplot(len(shown), 1, number + 1)
         clear_frame(axes)
         axes.set_title(wrapped(panel.title, 90), loc="left", fontsize=10)
-        made = (_lines if found.table.picture == "lines" else _bars_of)(axes, panel, colours)
+        made = (_lines if found.table.picture == "lines" and panel.across else _bars_of)(axes, panel, colours)
         handles = {**made, **handles}
         axes.grid(axis="y", color="#E4E4E4")
     ordered = [row for row in rows if row in handles]

@@ -39,10 +39,10 @@ class Figure:
 
     @property
     def told(self) -> str:
-        """Mean ± deviation, and the best of several; `never` where a curve did not come so far."""
+        """Mean ± deviation, and the best of several; `-` where no seed has a number (a curve never came so far)."""
         found = self.mean
         if found is None:
-            return "never" if self.values else ""
+            return "-" if self.values else ""
         shown = f"{found.mean:,.{self.digits}f}"
         if len(self.values) < 2:
             return shown
