@@ -232,3 +232,10 @@ def test_a_row_may_have_some_columns_only(tmp_path: Path) -> None:
     rows = {"one": {"recipe": "source-only", "only": ["b"]}, "two": {"recipe": "source-only"}}
     table: Table = read_table(written(tmp_path, rows=rows, columns=columns))
     assert [cell.name for cell in cells_of(table)] == ["one | b", "two | a", "two | b"]
+
+
+def test_an_assignment_with_a_recipe_in_front_is_for_its_cells_alone(tmp_path: Path) -> None:
+    rows = {"one": {"recipe": "source-only"}, "two": {"recipe": "mat"}}
+    cells = cells_of(read_table(written(tmp_path, rows=rows)), assignments=["mat.options.rate=0.5", "limit=9"])
+    assert [cell.settings.limit for cell in cells] == [9, 9]
+    assert [cell.settings.options.get("rate") for cell in cells] == [None, 0.5]

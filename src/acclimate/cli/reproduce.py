@@ -38,7 +38,9 @@ def reproduce_command(
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.", show_default="auto; small: cpu")] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="A.B=C", help="A setting of all cells: --set tagger.encoder=bert-base-cased."),
+        typer.Option(
+            "--set", metavar="A.B=C", help="A setting of all cells, or of one recipe's: --set pdaln.options.rounds=1."
+        ),
     ] = None,
     list_all: Annotated[bool, typer.Option("--list", help="Name all tables, and stop.")] = False,
     quiet: Quiet = False,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.comparison.plan import merged
-from acclimate.recipes.catalogue import find_recipe
+from acclimate.recipes.catalogue import RECIPES, find_recipe
 from acclimate.reproduction.measures import MEASURES
 from acclimate.reproduction.statistics import STATISTICS
 from acclimate.reproduction.table import CellSettings, Scale, Table
@@ -29,7 +29,7 @@ class Cell:
 
 
 def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = ()) -> list[Cell]:
-    """All cells, row by row. `assignments` (`training.updates=100`) win over everything else."""
+    """All cells, row by row. `assignments` (`training.updates=100`, `pdaln.options.rounds=1`) win over all else."""
     small = table.small if scale == "small" else None
     rows = _chosen(table, "rows", None if small is None else small.rows)
     columns = _chosen(table, "columns", None if small is None else small.columns)
@@ -44,8 +44,20 @@ def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = (
                     # what a row leaves out (labelled: null) is not brought back
                     less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
                     values = merged(merged(values, less), small.of_recipe.get(values.get("recipe") or "", {}))
-                found.append(_cell(table, row, column, with_assignments(values, assignments)))
+                found.append(_cell(table, row, column, with_assignments(values, _meant(assignments, values))))
     return found
+
+
+def _meant(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+    """Those of all cells, and those of the cell's recipe, without its name in front (`pdaln.options.rounds=1`)."""
+    meant = []
+    for assignment in assignments:
+        name, dot, rest = assignment.partition(".")
+        if not dot or name not in RECIPES:
+            meant.append(assignment)
+        elif name == values.get("recipe"):
+            meant.append(rest)
+    return meant
 
 
 def _chosen(table: Table, side: str, names: Sequence[str] | None) -> Mapping[str, dict[str, Any]]:
