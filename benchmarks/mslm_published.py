@@ -8,69 +8,58 @@ in Table 8 and 89.9 in Table 6.
 
 from __future__ import annotations
 
+from published import number
+
+_SETS = {
+    "bc2gm": "BC2GM",
+    "ncbi_disease": "NCBI-disease",
+    "bc5cdr_chem": "BC5CDR-chem",
+    "jnlpba": "JNLPBA",
+    "ebm_nlp_outcomes": "EBM-NLP",
+}
+_ENCODERS = {"BioBERT": "", "PubMedBERT": ", PubMedBERT"}
+_PARTS = ("train", "dev", "test")
+Pair = tuple[str, str]
+
+
+def _pairs(table: str, rows: tuple[str, str], figure: str | None = None) -> dict[str, Pair]:
+    """By set, where the paper has both."""
+    found = {ours: [str(number(table, row, theirs, figure)) for row in rows] for ours, theirs in _SETS.items()}
+    return {ours: (one, other) for ours, (one, other) in found.items() if one and other}
+
+
+def _vanilla_and_mslm(table: str, figure: str | None = None) -> dict[str, dict[str, Pair]]:
+    return {
+        encoder: _pairs(table, (f"vanilla{suffix}", f"MSLM{suffix}"), figure) for encoder, suffix in _ENCODERS.items()
+    }
+
+
+def _statistics(name: str) -> tuple[str, ...]:
+    def parts(figure: str) -> str:
+        return " / ".join(f"{number('S2.21', name, part, figure):,}" for part in _PARTS)
+
+    words, each, per_sentence = (
+        str(number("S2.21", name, "train", figure))
+        for figure in ("words per sentence", "words per entity", "entities per sentence")
+    )
+    return parts("sentences"), words, parts("entities"), per_sentence, each
+
+
 # Table 8: exact match, vanilla and MSLM (ELM 1, BLM 0.075)
-EXACT_MATCH: dict[str, dict[str, tuple[str, str]]] = {
-    "BioBERT": {
-        "bc2gm": ("88.4", "90.3 ± 0.5"),
-        "ncbi_disease": ("89.1", "90.1 ± 0.1"),
-        "bc5cdr_chem": ("93.3", "94.0 ± 0.2"),
-        "jnlpba": ("86.3", "88.9 ± 0.2"),
-        "ebm_nlp_outcomes": ("64.3", "75.4 ± 0.4"),
-    },
-    "PubMedBERT": {
-        "bc2gm": ("86.8", "89.8 ± 0.4"),
-        "ncbi_disease": ("89.9", "89.9 ± 0.2"),
-        "bc5cdr_chem": ("94.0", "94.4 ± 0.2"),
-        "jnlpba": ("85.7", "89.8 ± 0.2"),
-        "ebm_nlp_outcomes": ("65.5", "76.2 ± 0.3"),
-    },
-}
-
+EXACT_MATCH = _vanilla_and_mslm("S2.20", "exact match")
 # Table 10: test F1 of BioBERT (as its authors report it, micro) and of MSLM on it
-F1 = {
-    "bc2gm": ("84.72", "92.17"),
-    "ncbi_disease": ("89.71", "91.91"),
-    "bc5cdr_chem": ("93.47", "96.79"),
-    "jnlpba": ("77.49", "83.24"),
-}
-
+F1 = _pairs("S2.20", ("vanilla", "MSLM"), "span f1")
 # Table 4: perplexity on validation text at the best F1, vanilla and MSLM; exp of the joint loss (C2.12)
-PERPLEXITY: dict[str, dict[str, tuple[str, str]]] = {
-    "BioBERT": {
-        "bc2gm": ("1.2", "2.3"),
-        "bc5cdr_chem": ("1.1", "1.5"),
-        "jnlpba": ("1.4", "4.3"),
-        "ncbi_disease": ("1.2", "1.3"),
-    },
-    "PubMedBERT": {
-        "bc2gm": ("1.2", "1.9"),
-        "bc5cdr_chem": ("1.1", "1.2"),
-        "jnlpba": ("1.4", "3.2"),
-        "ncbi_disease": ("1.1", "1.2"),
-    },
-}
-
+PERPLEXITY = _vanilla_and_mslm("S2.15")
 # Table 5: exact match on BC2GM by (ELM, BLM), BioBERT: 51 sentences below the mean length, 5,104 above (E2.13)
-LENGTHS = {
-    (1.0, 0.225): ("19.4", "85.4"),
-    (0.75, 0.15): ("41.2", "84.4"),
-    (0.5, 0.075): ("75.1", "84.0"),
-    (0.25, 0.0): ("66.3", "77.9"),
+LENGTHS: dict[tuple[float, float], Pair] = {
+    (elm, blm): (
+        str(number("S2.17", f"ELM {elm:g}, BLM {blm:g}", "BC2GM", "exact match, short")),
+        str(number("S2.17", f"ELM {elm:g}, BLM {blm:g}", "BC2GM", "exact match, long")),
+    )
+    for elm, blm in ((1.0, 0.225), (0.75, 0.15), (0.5, 0.075), (0.25, 0.0))
 }
-
 # Table 6: exact match with and without weights, BioBERT
-WEIGHTS = {
-    "bc2gm": ("90.3", "88.7"),
-    "bc5cdr_chem": ("94.0", "93.3"),
-    "jnlpba": ("89.9", "86.5"),
-    "ncbi_disease": ("90.1", "89.9"),
-}
-
+WEIGHTS = _pairs("S2.18", ("MSLM", "MSLM, no weights"))
 # Table 9: sentences of train, val and test; mean length; mentions of the three; mentions per sentence, words each
-STATISTICS = {
-    "bc2gm": ("12,632 / 2,531 / 5,065", "25.17", "15,197 / 3,061 / 632", "1.20", "2.4"),
-    "ncbi_disease": ("5,432 / 923 / 942", "25.24", "5,134 / 787 / 960", "0.95", "2.2"),
-    "bc5cdr_chem": ("4,812 / 4,602 / 4,582", "25.75", "5,385 / 5,203 / 5,347", "1.12", "1.3"),
-    "jnlpba": ("14,731 / 3,876 / 3,873", "30.05", "32,178 / 8,575 / 6,241", "2.18", "3.0"),
-    "ebm_nlp_outcomes": ("32,074 / 4,009 / 4,010", "24.68", "21,498 / 2,677 / 2,736", "2.67", "2.0"),
-}
+STATISTICS = {ours: _statistics(theirs) for ours, theirs in _SETS.items()}

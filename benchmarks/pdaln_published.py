@@ -6,84 +6,45 @@ runs; rows of other methods are single numbers. Figure 3 has curves only. F1 is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from published import line, number, with_two_digits
 
-TARGETS = ("scitech", "wnut2016", "wikigold")
+from acclimate.reproduction.catalogue import find_table
+
+_TARGETS = {"scitech": "SciTech", "wnut2016": "WNUT2016", "wikigold": "Wikigold"}
+_NO_LABELS = ", no labels"
 Table = dict[str, dict[str, str]]
 
 
-def _rows(rows: dict[str, Sequence[str]]) -> Table:
-    return {name: dict(zip(TARGETS, numbers, strict=True)) for name, numbers in rows.items()}
+def _scores(row: str) -> dict[str, str]:
+    """F1 (precision / recall)."""
+    found = {}
+    for ours, theirs in _TARGETS.items():
+        f1, precision, recall = (
+            with_two_digits(number("S3.14", row, theirs, figure)) for figure in ("span f1", "precision", "recall")
+        )
+        found[ours] = f"{f1} ({precision} / {recall})" if precision != f1 else f1
+    return found
+
+
+def _table_1(with_labels: bool) -> Table:
+    rows = [row for row in find_table("S3.14").published if row.endswith(_NO_LABELS) != with_labels]
+    return {row.removesuffix(_NO_LABELS): _scores(row) for row in rows}
+
+
+def _words(cells: dict[str, object]) -> dict[str, str]:
+    return {name: with_two_digits(value) for name, value in cells.items()}
 
 
 # by whether there are labelled target sentences
-TABLE_1 = {
-    False: _rows(
-        {
-            "BiLSTM+CRF": ("67.01 (73.53 / 61.56)", "24.76 (47.01 / 16.81)", "42.92 (47.55 / 39.11)"),
-            "BERT+CRF": ("74.26 (68.57 / 80.97)", "44.37 (34.39 / 62.50)", "47.99 (44.13 / 52.61)"),
-            "JIA2019": ("73.58 (74.28 / 72.91)", "38.16 (47.26 / 32.00)", "45.18 (48.68 / 42.15)"),
-            "Multi-Cell": ("75.01 (77.10 / 73.03)", "41.07 (47.96 / 35.91)", "46.04 (47.94 / 44.29)"),
-            "PDALN, best": ("75.80 (70.21 / 82.36)", "46.12 (36.00 / 64.19)", "49.73 (45.39 / 54.99)"),
-            "PDALN, mean": ("75.56 ± 0.41", "45.93 ± 0.35", "49.55 ± 0.44"),
-        }
-    ),
-    True: _rows(
-        {
-            "BiLSTM+CRF": ("67.83 (72.95 / 63.39)", "27.61 (48.56 / 19.29)", "44.65 (48.40 / 41.44)"),
-            "BERT+CRF": ("75.29 (70.23 / 81.14)", "45.31 (35.15 / 63.77)", "48.45 (44.02 / 53.88)"),
-            "La-DTL": ("73.30 (74.10 / 72.52)", "35.97 (37.22 / 34.78)", "47.74 (46.70 / 48.83)"),
-            "DATNet": ("69.22 (65.14 / 73.84)", "32.67 (35.56 / 30.21)", "37.92 (36.90 / 39.00)"),
-            "JIA2019": ("74.65 (75.65 / 74.01)", "39.14 (48.89 / 32.64)", "45.77 (49.24 / 42.76)"),
-            "Multi-Cell": ("75.89 (76.89 / 74.92)", "42.19 (47.83 / 37.74)", "46.45 (45.29 / 47.67)"),
-            "PDALN w/ MT": ("77.80 (72.93 / 83.38)", "46.45 (36.11 / 65.10)", "51.74 (47.39 / 56.97)"),
-            "PDALN w/ VAT": ("77.33 (73.10 / 82.08)", "46.68 (36.46 / 64.87)", "51.08 (46.88 / 56.13)"),
-            "PDALN, best": ("78.23 (73.58 / 83.51)", "48.22 (37.78 / 66.66)", "53.06 (48.77 / 58.19)"),
-            "PDALN, mean": ("77.31 ± 0.59", "47.63 ± 0.61", "52.48 ± 0.49"),
-        }
-    ),
-}
+TABLE_1 = {with_labels: _table_1(with_labels) for with_labels in (False, True)}
 # differences to PDALN's best run
-TABLE_2 = _rows(
-    {
-        "w/o L_c": ("-0.56 (-0.56 / -0.57)", "-0.72 (-0.64 / -0.81)", "-1.20 (-1.22 / -1.18)"),
-        "w/o L_d": ("-1.25 (-1.42 / -1.02)", "-1.21 (-0.93 / -1.77)", "-1.46 (-1.33 / -1.64)"),
-        "w/o L_w": ("-1.59 (-1.91 / -1.14)", "-1.39 (-1.23 / -1.53)", "-1.51 (-1.49 / -1.54)"),
-        "w/o L_distill": ("-1.94 (-2.57 / -1.10)", "-1.68 (-1.60 / -1.46)", "-1.56 (-1.68 / -1.37)"),
-        "w/o D_aug": ("-1.96 (-2.36 / -1.44)", "-1.79 (-1.56 / -2.02)", "-1.64 (-1.51 / -1.81)"),
-    }
-)
+TABLE_2: Table = {
+    row: {ours: str(cells[theirs]) for ours, theirs in _TARGETS.items()}
+    for row, cells in find_table("S3.15").published_gains.items()
+}
 _TYPES = ("PER", "LOC", "ORG", "MISC")
 # PDALN by type
 TABLE_3: Table = {
-    target: dict(zip(_TYPES, numbers, strict=True))
-    for target, numbers in {
-        "scitech": (
-            "91.42 (92.25 / 90.61)",
-            "71.36 (64.21 / 80.31)",
-            "68.76 (60.56 / 79.54)",
-            "48.81 (45.12 / 53.17)",
-        ),
-        "wnut2016": (
-            "86.27 (84.51 / 88.12)",
-            "48.57 (44.33 / 53.71)",
-            "46.81 (41.11 / 54.36)",
-            "27.90 (21.48 / 39.79)",
-        ),
-        "wikigold": (
-            "84.95 (85.69 / 84.24)",
-            "43.36 (39.45 / 48.14)",
-            "42.12 (35.94 / 50.89)",
-            "37.53 (32.11 / 45.16)",
-        ),
-    }.items()
+    ours: {name: str(number("S3.16", "PDALN", theirs, name)) for name in _TYPES} for ours, theirs in _TARGETS.items()
 }
-TABLE_4 = _rows(
-    {
-        "no labels": ("75.80", "46.12", "49.73"),
-        "1:1": ("76.29", "46.55", "50.16"),
-        "1:3": ("77.38", "47.74", "51.81"),
-        "1:5": ("78.23", "48.22", "53.06"),
-        "1:7": ("78.38", "48.59", "53.71"),
-    }
-)
+TABLE_4: Table = {row: _words(line("S3.17", row, _TARGETS)) for row in find_table("S3.17").rows}

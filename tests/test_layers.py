@@ -15,7 +15,7 @@ import acclimate
 PACKAGE = Path(acclimate.__file__).parent
 LAYERS = [
     *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "comparison"),
-    *("reporting", "cli"),
+    *("reporting", "reproduction", "cli"),
 ]
 EVERYWHERE = {"settings"}  # stands on no layer, and may be used on all of them
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py"))

@@ -31,6 +31,7 @@ from acclimate.cli.masks import masks_command
 from acclimate.cli.predict import predict_command
 from acclimate.cli.pretrain import pretrain_command
 from acclimate.cli.report_page import report_command
+from acclimate.cli.reproduce import reproduce_command
 from acclimate.cli.select import SelectCommand, select_command
 from acclimate.cli.subsets import split_command, subset_command
 from acclimate.cli.vectors import vectors_command
@@ -93,6 +94,7 @@ app = typer.Typer(
 app.command("adapt")(adapt_command)
 app.command("compare")(compare_command)
 app.command("report")(report_command)
+app.command("reproduce")(reproduce_command)
 app.command("evaluate")(evaluate_command)
 app.command("predict")(predict_command)
 app.command("check")(check_command)

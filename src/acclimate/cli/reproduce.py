@@ -1,0 +1,115 @@
+"""`acclimate reproduce`: tables and figures of the papers, run again."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from acclimate.cli.options import Quiet
+
+
+class ScaleOption(StrEnum):
+    """How much is run."""
+
+    full = "full"
+    small = "small"
+
+
+def reproduce_command(
+    name: Annotated[str | None, typer.Argument(metavar="TABLE", help="S4.17, datnet-table6, …: see --list.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Data sets, a folder each: DIR/conll2003/train.*, dev.*, test.*")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default="the paper's; small: 1")
+    ] = None,
+    scale: Annotated[
+        ScaleOption, typer.Option(help="small: bundled corpora and a few updates, in a minute or two on a CPU.")
+    ] = ScaleOption.full,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where trainings and tables go.")] = Path("runs/reproduce"),
+    jobs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Trainings side by side, one thread each.", show_default="one per GPU, else 1"),
+    ] = None,
+    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.", show_default="auto; small: cpu")] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="A.B=C", help="A setting of all cells, or of one recipe's: --set pdaln.options.rounds=1."
+        ),
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="Name all tables, and stop.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Run a table or figure of one of the five papers again, and show the paper's own numbers beside ours.
+
+    Written to DIR: ID.md, ID.csv and ID.png. Data sets that are missing are named, and what needs them is left out.
+
+    Interrupted, the same command goes on. Tables with the same trainings share them.
+    """
+    from acclimate.settings import UsageError
+
+    if list_all:
+        _list_all()
+        return
+    if name is None:
+        raise UsageError("Name a table (acclimate reproduce S4.17 --data DIR); --list shows them all.")
+    if data is None and scale == ScaleOption.full:
+        raise UsageError(f"{name}: give the data sets (--data DIR), or run it on bundled corpora (--scale small).")
+    wanted = [*([f"training.device={device}"] if device else []), *(assignments or [])]
+    _run(name, data, seeds, scale.value, out, jobs, wanted, quiet)
+
+
+def _list_all() -> None:
+    from acclimate.reproduction.catalogue import all_tables
+
+    for table in all_tables().values():
+        typer.echo(f"{table.id:<6} {table.alias:<22} {table.paper}, {table.shows}: {table.title}")
+
+
+def _run(
+    name: str,
+    data: Path | None,
+    seeds: int | None,
+    scale: Any,
+    out: Path,
+    jobs: int | None,
+    assignments: list[str],
+    quiet: bool,
+) -> None:
+    from acclimate.cli.encoder_run import told_how_to_go_on
+    from acclimate.cli.progress import stderr_console
+    from acclimate.comparison.workers import visible_gpus
+    from acclimate.reproduction.catalogue import find_table
+    from acclimate.reproduction.reproduce import reproduce
+
+    console = stderr_console(quiet)
+    table = find_table(name)
+    with told_how_to_go_on(out, False), console.status("making trainings"):
+        reproduce(
+            name,
+            data,
+            out,
+            seeds=seeds,
+            scale=scale,
+            assignments=assignments,
+            jobs=jobs or max(1, len(visible_gpus())),
+            command=_command(table.id, data, seeds, scale, assignments),
+            tell=console.print,
+        )
+    typer.echo((out / f"{table.id}.md").read_text(encoding="utf-8"))
+
+
+def _command(table: str, data: Path | None, seeds: int | None, scale: str, assignments: list[str]) -> str:
+    """How to run it again. Where the data are is everybody's own."""
+    parts = ["acclimate", "reproduce", table]
+    parts += ["--data", "DIR"] if data is not None else []
+    parts += ["--scale", scale] if scale != "full" else []
+    parts += ["--seeds", str(seeds)] if seeds is not None else []
+    for assignment in assignments:
+        parts += ["--set", assignment]
+    return shlex.join(parts)

@@ -1,0 +1,92 @@
+"""A table as single cells, with everything settled that its file, the scale and the command line say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from acclimate.comparison.plan import merged
+from acclimate.recipes.catalogue import RECIPES, find_recipe
+from acclimate.reproduction.measures import MEASURES
+from acclimate.reproduction.statistics import STATISTICS
+from acclimate.reproduction.table import CellSettings, Scale, Table
+from acclimate.settings import SettingsError, complete, with_assignments
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A place in the table, and what stands there."""
+
+    row: str
+    column: str
+    settings: CellSettings
+    measures: tuple[str, ...]  # empty where something is counted
+
+    @property
+    def name(self) -> str:
+        return f"{self.row} | {self.column}"
+
+
+def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = ()) -> list[Cell]:
+    """All cells, row by row. `assignments` (`training.updates=100`, `pdaln.options.rounds=1`) win over all else."""
+    small = table.small if scale == "small" else None
+    rows = _chosen(table, "rows", None if small is None else small.rows)
+    columns = _chosen(table, "columns", None if small is None else small.columns)
+    found = []
+    for row, of_row in rows.items():
+        only = of_row.get("only")
+        for column, of_column in columns.items():
+            if only is None or column in map(str, only):
+                own = {name: value for name, value in of_row.items() if name != "only"}
+                values = merged(merged(table.all, of_column), own)
+                if small is not None:
+                    # what a row leaves out (labelled: null) is not brought back
+                    less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
+                    values = merged(merged(values, less), small.of_recipe.get(values.get("recipe") or "", {}))
+                found.append(_cell(table, row, column, with_assignments(values, _meant(assignments, values))))
+    return found
+
+
+def _meant(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+    """Those of all cells, and those of the cell's recipe, without its name in front (`pdaln.options.rounds=1`)."""
+    meant = []
+    for assignment in assignments:
+        name, dot, rest = assignment.partition(".")
+        if not dot or name not in RECIPES:
+            meant.append(assignment)
+        elif name == values.get("recipe"):
+            meant.append(rest)
+    return meant
+
+
+def _chosen(table: Table, side: str, names: Sequence[str] | None) -> Mapping[str, dict[str, Any]]:
+    known: Mapping[str, dict[str, Any]] = getattr(table, side)
+    for name in names or ():
+        if name not in known:
+            raise SettingsError(f"{table.id}: small.{side} names {name!r}, which is none of {', '.join(known)}.")
+    return known if names is None else {name: known[name] for name in names}
+
+
+def _cell(table: Table, row: str, column: str, values: Mapping[str, Any]) -> Cell:
+    where = f"{table.id}, row {row!r}, column {column!r}"
+    settings = complete(CellSettings, values, where=where)
+    if (settings.recipe is None) == (settings.count is None):
+        raise SettingsError(f"{where}: a cell has either a recipe or something to count.")
+    if settings.recipe is not None:
+        kind = find_recipe(settings.recipe).options
+        options = complete(kind, settings.options, where=f"{where}: options of recipe {settings.recipe}")
+        settings = settings.model_copy(update={"options": options.model_dump(mode="json")})
+        if settings.source is None and not settings.alone:
+            raise SettingsError(f"{where}: a training needs a source, or alone: true.")
+        if settings.alone and (settings.target is None or settings.labelled is None):
+            raise SettingsError(f"{where}: alone needs a target and how much of it is labelled.")
+    elif settings.count not in STATISTICS:
+        raise SettingsError(f"{where}: count cannot be {settings.count!r}. Known: {', '.join(STATISTICS)}.")
+    measures = () if settings.count is not None else settings.measures or table.measures
+    for measure in measures:
+        if measure not in MEASURES:
+            raise SettingsError(f"{where}: measures cannot have {measure!r}. Known: {', '.join(MEASURES)}.")
+    if settings.recipe is not None and not measures:
+        raise SettingsError(f"{where}: nothing is measured. Known measures: {', '.join(MEASURES)}.")
+    return Cell(row, column, settings, measures)

@@ -1,0 +1,96 @@
+"""The numbers of a table: measured on its trainings, counted in corpora, compared with each other, and the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
+from acclimate.reproduction.cells import Cell
+from acclimate.reproduction.finished import Finished
+from acclimate.reproduction.measures import MEASURES
+from acclimate.reproduction.results import COUNTED, Figure, Gain, printed
+from acclimate.reproduction.runs import Place
+from acclimate.reproduction.sets import DataSets
+from acclimate.reproduction.statistics import STATISTICS
+from acclimate.reproduction.table import Scale, Table
+from acclimate.settings import complete
+
+
+def measured(
+    table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: Mapping[Place, Finished]
+) -> list[Figure]:
+    figures = []
+    for cell in cells:
+        for number, name in enumerate(cell.measures):
+            measure = MEASURES[name]
+            values: dict[str, list[float]] = {}
+            for seed in seeds:
+                run = finished.get((cell.row, cell.column, seed))
+                if run is not None:
+                    other = finished.get((table.against.get(cell.row, ""), cell.column, seed))
+                    for key, value in measure.of(run, other).items():
+                        values.setdefault(key, []).append(value)
+            for key, own in values.items():
+                paper = printed(table.published, cell.row, cell.column, key, number == 0 and not measure.by_row)
+                shown = key if len(values) > 1 or measure.by_row else name
+                best = table.best and number == 0
+                figures.append(Figure(cell.row, cell.column, name, shown, tuple(own), paper, measure.digits, best))
+    return figures
+
+
+def counted(table: Table, cells: Sequence[Cell], sets: DataSets) -> list[Figure]:
+    figures = []
+    for cell in cells:
+        settings = cell.settings
+        if settings.count is None:
+            continue
+        statistic = STATISTICS[settings.count]
+        options = complete(statistic.options, settings.options, where=f"{table.id}: options of {settings.count}")
+        corpora = [sets.part(name, settings.part) for name in settings.counted_in]
+        there = [corpus[: settings.limit] for corpus in corpora if corpus is not None]
+        found = statistic.of(there, options) if len(there) == len(corpora) else {}
+        for number, (key, value) in enumerate(found.items()):
+            paper = printed(table.published, cell.row, cell.column, key, number == 0)
+            digits = 0 if float(value).is_integer() else 2
+            figures.append(Figure(cell.row, cell.column, COUNTED, key, (float(value),), paper, digits))
+    return figures
+
+
+def with_paper_only(table: Table, scale: Scale, cells: Sequence[Cell], figures: Sequence[Figure]) -> list[Figure]:
+    """With rows and columns that only the paper has, at full scale: its own rivals, and what was not run here."""
+    if scale == "small":
+        return list(figures)
+    there = {(figure.row, figure.column) for figure in figures}
+    measures = {cell.column: cell.measures for cell in cells if cell.measures}
+    more = []
+    for row, line in table.published.items():
+        for column, numbers in line.items():
+            first = next(iter(measures.get(column, ())), COUNTED)
+            named = numbers if isinstance(numbers, dict) else {first: numbers}
+            for name, number in named.items() if (row, column) not in there else ():
+                measure = name if name in measures.get(column, ()) else first
+                more.append(Figure(row, column, measure, name, paper=number))
+    return [*figures, *more]
+
+
+def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: Mapping[Place, Finished]) -> list[Gain]:
+    """Rows against others, over the seeds that both have, where a test of the first measure is to be had."""
+    pairs: dict[tuple[str, str, str], SeedsComparison] = {}
+    for cell in cells:
+        other = table.against.get(cell.row)
+        metric = MEASURES[cell.measures[0]].metric if cell.measures else None
+        if other is None or metric is None:
+            continue
+        both = [
+            (finished[other, cell.column, seed], finished[cell.row, cell.column, seed])
+            for seed in seeds
+            if (other, cell.column, seed) in finished and (cell.row, cell.column, seed) in finished
+        ]
+        if both:
+            one, two = ([pair[side].predicted for pair in both] for side in (0, 1))
+            pairs[cell.row, cell.column, other] = compare_seeds(both[0][1].test, one, two, metric=metric)
+    corrected = holm([found.bootstrap_p for found in pairs.values()])
+    return [
+        Gain(row, column, other, found, p_value, printed(table.published_gains, row, column, ""))
+        for ((row, column, other), found), p_value in zip(pairs.items(), corrected, strict=True)
+    ]

@@ -1,0 +1,180 @@
+"""What can be measured on a finished training, by the names that tables use. Each gives figures by name: one, or a row
+of them (by label, by update …). Scores are in percent."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from statistics import fmean
+
+from acclimate.analysis.curves import Series
+from acclimate.analysis.epochs_to_match import Look, ScoreCurve
+from acclimate.analysis.term_confidence import compare_term_confidences
+from acclimate.evaluation.significance import Metric
+from acclimate.evaluation.tally import Tally
+from acclimate.reproduction.finished import TAGGER, Finished
+
+Figures = dict[str, float]
+Reference = Finished | None  # the run that this one is compared with, of the same seed
+NEVER = math.nan  # a curve that does not come so far
+_TERMS = 10  # that are shown one by one
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How it is had. `facts` are what the learner must be asked before it is gone; `metric` is what a test compares."""
+
+    of: Callable[[Finished, Reference], Figures]
+    facts: tuple[str, ...] = ()
+    metric: Metric | None = None
+    parts_of_speech: bool = False
+    by_row: bool = False  # many figures, which stand side by side under their own names
+    across: str = ""  # what these are
+    digits: int = 2
+
+
+def _scored(name: str, value: Callable[[Finished], float], metric: Metric | None = None) -> Measure:
+    return Measure(lambda run, _: {name: 100 * value(run)}, metric=metric)
+
+
+def _seen(run: Finished, group: str) -> Tally:
+    assert run.folded_scores.unseen is not None
+    return {str(name): tally for name, tally in run.folded_scores.unseen.words.items()}[group]
+
+
+def _unseen_token_f1(run: Finished) -> float:
+    assert run.scores.unseen is not None
+    return run.scores.unseen.words["unseen"].f1
+
+
+def _dev_score(run: Finished) -> float:
+    """Of the state that was kept; none where nothing was chosen."""
+    found = run.report["stages"][-1]["score"]
+    return math.nan if found is None else float(found)
+
+
+def _by_type(run: Finished, _: Reference) -> Figures:
+    return {label: 100 * tally.f1 for label, tally in run.scores.by_label.items() if tally.gold}
+
+
+def _density_ratio(run: Finished, _: Reference) -> Figures:
+    periods = [period for period in run.hidden.periods if period.density_ratio is not None]
+    return {str(one.last): one.density_ratio.hidden for one in periods if one.density_ratio is not None}
+
+
+def _parts_of_speech(run: Finished, _: Reference) -> Figures:
+    return {part: 100 * shares.hidden for part, shares in (run.hidden.parts_of_speech or {}).items()}
+
+
+def _dev_curve(run: Finished) -> ScoreCurve:
+    """Of the last stage, whose state was kept."""
+    stage = run.curves[-1]
+    series = next(iter(stage.scores.values()), Series())
+    looks = [Look(update, stage.epochs.get(update), 100 * value) for value, update in series.known]
+    return ScoreCurve("dev", tuple(looks))
+
+
+def _dev_by_epoch(run: Finished, _: Reference) -> Figures:
+    return {f"{look.epoch if look.epoch is not None else look.update:g}": look.score for look in _dev_curve(run).looks}
+
+
+def _epochs(run: Finished, reference: Reference) -> Figures:
+    curve = _dev_curve(run)
+    if not curve.looks:
+        return {}
+    found = {"best dev": curve.best.score, "its epoch": _when(curve.best)}
+    if reference is not None:
+        found["epoch that reaches the other's best"] = _when(curve.reaches(_dev_curve(reference).best.score))
+    return found
+
+
+def _when(look: Look | None) -> float:
+    return NEVER if look is None else look.update if look.epoch is None else look.epoch
+
+
+def _confidence_by_update(run: Finished, _: Reference) -> Figures:
+    """The mean over the watched sentences."""
+    found: dict[int, list[float]] = {}
+    for series in (one.probability for one in run.curves[-1].confidences.values()):
+        for value, update in series.known:
+            found.setdefault(update, []).append(value)
+    return {str(update): fmean(values) for update, values in found.items()}
+
+
+def _watched(run: Finished, _: Reference) -> Figures:
+    """Each watched sentence, in the end."""
+    known = {words: one.probability.known for words, one in run.curves[-1].confidences.items()}
+    return {words: values[-1][0] for words, values in known.items() if values}
+
+
+def _confidence(run: Finished, _: Reference) -> Figures:
+    tagger = compare_term_confidences(run.test, {"": run.guesses}).taggers[0]
+    apart = {"if right": tagger.confidence_if_right, "if wrong": tagger.confidence_if_wrong}
+    known = {name: value for name, value in apart.items() if value is not None}
+    return {"confidence": tagger.confidence, "right, %": 100 * tagger.right, **known}
+
+
+def _confidence_by_term(run: Finished, _: Reference) -> Figures:
+    found = compare_term_confidences(run.test, {"": run.guesses}, most=_TERMS)
+    return {f"{term.term} ({term.label})": term.taggers[0].confidence for term in found.terms}
+
+
+def _error_kinds(run: Finished, _: Reference) -> Figures:
+    report = run.errors
+    elsewhere = sum(one.times for one in report.over_labelled if one.gold_elsewhere)
+    return {
+        **_floats(report.kinds.items()),
+        **_floats(report.borders.items()),
+        "over-labelled": float(report.times_over_labelled),
+        "of these labelled elsewhere": float(elsewhere),
+    }
+
+
+def _f1_by_entity_length(run: Finished, _: Reference) -> Figures:
+    return {length: 100 * tally.f1 for length, tally in run.errors.by_entity_length.items() if tally.gold}
+
+
+def _floats(pairs: Iterable[tuple[str, int]]) -> Figures:
+    return {name: float(value) for name, value in pairs}
+
+
+def _speed(run: Finished, _: Reference) -> Figures:
+    stage = run.tuning
+    return {"ms per update": 1000 * stage["seconds"] / stage["updates"]}
+
+
+def _fact(name: str) -> Callable[[Finished, Reference], Figures]:
+    return lambda run, _: {key: float(value) for key, value in run.facts[name].items()}
+
+
+MEASURES: dict[str, Measure] = {
+    "span f1": _scored("span f1", lambda run: run.scores.span.f1, "span f1"),
+    "precision": _scored("precision", lambda run: run.scores.span.precision),
+    "recall": _scored("recall", lambda run: run.scores.span.recall),
+    "macro f1": _scored("macro f1", lambda run: run.scores.macro.f1, "macro f1"),
+    "token f1": _scored("token f1", lambda run: run.scores.token.f1, "token f1"),
+    "accuracy": _scored("accuracy", lambda run: run.scores.token.accuracy, "token accuracy"),
+    "exact match": _scored("exact match", lambda run: run.scores.exact_match, "span recall"),
+    "exact match, short": _scored("exact match, short", lambda run: run.scores.by_length.short.exact_match),
+    "exact match, long": _scored("exact match, long", lambda run: run.scores.by_length.long.exact_match),
+    "unseen token f1": _scored("unseen token f1", _unseen_token_f1),
+    "accuracy in entities": _scored("accuracy in entities", lambda run: run.folded_scores.token.recall),
+    "accuracy, seen": _scored("accuracy, seen", lambda run: _seen(run, "seen").recall),
+    "accuracy, unseen": _scored("accuracy, unseen", lambda run: _seen(run, "unseen").recall),
+    "dev score": _scored("dev score", _dev_score),
+    "f1 by type": Measure(_by_type, by_row=True, across="type"),
+    "density ratio": Measure(_density_ratio, by_row=True, across="update", digits=3),
+    "parts of speech": Measure(_parts_of_speech, parts_of_speech=True, by_row=True, across="part of speech", digits=1),
+    "dev score by epoch": Measure(_dev_by_epoch, by_row=True, across="epoch"),
+    "epochs": Measure(_epochs, by_row=True),
+    "confidence by update": Measure(_confidence_by_update, by_row=True, across="update", digits=3),
+    "confidence in sentences": Measure(_watched, by_row=True, across="sentence", digits=3),
+    "confidence": Measure(_confidence, facts=(TAGGER,), by_row=True, digits=3),
+    "confidence by term": Measure(_confidence_by_term, facts=(TAGGER,), by_row=True, across="term", digits=3),
+    "mistakes": Measure(_error_kinds, by_row=True, across="kind", digits=0),
+    "f1 by entity length": Measure(_f1_by_entity_length, by_row=True, across="words of the entity"),
+    "tuning speed": Measure(_speed, digits=1),
+    "perplexity": Measure(_fact("perplexity"), facts=("perplexity",)),
+    "separability": Measure(_fact("separability"), facts=("separability", "map"), by_row=True, digits=1),
+}

@@ -1,0 +1,151 @@
+"""What a table has shown: its figures over seeds, each beside the paper's own."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from acclimate.comparison.summary import Mean
+from acclimate.evaluation.repeated import SeedsComparison
+from acclimate.reproduction.cells import Cell
+from acclimate.reproduction.measures import MEASURES
+from acclimate.reproduction.sets import Missing
+from acclimate.reproduction.table import Number, Printed, Scale, Table
+
+COUNTED = "counted"  # in the place of a measure
+_NUMBER = re.compile(r"(?P<number>[-+]?[\d,]*\.?\d+)(?P<times>[kMB]?)( [±(].*)?")
+_TIMES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number of one cell. `values` are of the seeds; none where it was not run."""
+
+    row: str
+    column: str
+    measure: str
+    name: str
+    values: tuple[float, ...] = ()
+    paper: Number | None = None
+    digits: int = 2
+    with_best: bool = False
+
+    @property
+    def mean(self) -> Mean | None:
+        known = [value for value in self.values if math.isfinite(value)]
+        return Mean.of(known) if known else None
+
+    @property
+    def told(self) -> str:
+        """Mean ± deviation, and the best of several; `-` where no seed has a number (a curve never came so far)."""
+        found = self.mean
+        if found is None:
+            return "-" if self.values else ""
+        shown = f"{found.mean:,.{self.digits}f}"
+        if len(self.values) < 2:
+            return shown
+        best = f" (best {max(self.values):.{self.digits}f})" if self.with_best else ""
+        return f"{shown} ± {found.deviation:.{self.digits}f}{best}"
+
+    @property
+    def paper_number(self) -> float | None:
+        """What can be drawn of it: 91.20 ± 0.08, -0.56 (-0.56 / -0.57), 12.6k; nothing of words."""
+        found = _NUMBER.fullmatch(str(self.paper)) if self.paper is not None else None
+        return None if found is None else float(found["number"].replace(",", "")) * _TIMES[found["times"]]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A row against the one that it is compared with. The p-value is after Holm's correction over the table."""
+
+    row: str
+    column: str
+    other: str
+    found: SeedsComparison
+    p_holm: float
+    paper: Number | None = None
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Everything that is told about one run of a table."""
+
+    table: Table
+    scale: Scale
+    seeds: tuple[int, ...]
+    cells: tuple[Cell, ...]
+    figures: tuple[Figure, ...]
+    gains: tuple[Gain, ...] = ()
+    missing: tuple[Missing, ...] = ()
+    skipped: tuple[str, ...] = ()  # cells whose data are missing
+    failures: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)  # what was read for each set
+    seconds: float = 0.0  # of the trainings, whenever they were made
+    command: str = ""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return self.table.differs
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Figures that stand in one table or picture: rows by places from left to right."""
+
+    title: str
+    across: str  # what the places are
+    places: tuple[str, ...]
+    lines: Mapping[str, Mapping[str, Figure]]  # row: place: figure
+
+
+def panels(found: Reproduction) -> list[Panel]:
+    """A panel for each measure with columns across; where a measure has many figures, one for each column instead."""
+    made = []
+    for measure in dict.fromkeys(figure.measure for figure in found.figures):
+        own = [figure for figure in found.figures if figure.measure == measure]
+        names = list(dict.fromkeys(figure.name for figure in own))
+        there = dict.fromkeys(figure.column for figure in own)
+        columns = [column for column in found.table.columns if column in there]
+        if len(names) == 1:
+            made.append(Panel(names[0], found.table.columns_are, tuple(columns), _lines(own, "column")))
+        elif all(len({figure.column for figure in own if figure.row == row}) == 1 for row in {one.row for one in own}):
+            made.append(Panel(_title(measure, columns[0]), _across(measure), _in_order(names), _lines(own, "name")))
+        else:
+            for column in columns:
+                here = [figure for figure in own if figure.column == column]
+                places = _in_order(list(dict.fromkeys(figure.name for figure in here)))
+                made.append(Panel(_title(measure, column), _across(measure), places, _lines(here, "name")))
+    return made
+
+
+def _across(measure: str) -> str:
+    return "" if measure == COUNTED else MEASURES[measure].across
+
+
+def _title(measure: str, column: str) -> str:
+    return ", ".join(filter(None, ["" if measure == COUNTED else measure, column]))
+
+
+def _in_order(names: Sequence[str]) -> tuple[str, ...]:
+    """Numbers (updates, epochs) by their size; everything else as it came."""
+    try:
+        return tuple(sorted(names, key=float))
+    except ValueError:
+        return tuple(names)
+
+
+def _lines(figures: Sequence[Figure], place: str) -> dict[str, dict[str, Figure]]:
+    lines: dict[str, dict[str, Figure]] = {}
+    for figure in figures:
+        lines.setdefault(figure.row, {})[getattr(figure, place)] = figure
+    return lines
+
+
+def printed(numbers: Printed, row: str, column: str, name: str, is_first: bool = True) -> Number | None:
+    """What the paper has there: one number for a cell's first figure, or several by their names."""
+    found = numbers.get(row, {}).get(column)
+    if isinstance(found, dict):
+        return found.get(name)
+    return found if is_first else None

@@ -1,0 +1,138 @@
+"""The trainings of a table: which there are, whose folder is whose, and the making of those that are missing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from acclimate.comparison.failures import is_expected
+from acclimate.comparison.trial import Trial, TrialSettings, state_of
+from acclimate.comparison.workers import Job, do_all, visible_gpus, workers
+from acclimate.evaluation.table import count
+from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger
+from acclimate.reproduction.cells import Cell
+from acclimate.reproduction.finished import Finished
+from acclimate.reproduction.ground import Prepared, extra_files, prepare_ground
+from acclimate.reproduction.measures import MEASURES
+from acclimate.reproduction.sets import DataSets
+from acclimate.reproduction.table import Table
+from acclimate.reproduction.training import run_training
+
+Tell = Callable[[str], Any]
+Place = tuple[str, str, int]  # row, column, seed
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training of one cell."""
+
+    cell: Cell
+    trial: Trial
+    prepared: Prepared
+
+    @property
+    def name(self) -> str:
+        return f"{self.cell.name}, seed {self.trial.seed}"
+
+
+def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: DataSets, out: Path) -> list[Run]:
+    """Seed by seed: what is there when time runs out can be compared."""
+    runs = []
+    for seed in seeds:
+        for cell in cells:
+            settings = cell.settings
+            if settings.recipe is None:
+                continue
+            files = extra_files(settings, sets, out / "text")
+            wanted = TrialSettings(
+                options={**settings.options, **files},
+                select=settings.select,
+                train_on_dev=settings.train_on_dev,
+                tagger=settings.tagger,
+                training=settings.training,
+            )
+            folder = out / "runs" / f"{settings.recipe}-{_digest(cell, sets)}" / f"seed-{seed}"
+            runs.append(Run(cell, Trial(settings.recipe, seed, wanted, folder), prepare_ground(settings, sets, seed)))
+    return runs
+
+
+def _digest(cell: Cell, sets: DataSets) -> str:
+    """Cells that are the same training, of this table or of another, have one folder."""
+    own = cell.settings
+    settings = own.model_dump(mode="json", exclude={"measures", "corpora", "part"})
+    for name in ("source", "target", "second"):  # by the sets that are really read
+        settings[name] = None if settings[name] is None else sets.resolved(settings[name])
+    if own.extra is not None:
+        settings["extra"]["text"] = sets.resolved(own.extra.text)
+    settings["facts"] = _facts(cell)
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def _facts(cell: Cell) -> list[str]:
+    return list(dict.fromkeys(fact for measure in cell.measures for fact in MEASURES[measure].facts))
+
+
+def tell_states(table: Table, runs: Sequence[Run], tell: Tell) -> None:
+    trials = {run.trial.folder: run for run in runs}.values()
+    finished = sum(state_of(run.trial, run.prepared.ground) == "finished" for run in trials)
+    tell(f"{table.id}, {table.title}: {count(len(trials), 'training')}, {finished} finished before")
+
+
+def make_runs(runs: Sequence[Run], executor: Executor | None, jobs: int, tell: Tell) -> dict[str, str]:
+    """Make what is missing; returns why runs failed, by their names."""
+    failures: dict[str, str] = {}
+    by_folder: dict[Path, list[Run]] = {}
+    for run in runs:
+        by_folder.setdefault(run.trial.folder, []).append(run)
+    work = []
+    for own in by_folder.values():
+        first = own[0]
+        arguments = (first.trial, first.prepared.ground, _facts(first.cell), first.prepared.watch)
+        work.append(Job(first.name, run_training, arguments))
+    ended = 0
+
+    def done(job: Job, seconds: float) -> None:
+        nonlocal ended
+        ended += 1
+        tell(f"{ended} of {len(work)}: {job.name}, {seconds:.0f} s")
+
+    def failed(job: Job, failure: Exception) -> None:
+        nonlocal ended
+        if not is_expected(failure):
+            raise failure
+        ended += 1
+        for run in by_folder[job.arguments[0].folder]:
+            failures[run.name] = str(failure)
+        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failure}")
+
+    gpus = visible_gpus() if jobs > 1 and executor is None else []
+    with workers(executor, min(jobs, len(work)), gpus) as hands:
+        do_all(work, hands, done, failed)
+    return failures
+
+
+def finished_runs(runs: Sequence[Run], failures: Mapping[str, str]) -> dict[Place, Finished]:
+    """By row, column and seed; a folder that two cells share is read once."""
+    found: dict[Place, Finished] = {}
+    read: dict[Path, Finished] = {}
+    for run in runs:
+        if run.name in failures:
+            continue
+        wants_tags = any(MEASURES[measure].parts_of_speech for measure in run.cell.measures)
+        trial, prepared = run.trial, run.prepared
+        if trial.folder not in read:
+            tagger = _parts_of_speech() if wants_tags else None
+            read[trial.folder] = Finished(trial.folder, trial.seed, prepared.ground, prepared.test, tagger)
+        found[run.cell.row, run.cell.column, trial.seed] = read[trial.folder]
+    return found
+
+
+@cache
+def _parts_of_speech() -> PartOfSpeechTagger:
+    return part_of_speech_tagger()

@@ -1,0 +1,173 @@
+"""One training of a table: like a run of `compare`, in a folder that holds all it found out; but nothing is trained
+beside it, for what it is compared with has a cell of its own."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from acclimate.analysis.feature_map import FeaturePoints, Unit, feature_points, project
+from acclimate.analysis.separability import domain_separability
+from acclimate.comparison.memory import forget_peak, peak_megabytes
+from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, state_of, take
+from acclimate.data.batches import SOURCE, TARGET
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.evaluation.unseen import Vocabulary
+from acclimate.inference.predict import predict
+from acclimate.methods.entities.masked_tagger import MaskedTagger
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import guesser_for
+from acclimate.model.learner import Learner
+from acclimate.model.siblings import Siblings
+from acclimate.model.storage import written_aside
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.claim import clear_stages
+from acclimate.recipes.perplexity import perplexity
+from acclimate.recipes.preparation import Preparation, prepare
+from acclimate.recipes.task import tagger_for
+from acclimate.reproduction.finished import FACTS, TAGGER
+from acclimate.training.engine import build_engine
+from acclimate.training.record import Record
+from acclimate.training.run import run_stages
+from acclimate.training.stage import Stage
+from acclimate.training.watches import Confidence
+
+_POINTS = 1000  # of each domain, that are told apart and put on a map
+_ALONE = threading.Lock()  # seeds and the engine's state belong to a process
+
+
+def run_training(trial: Trial, ground: Ground, facts: Sequence[str] = (), watch: Corpus | None = None) -> float:
+    """Finish this run from where it stands, and say how many seconds that took. The work of an executor."""
+    started = time.monotonic()
+    with _ALONE:
+        if state_of(trial, ground) != "finished":
+            _train(trial, ground, facts, watch)
+    return time.monotonic() - started
+
+
+def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | None) -> None:
+    take(trial, ground)
+    task, settings = ground.task, trial.settings
+    forget_peak()
+    torch.manual_seed(trial.seed)
+    tagger = tagger_for(
+        task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, ground.target_labels
+    )
+    ready = prepare(
+        tagger,
+        task.source,
+        task.target,
+        trial.recipe,
+        target_labelled=task.target_labelled,
+        source_dev=task.source_dev,
+        source_test=None,
+        target_dev=task.target_dev,
+        target_test=None,
+        select=settings.select,
+        train_on_dev=settings.train_on_dev,
+        watch=watch,
+        training=settings.training,
+        seed=trial.seed,
+        options=settings.options,
+    )
+    learner, summaries = _through_stages(tagger, ready, trial, watch)
+    memory = peak_megabytes()
+    test = task.target_test
+    assert test is not None
+    report = {
+        "recipe": trial.recipe,
+        "seed": trial.seed,
+        "selector": ready.selector.name,
+        "stages": summaries,
+        "remarks": list(ready.remarks),
+        "seconds": round(sum(stage["seconds"] for stage in summaries), 3),
+        "peak_megabytes": memory,
+    }
+    tagger.seen = Vocabulary.of(ready.plan.target.labelled() if ready.for_target else ready.plan.source)
+    written = {
+        CLAIM: trial.claim(ground),
+        REPORT: report,
+        PREDICTIONS: {"target_test": [sentence.tags for sentence in predict(tagger, test)]},
+        FACTS: {name: _FACTS[name](learner, tagger, ground) for name in facts if name != TAGGER},
+    }
+    told = {name: json.dumps(found, ensure_ascii=False) for name, found in written.items()}
+    if TAGGER in facts:
+        tagger.save(trial.folder, **told)
+    else:  # weights that nobody will ask for would fill the disk
+        with written_aside(trial.folder) as aside:
+            for name, text in told.items():
+                (aside / name).write_text(text, encoding="utf-8")
+    clear_stages(trial.folder / "training")
+    (trial.folder / "training" / CLAIM).unlink(missing_ok=True)
+
+
+def _through_stages(
+    tagger: Tagger, ready: Preparation, trial: Trial, watch: Corpus | None
+) -> tuple[Learner, list[dict[str, Any]]]:
+    """Train in place. The learner is the tagger, or what it is a part of."""
+    last: list[Learner] = [tagger]
+    recipes = [ready.first, ready.recipe] if ready.recipe.starts_from_baseline else [ready.recipe]
+
+    def stages() -> Iterator[Stage]:
+        for recipe in recipes:
+            for stage in recipe.stages(tagger, ready.plan):
+                last[:] = [stage.learner or tagger]
+                sure = () if watch is None else (Confidence(watch.labelled(), tagger),)
+                yield replace(stage, watches=(*stage.watches, *sure))
+
+    place = trial.folder / "training" / trial.recipe
+    record = Record(place)
+    engine = build_engine(ready.plan.training, tagger)
+    summaries = run_stages(tagger, stages(), engine, ready.selector, trial.seed, place, record=record)
+    record.close()
+    tagger.eval()
+    return last[0], summaries
+
+
+def _perplexity(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, float]:
+    """Of dev text (E2.18). Without a head of its own, under the one that the encoder began with."""
+    text = ground.task.source_dev
+    if text is None or not isinstance(tagger.encoder, Transformer):
+        raise InputError("perplexity is of a masked language model, and of dev text.")
+    own = learner.guesser if isinstance(learner, MaskedTagger) else None
+    guesser = guesser_for(tagger.encoder) if own is None else own
+    device = next(tagger.parameters()).device
+    return {"perplexity": perplexity(tagger.encoder, guesser.to(device), text).perplexity}
+
+
+def _separability(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, float]:
+    """How far source and target can be told apart: in percent, 50 where they cannot."""
+    units: tuple[Unit, ...] = ("word", "sentence")
+    points = {unit: _points(learner, tagger, ground, unit) for unit in units}
+    return {f"{unit}s told apart, %": 100 * domain_separability(found).accuracy for unit, found in points.items()}
+
+
+def _points(learner: Learner, tagger: Tagger, ground: Ground, unit: Unit) -> FeaturePoints:
+    task = ground.task
+    assert task.target_test is not None
+    text = task.source if task.source_dev is None else task.source_dev
+    readers = {name: learner[name] if isinstance(learner, Siblings) else tagger for name in (SOURCE, TARGET)}
+    return feature_points(readers, {SOURCE: text.unlabelled(), TARGET: task.target_test}, unit, _POINTS)
+
+
+def _map(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, Any]:
+    """Words on a flat map; empty where it cannot be made (no scikit-learn)."""
+    found = _points(learner, tagger, ground, "word")
+    try:
+        return {"places": project(found.points).round(3).tolist(), "domains": list(found.domains)}
+    except InputError:
+        return {}
+
+
+_FACTS: dict[str, Callable[[Learner, Tagger, Ground], dict[str, Any]]] = {
+    "perplexity": _perplexity,
+    "separability": _separability,
+    "map": _map,
+}

@@ -1,0 +1,136 @@
+"""A table that was run again, as files: Markdown to read, CSV to count with, and a picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from acclimate.analysis.tables import write_csv
+from acclimate.comparison.tables import markdown_table
+from acclimate.data.problems import InputError
+from acclimate.data.writers.saving import save
+from acclimate.reproduction.finished import Finished
+from acclimate.reproduction.pictures import draw, draw_maps
+from acclimate.reproduction.results import Figure, Panel, Reproduction, panels
+
+SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bundled corpora stand in for the data."
+PAPER = "paper"
+
+
+def write_all(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> None:
+    """ID.md, ID.csv and ID.png; with mistakes and maps in folders beside them where the table has such."""
+    out.mkdir(parents=True, exist_ok=True)
+    name = found.table.id
+    write_csv(csv_rows(found), out / f"{name}.csv")
+    pictures = _pictures(found, out, finished)
+    save(markdown(found, pictures).encode("utf-8"), out / f"{name}.md")
+    if any("mistakes" in cell.measures for cell in found.cells):
+        for (row, column, seed), run in finished.items():
+            place = out / f"{name}-mistakes" / f"{_file_name(row)}, {_file_name(column)}, seed {seed}.json"
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(json.dumps(run.errors.as_dict(), ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _pictures(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> list[str]:
+    """Their file names; empty where matplotlib is missing."""
+    try:
+        draw(found, out / f"{found.table.id}.png")
+        return [f"{found.table.id}.png", *draw_maps(found, out, finished)]
+    except InputError:
+        return []
+
+
+def csv_rows(found: Reproduction) -> list[dict[str, object]]:
+    return [
+        {
+            "table": found.table.id,
+            "scale": found.scale,
+            "row": figure.row,
+            "column": figure.column,
+            "measure": figure.measure,
+            "figure": figure.name,
+            "mean": None if figure.mean is None else figure.mean.mean,
+            "std": None if figure.mean is None else figure.mean.deviation,
+            "runs": len(figure.values),
+            "values": " ".join(f"{value:.6g}" for value in figure.values),
+            "paper": figure.paper,
+        }
+        for figure in found.figures
+    ]
+
+
+def markdown(found: Reproduction, pictures: list[str]) -> str:
+    """The page."""
+    table = found.table
+    lines = [f"# {table.id}: {table.title}", "", f"{table.paper}, {table.shows}. {_what(found)}"]
+    if found.scale == "small":
+        lines += ["", SMALL]
+    for panel in panels(found):
+        lines += [
+            "",
+            f"## {panel.title[:1].upper()}{panel.title[1:]}",
+            "",
+            *markdown_table(list(rows_of(panel, found))),
+        ]
+    lines += _gain_lines(found)
+    lines += [line for name in pictures for line in ("", f"![{table.title}]({name})")]
+    lines += ["", "## Where this comes from", ""]
+    lines += [f"- Data, {name}: {told}" for name, told in found.data.items()]
+    lines += [f"- Missing, left out: {one}" for one in found.missing]
+    lines += [f"- Failed: {name}. {why}" for name, why in found.failures.items()]
+    lines += [f"- Not as in the paper: {remark}" for remark in found.remarks]
+    if found.seeds:
+        lines += [f"- Seeds {', '.join(map(str, found.seeds))}; {found.seconds:,.0f} s of training in all."]
+    if found.command:
+        lines += [f"- Again: `{found.command}`"]
+    return "\n".join(lines) + "\n"
+
+
+def _what(found: Reproduction) -> str:
+    table, runs = found.table, len(found.seeds)
+    spread = f", mean ± standard deviation of {runs} seeds" if runs > 1 else ", one seed" if runs else ""
+    return (
+        f"Rows are {table.rows_are}, columns {table.columns_are}{spread}. Lines marked “{PAPER}” are its own numbers."
+    )
+
+
+def rows_of(panel: Panel, found: Reproduction) -> Iterator[list[str]]:
+    """The head, then each row of ours with the paper's below it."""
+    yield [panel.across if len(panel.places) > 1 else "", *panel.places]
+    for row, line in panel.lines.items():
+        own = [line.get(place) for place in panel.places]
+        if any(figure is not None and figure.values for figure in own):
+            yield [row, *("" if figure is None else figure.told for figure in own)]
+        if any(figure is not None and figure.paper is not None for figure in own):
+            yield [f"{row} ({PAPER})", *map(_paper, own)]
+
+
+def _paper(figure: Figure | None) -> str:
+    return "" if figure is None or figure.paper is None else str(figure.paper)
+
+
+def _gain_lines(found: Reproduction) -> list[str]:
+    if not found.gains:
+        return []
+    rows = [["", "against", "change", "95 % interval", "p (Holm)", PAPER]]
+    by_row: dict[str, list[float]] = {}
+    for gain in found.gains:
+        one = gain.found
+        by_row.setdefault(f"{gain.row}, mean of columns", []).append(100 * one.difference)
+        interval = f"{100 * one.low:+.2f} to {100 * one.high:+.2f}"
+        printed = "" if gain.paper is None else str(gain.paper)
+        change = f"{100 * one.difference:+.2f}"
+        rows.append([f"{gain.row}, {gain.column}", gain.other, change, interval, f"{gain.p_holm:.3f}", printed])
+    for name, values in by_row.items():
+        if len(values) > 1:
+            row = name.removesuffix(", mean of columns")
+            mean = found.table.published_gains.get(row, {}).get("mean", "")
+            other = found.table.against[row]
+            rows.append([name, other, f"{sum(values) / len(values):+.2f}", "", "", str(mean)])
+    told = "Paired bootstrap over test sentences, all seeds of a sentence together; p after Holm's correction."
+    return ["", "## Changes", "", told, "", *markdown_table(rows)]
+
+
+def _file_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_. " else "_" for letter in name)

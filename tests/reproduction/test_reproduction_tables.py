@@ -1,0 +1,241 @@
+"""Every table's file is sound, all runners of the specification are there, and the paper's numbers are the paper's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import pytest
+import yaml
+
+from acclimate.reproduction.catalogue import all_tables, find_table, read_table
+from acclimate.reproduction.cells import cells_of
+from acclimate.reproduction.sets import find_set, known_sets
+from acclimate.reproduction.table import Table
+from acclimate.settings import SettingsError, UsageError
+
+# the runners of the specification, section E
+RUNNERS = {
+    "S0": [17, 18, 19, 20, 21, 22, 23, 24],
+    "S1": [14, 15, 16, 17],
+    "S2": [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25],
+    "S3": [14, 15, 16, 17, 18, 19],
+    "S4": [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25],
+}
+IDS = [f"{paper}.{number}" for paper, numbers in RUNNERS.items() for number in numbers]
+
+
+def number(printed: Any) -> float:
+    found = re.match(r"[-+]?\d+\.?\d*", str(printed))
+    assert found is not None
+    return float(found.group())
+
+
+def paper(table: str, row: str, column: str, figure: str | None = None) -> float:
+    found = find_table(table).published[row][column]
+    return number(found[figure] if isinstance(found, dict) and figure is not None else found)
+
+
+def test_every_runner_of_the_specification_has_a_table() -> None:
+    assert list(all_tables()) == IDS
+
+
+@pytest.mark.parametrize("table_id", IDS)
+def test_all_cells_of_a_table_are_sound_at_both_scales(table_id: str) -> None:
+    table = find_table(table_id)
+    full, small = cells_of(table), cells_of(table, "small")
+    assert {(cell.row, cell.column) for cell in small} <= {(cell.row, cell.column) for cell in full}
+    for cell in [*full, *small]:
+        assert all(find_set(name) for name in cell.settings.sets)
+
+
+@pytest.mark.parametrize("table_id", IDS)
+def test_paper_numbers_stand_in_columns_that_exist(table_id: str) -> None:
+    table = find_table(table_id)
+    assert {column for line in table.published.values() for column in line} <= set(table.columns)
+    assert set(table.published_gains) <= set(table.against)
+    assert set(table.against) | set(table.against.values()) <= set(table.rows)
+
+
+def test_small_scale_trains_on_a_cpu_and_for_a_few_updates_only() -> None:
+    for table in all_tables().values():
+        for cell in cells_of(table, "small"):
+            if cell.settings.recipe is not None:
+                assert cell.settings.training.device == "cpu"
+                assert (cell.settings.training.updates or 0) <= 60, cell.name
+
+
+def test_every_set_has_a_bundled_one_to_stand_in_for_it() -> None:
+    for name, found in known_sets().items():
+        assert found.bundled is not None or find_set(str(found.small)).bundled is not None, name
+
+
+def test_no_cell_chooses_by_the_test_part() -> None:
+    for table in all_tables().values():
+        for cell in cells_of(table):
+            assert cell.settings.select in ("auto", "source-dev", "target-dev", "last")
+
+
+# ------------------------------------------------------------------------------------------------ the paper's numbers
+
+
+@pytest.mark.parametrize(("extra", "printed"), [("", 1.64), (" + 500K", 1.46), (" + 1M", 1.43)])
+def test_printed_mean_gains_of_adversarial_masking_follow_from_the_printed_rows(extra: str, printed: float) -> None:
+    table = find_table("S0.17")
+    adversarial, chance = (table.published[f"{row}{extra}"] for row in ("adversarial", "random"))
+    gain = fmean(number(adversarial[column]) - number(chance[column]) for column in table.columns)
+    assert gain == pytest.approx(printed, abs=0.006)
+    assert number(table.published_gains[f"adversarial{extra}"]["mean"]) == printed
+
+
+def test_printed_mean_gains_of_mixed_masking_are_too_high_by_1_62_as_the_specification_says() -> None:
+    table = find_table("S0.18")
+    for row, true in (("mix-pos", 1.48), ("mix-entropy", 2.55), ("mix-adversarial", 2.995)):
+        own, chance = table.published[f"{row} + 500K"], table.published["random + 500K"]
+        gain = fmean(number(own[column]) - number(chance[column]) for column in table.columns)
+        assert gain == pytest.approx(true, abs=0.006)
+        assert number(table.published_gains[f"{row} + 500K"]["mean"]) == pytest.approx(true + 1.62, abs=0.006)
+
+
+def test_mat_gains_what_the_specification_says_over_plain_noise() -> None:
+    assert paper("S1.14", "MAT (S)", "NER") - paper("S1.14", "AT", "NER") == pytest.approx(0.49)
+    assert paper("S1.14", "MAT (S)", "chunking") - paper("S1.14", "AT", "chunking") == pytest.approx(0.17)
+
+
+def test_mslm_gains_3_2_over_all_encoders_and_sets_and_8_75_on_ebm_nlp() -> None:
+    table = find_table("mslm-table3")
+    names = ["", ", PubMedBERT", ", BioELECTRA", ", SciBERT"]
+    gains = {
+        (name, column): paper("S2.20", f"MSLM{name}", column, "exact match")
+        - paper("S2.20", f"vanilla{name}", column, "exact match")
+        for name in names
+        for column in table.columns
+    }
+    assert fmean(gains.values()) == pytest.approx(3.20, abs=0.006)
+    assert fmean(gains[name, "EBM-NLP"] for name in names) == pytest.approx(8.75)
+
+
+def test_pdaln_gains_what_the_specification_says_over_bert() -> None:
+    columns = ("SciTech", "WNUT2016", "Webpage", "Wikigold")
+    gains = [
+        paper("S3.14", "PDALN", column, "span f1") - paper("S3.14", "BERT+CRF", column, "span f1") for column in columns
+    ]
+    assert gains == pytest.approx([2.0, 2.3, 1.5, 4.0], abs=0.06)
+
+
+def test_datnet_with_ten_spanish_sentences_is_as_the_specification_says() -> None:
+    assert (paper("S4.17", "base", "Spanish 10"), paper("S4.17", "DATNet-F", "Spanish 10")) == (21.53, 44.52)
+
+
+@pytest.mark.parametrize(("row", "mean"), [("base", 96.31), ("DATNet-P", 96.86), ("DATNet-F", 96.68)])
+def test_printed_mean_accuracy_over_languages_follows_from_the_printed_ones(row: str, mean: float) -> None:
+    assert fmean(map(number, find_table("S4.15").published[row].values())) == pytest.approx(mean, abs=0.02)
+
+
+# --------------------------------------------------------------------------------------------------------- strictness
+
+
+def written(folder: Path, **changes: Any) -> Path:
+    values: dict[str, Any] = {
+        "id": "S9.1",
+        "alias": "nine",
+        "paper": "MAT",
+        "shows": "Table 1",
+        "title": "A trial",
+        "rows_are": "methods",
+        "columns_are": "tasks",
+        "measures": ["span f1"],
+        "rows": {"one": {"recipe": "source-only"}},
+        "columns": {"NER": {"source": "conll2003"}},
+    }
+    place = folder / "trial.yaml"
+    place.write_text(yaml.safe_dump({**values, **changes}), encoding="utf-8")
+    return place
+
+
+def test_an_unknown_key_is_refused_with_file_and_suggestion(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"trial\.yaml: unknown setting 'row_are'\. Did you mean rows_are\?"):
+        read_table(written(tmp_path, row_are="x"))
+
+
+def test_a_wrong_value_is_named_with_file_and_key(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"trial\.yaml: setting 'seeds' cannot be 0"):
+        read_table(written(tmp_path, seeds=0))
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (
+            {"recipe": "source-only", "labeled": 3},
+            "row 'one', column 'NER': unknown setting 'labeled'. Did you mean labelled?",
+        ),
+        ({"recipe": "mat", "options": {"rat": 1}}, "options of recipe mat: unknown setting 'rat'. Did you mean rate?"),
+        ({"recipe": "sorce-only"}, "Did you mean 'source-only'"),
+        ({}, "either a recipe or something to count"),
+        ({"count": "size"}, "count cannot be 'size'"),
+        ({"recipe": "source-only", "measures": ["f1"]}, "measures cannot have 'f1'"),
+        ({"recipe": "mat", "alone": True}, "alone needs a target"),
+    ],
+)
+def test_a_cell_that_cannot_be_is_refused_with_its_place(tmp_path: Path, row: dict[str, Any], told: str) -> None:
+    table = read_table(written(tmp_path, rows={"one": row}))
+    with pytest.raises((SettingsError, UsageError), match=re.escape(told)):
+        cells_of(table)
+
+
+def test_a_row_that_begins_as_an_unknown_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "mine.yaml").write_text("rows: {base: {recipe: source-only}}", encoding="utf-8")
+    with pytest.raises(SettingsError, match="row 'one' begins as 'bse', which is none of base"):
+        read_table(written(tmp_path, like="mine", rows={"one": {"as": "bse"}}))
+
+
+def test_a_set_that_nobody_knows_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(SettingsError, match=r"no data set 'conll2004'\. Did you mean 'conll2003'"):
+        find_set("conll2004")
+
+
+def test_an_unknown_table_is_refused_with_a_suggestion() -> None:
+    with pytest.raises(UsageError, match=r"Unknown table 'datnet-tabel6'\. Did you mean 'datnet-table6'"):
+        find_table("datnet-tabel6")
+
+
+# -------------------------------------------------------------------------------------------------------------- cells
+
+
+def test_a_row_wins_over_a_column_and_that_over_what_all_share(tmp_path: Path) -> None:
+    table = read_table(
+        written(
+            tmp_path,
+            all={"training": {"updates": 1, "clip": 1.0, "decay": "none"}},
+            columns={"NER": {"source": "conll2003", "training": {"updates": 2, "clip": 2.0}}},
+            rows={"one": {"recipe": "source-only", "training": {"updates": 3}}},
+        )
+    )
+    training = cells_of(table)[0].settings.training
+    assert (training.updates, training.clip, training.decay) == (3, 2.0, "none")
+    assert cells_of(table, assignments=["training.updates=4"])[0].settings.training.updates == 4
+
+
+def test_small_scale_does_not_bring_back_what_a_row_leaves_out(tmp_path: Path) -> None:
+    rows = {"none": {"recipe": "source-only", "labelled": None}, "some": {"recipe": "la-dtl", "labelled": 100}}
+    columns = {"NER": {"source": "conll2003", "target": "wnut2016"}}
+    table = read_table(written(tmp_path, rows=rows, columns=columns, small={"all": {"labelled": 5}}))
+    assert [cell.settings.labelled for cell in cells_of(table, "small")] == [None, 5]
+
+
+def test_a_row_may_have_some_columns_only(tmp_path: Path) -> None:
+    columns = {"a": {"source": "conll2003"}, "b": {"source": "bc2gm"}}
+    rows = {"one": {"recipe": "source-only", "only": ["b"]}, "two": {"recipe": "source-only"}}
+    table: Table = read_table(written(tmp_path, rows=rows, columns=columns))
+    assert [cell.name for cell in cells_of(table)] == ["one | b", "two | a", "two | b"]
+
+
+def test_an_assignment_with_a_recipe_in_front_is_for_its_cells_alone(tmp_path: Path) -> None:
+    rows = {"one": {"recipe": "source-only"}, "two": {"recipe": "mat"}}
+    cells = cells_of(read_table(written(tmp_path, rows=rows)), assignments=["mat.options.rate=0.5", "limit=9"])
+    assert [cell.settings.limit for cell in cells] == [9, 9]
+    assert [cell.settings.options.get("rate") for cell in cells] == [None, 0.5]
