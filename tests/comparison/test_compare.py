@@ -286,6 +286,13 @@ def test_a_run_that_fails_is_told_and_the_others_go_on(toy: Toy, tmp_path: Path)
     assert "Missing: self-training, seed 1." in render(found)
 
 
+def test_a_first_look_makes_a_share_of_the_updates_and_says_so(toy: Toy, tmp_path: Path) -> None:
+    found = toy.compare(tmp_path, seeds=1, training={**TRAINING, "updates": 8}, share=0.25)
+    report = json.loads((tmp_path / "runs/source-only/seed-1/report.json").read_text())
+    assert [stage["updates"] for stage in report["stages"]] == [2]
+    assert "A first look: every recipe made 25 % of its updates." in render(found)
+
+
 def test_the_cost_is_told_before_the_start(toy: Toy, tmp_path: Path) -> None:
     told: list[str] = []
     toy.compare(tmp_path, seeds=1, estimate=True, tell=told.append)

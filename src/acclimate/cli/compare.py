@@ -60,6 +60,10 @@ def compare_command(
             show_default="acclimate-mini",
         ),
     ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(help="Of every recipe's updates, above 0: less than 1 for a first look.", show_default="1"),
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option(min=1, help="Runs side by side, one thread each.", show_default="one per GPU, else 1"),
@@ -102,6 +106,7 @@ def compare_command(
         "target_test": target_test,
         "against": against,
         "selectors": selectors,
+        "share": share,
         "tagger.encoder": encoder,
         "reading.map": map_name,
         "reading.typeless": typeless or None,
@@ -145,6 +150,7 @@ def _run(
             training=settings.training,
             select=settings.select,
             train_on_dev=settings.train_on_dev,
+            share=settings.share,
             each=settings.each,
             against=settings.against,
             selectors=settings.selector_names,

@@ -34,6 +34,7 @@ class CompareSettings(Settings):
     rounds: int = Field(1000, ge=1)  # of bootstrap and permutation test
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
     train_on_dev: bool = False
+    share: float = Field(1.0, gt=0, le=1)  # of every recipe's updates; less for a first look
     reading: ReadingSettings = ReadingSettings()
     tagger: TaggerSettings = TaggerSettings()
     training: TrainingSettings = TrainingSettings()

@@ -47,6 +47,7 @@ def compare(
     training: TrainingSettings | Mapping[str, Any] | None = None,
     select: SelectorName = "auto",
     train_on_dev: bool = False,
+    share: float = 1.0,
     each: Mapping[str, Mapping[str, Any]] | None = None,
     against: str = BASELINE.name,
     selectors: Sequence[str] = DEFAULT_SELECTORS,
@@ -65,6 +66,7 @@ def compare(
     seeds: how many (1, 2, …), or which.
     out: every run is a folder below it (`runs/RECIPE/seed-N`). What is finished there is not done again, what was cut
         off goes on. The tables are written there, too: comparison.json, comparison.csv and comparison.md.
+    share: of the updates of every stage of every recipe; below 1 for a first look.
     each: settings for single recipes, `{"datnet": {"options": …, "training": …, "tagger": …}}`, over the shared ones.
     against: all others are compared with this one. It is added where it is not among the recipes.
     executor: who makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same
@@ -78,7 +80,7 @@ def compare(
     require_selectors(selectors)
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     names = with_baseline(recipes, against)
-    shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev}
+    shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev, "share": share}
     trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
     ground = Ground.of(task)
     states = {trial.name: state_of(trial, ground) for trial in trials}
@@ -101,7 +103,7 @@ def compare(
         recipes=by_recipe(names, runs, against, target_test, metric, rounds),
         choices=choices_of(selectors, runs),
         failures=failures,
-        remarks=_remarks(target_test),
+        remarks=_remarks(target_test, share),
         metric=metric,
     )
     write_tables(comparison, Path(out))
@@ -177,8 +179,13 @@ def _make_runs(
     return failures
 
 
-def _remarks(test: Corpus | None) -> tuple[str, ...]:
-    if test is not None and test.is_labelled:
-        return ()
-    why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
-    return (f"{why}: nothing can be scored on the target. Shown is what the selectors would choose without labels.",)
+def _remarks(test: Corpus | None, share: float) -> tuple[str, ...]:
+    remarks = []
+    if test is None or not test.is_labelled:
+        why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
+        remarks.append(
+            f"{why}: nothing can be scored on the target. Shown is what the selectors would choose without labels."
+        )
+    if share < 1:
+        remarks.append(f"A first look: every recipe made {100 * share:.3g} % of its updates.")
+    return tuple(remarks)

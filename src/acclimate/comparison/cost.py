@@ -36,7 +36,7 @@ class Cost:
 def expected_seconds(trials: Sequence[Trial], ground: Ground) -> dict[str, float]:
     """By recipe, for one run of it. A baseline of its own is counted in, one that runs share is not."""
     by_recipe = {trial.recipe: trial for trial in trials}
-    return {recipe: expected_cost(trial, ground).seconds for recipe, trial in by_recipe.items()}
+    return {name: trial.settings.share * expected_cost(trial, ground).seconds for name, trial in by_recipe.items()}
 
 
 def expected_cost(trial: Trial, ground: Ground) -> Cost:

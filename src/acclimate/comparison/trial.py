@@ -35,7 +35,7 @@ class TrialSettings(Settings):
     train_on_dev: bool = False
     tagger: TaggerSettings = TaggerSettings()
     training: TrainingSettings = TrainingSettings()
-    share: float = Field(1.0, gt=0, le=1)  # of every stage's updates; less in a race
+    share: float = Field(1.0, gt=0, le=1)  # of every stage's updates; less in a race, or for a first look
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,9 @@ def comparison_page(folder: Path, look: Look, title: str | None = None) -> str:
 
 
 def _opening(found: ComparisonData) -> Markup:
+    remarks = [paragraph(remark) for remark in found.remarks]
     if found.best is None:
-        return opening("open", "Which recipe is best cannot be said", [paragraph(remark) for remark in found.remarks])
+        return opening("open", "Which recipe is best cannot be said", remarks)
     best = next(row for row in found.recipes if row["recipe"] == found.best)
     mean = best["target_f1"]["mean"]
     tiles = [("best on the target", str(found.best)), (f"its {found.measure}", percent(mean))]
@@ -54,14 +55,14 @@ def _opening(found: ComparisonData) -> Markup:
     told = f"Shown to help against {found.against}: {listed(helping) or 'none'}."
     if found.best == found.against:
         said = f"No recipe is better than {found.against}"
-        return opening("open", said, paragraph(told), tiles=tiles)
+        return opening("open", said, paragraph(told), remarks, tiles=tiles)
     verdict = verdict_of(best)
     said = (
         f"{found.best} is best, and it helps"
         if verdict.class_ == "good"
         else f"{found.best} has the best mean, but no difference is shown"
     )
-    return opening(verdict.class_, said, paragraph(_change(best, found)), paragraph(told), tiles=tiles)
+    return opening(verdict.class_, said, paragraph(_change(best, found)), paragraph(told), remarks, tiles=tiles)
 
 
 def _change(row: Mapping[str, Any], found: ComparisonData) -> str:
