@@ -31,7 +31,7 @@ class Field:
 
 
 def fields_of(rows: Iterable[Row], targets: Iterable[str], models: Sequence[str]) -> list[Field]:
-    """Those in which no recipe is missing: a race with fewer is another race."""
+    """Those in which no recipe is missing: a race with fewer is another race, and one without source-only is none."""
     found: dict[tuple[str, int], dict[str, Row]] = {}
     for row in rows:
         if MODELS[row["model"]].is_recipe:
@@ -41,7 +41,7 @@ def fields_of(rows: Iterable[Row], targets: Iterable[str], models: Sequence[str]
         Field(target, seed, tuple(there[model] for model in wanted))
         for target in targets
         for (tested, seed), there in sorted(found.items())
-        if tested == target and set(wanted) <= there.keys()
+        if tested == target and {"source-only", *wanted} <= there.keys()
     ]
 
 

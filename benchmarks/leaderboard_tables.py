@@ -38,7 +38,7 @@ def setting_rows(rows: Iterable[Row], part: str, labels: int, typed: bool, optio
     for row in rows:
         fits = row["labels"] == labels or (part == MAIN and row["labels"] == 0 and True not in lines_of(row))
         wanted = row["tested"] in options.targets and row["typed"] == typed and row["part"] == part
-        current = part == VARIANTS or row["changes"] == list(options.changes.get(row["model"], ()))
+        current = part == VARIANTS or tuple(row["changes"]) == options.changes.get(row["model"], ())
         if fits and wanted and current and (part == VARIANTS or row["model"] in options.models):
             found.append(row)
     return found
