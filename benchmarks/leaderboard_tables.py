@@ -18,6 +18,7 @@ from targets import parts_with_judges
 MEAN = "mean"
 ROUNDS = 1000  # of the bootstrap
 LEVEL = 0.05
+EFFORT = ("updates", "seconds")  # of one run
 REFERENCE = {False: "source-only", True: PLAIN}
 
 
@@ -63,7 +64,7 @@ def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> st
         f"{reference} (paired bootstrap over sentences, p below {LEVEL} after Holm's correction for all lines).",
         score_table([*rows, *chosen], lines, "f1", options, reference),
         "Span F1 on further target sentences, which are not tested on: to choose settings by.",
-        score_table([*rows, *chosen], lines, "judges", options),
+        score_table([*rows, *chosen], lines, "judges", options, tells_effort=False),
     ]
     if fields:
         shown += [
@@ -74,7 +75,12 @@ def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> st
 
 
 def score_table(
-    rows: list[Row], lines: Sequence[str], measure: str, options: argparse.Namespace, reference: str | None = None
+    rows: list[Row],
+    lines: Sequence[str],
+    measure: str,
+    options: argparse.Namespace,
+    reference: str | None = None,
+    tells_effort: bool = True,
 ) -> str:
     columns = columns_of(rows, options)
     found = {(line, column): values(rows, line, column, measure, columns) for line in lines for column in columns}
@@ -88,8 +94,9 @@ def score_table(
     for line in lines:
         cells = [told_best(found[line, c], best[c], seeds) + marks.get((line, c), "") for c in columns]
         own = [row for row in rows if row["line"] == line]
-        shown.append([line, *cells, *(f"{mean(row[name] for row in own):,.0f}" for name in ("updates", "seconds"))])
-    return markdown(["", *columns, "updates", "seconds"], shown)
+        effort = [f"{mean(row[name] for row in own):,.0f}" for name in EFFORT] if tells_effort else []
+        shown.append([line, *cells, *effort])
+    return markdown(["", *columns, *(EFFORT if tells_effort else ())], shown)
 
 
 def columns_of(rows: Iterable[Row], options: argparse.Namespace) -> list[str]:
