@@ -18,7 +18,8 @@ Chooser = Callable[[Sequence[Row]], Row]
 
 @dataclass(frozen=True)
 class Field:
-    """The candidates of one race: all recipes on one target, with one seed. `rows` are in the leaderboard's order."""
+    """The candidates of one race: all recipes on one target, with one seed. `rows` have source-only first: of equals
+    the first is taken."""
 
     target: str
     seed: int
@@ -36,7 +37,7 @@ def fields_of(rows: Iterable[Row], targets: Iterable[str], models: Sequence[str]
     for row in rows:
         if MODELS[row["model"]].is_recipe:
             found.setdefault((row["tested"], row["seed"]), {})[row["model"]] = row
-    wanted = [model for model in models if MODELS[model].is_recipe]
+    wanted = [model for model in MODELS if model in models and MODELS[model].is_recipe]
     return [
         Field(target, seed, tuple(there[model] for model in wanted))
         for target in targets

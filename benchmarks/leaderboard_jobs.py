@@ -216,16 +216,20 @@ def tested(run: Run, job: Job, tagger: Any, target: str) -> Row:
 
     gold = parts_with_judges(run.data, target, run.limit, job.typed)["test"]
     found = predict(tagger, gold)
-    place = tags_file(run.out, target, job)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(place, "wt", encoding="utf-8") as file:
-        json.dump([sentence.tags for sentence in found], file)
+    keep_answers(run.out, target, job, found)
     span = score(gold, found).span
     return {name: 100 * getattr(span, name) for name in ("f1", "precision", "recall")}
 
 
 def tags_file(out: str, target: str, job: Job) -> Path:
     return Path(out) / "tags" / f"{file_name(f'{target}, {job.name}')}.json.gz"
+
+
+def keep_answers(out: str, target: str, job: Job, found: Any) -> None:
+    place = tags_file(out, target, job)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(place, "wt", encoding="utf-8") as file:
+        json.dump([sentence.tags for sentence in found], file)
 
 
 def answers(out: str, target: str, job: Job, gold: Any) -> Any:

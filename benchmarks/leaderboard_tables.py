@@ -55,7 +55,8 @@ def lines_of(row: Row) -> tuple[bool, ...]:
 def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> str:
     rows = [{**row, "line": row["model"]} for row in rows]
     models = [model for model in MODELS if any(row["model"] == model for row in rows)]
-    fields = fields_of(rows, options.targets, models)
+    there = [model for model in options.models if model == "source-only" or (labels > 0) in MODELS[model].labels]
+    fields = fields_of(rows, options.targets, there)
     chosen = auto_rows(fields, labels)
     lines = [*models, *([AUTO] if chosen else [])]
     reference = REFERENCE[labels > 0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import leaderboard
 import targets
 from leaderboard_auto import Field, auto_rows, choice, fields_of, regret_table
-from leaderboard_jobs import EVERY, MODELS, PLAIN, Job, Run, do, job_for, job_of
+from leaderboard_jobs import EVERY, MODELS, PLAIN, Job, Run, do, job_for, job_of, keep_answers
 from leaderboard_tables import tables, variant_name
 from targets import drawn_from, parts_with_judges
 
@@ -78,6 +79,11 @@ def test_with_more_text_the_whole_pool_may_be_labelled(make_corpus: Callable[...
     assert not rest.is_labelled
 
 
+def options(folder: Path, out: Path, labels: int, models: Sequence[str] = tuple(MODELS)) -> Namespace:
+    shown = {"labels": [labels], "typing": [True], "targets": ["scitech", "fin"], "models": models, "changes": {}}
+    return Namespace(data=str(folder), out=str(out), limit=None, selectors=["entropy"], **shown)
+
+
 LINES = [("source-only", 0), ("self-training", 0), ("datnet", 0), ("datnet", 6), (PLAIN, 6)]
 
 
@@ -93,11 +99,7 @@ def test_a_job_gives_rows_that_are_found_again(
     said = set(rows[0]["selectors"])
     assert said == (set() if model == PLAIN else {"entropy", "source-dev"})
     assert rows[0]["updates"] == (2 + 2 * 1 if model == "self-training" else 2)  # the rounds are a quarter of two
-    given = Namespace(
-        data=str(folder), out=str(tmp_path / "out"), limit=None, labels=[labels], typing=[True], targets=["fin"],
-        models=list(MODELS), changes={}, selectors=["entropy", "source-dev"],
-    )  # fmt: skip
-    assert f"| {model} |" in tables(rows, given)
+    assert f"| {model} |" in tables(rows, options(folder, tmp_path / "out", labels))
 
 
 def test_who_learns_nothing_of_the_target_is_trained_once_for_all() -> None:
@@ -152,3 +154,27 @@ def test_auto_costs_what_all_candidates_cost() -> None:
     rows = [row("source-only", 50, 0.1, dev=1), row("mat", 40, 0.9, dev=2)]
     (found,) = auto_rows([Field("fin", 1, tuple(rows))], labels=100)
     assert (found["line"], found["model"], found["updates"], found["seconds"]) == ("auto", "mat", 20, 2.0)
+
+
+def test_a_gain_that_is_sure_has_a_mark_and_an_unsure_one_has_none(folder: Path, tmp_path: Path) -> None:
+    rows = []
+    for target, model in product(["scitech", "fin"], ["source-only", "mat", "mslm"]):
+        gold = parts_with_judges(str(folder), target, None, True)["test"]
+        none = gold.with_tags([["O"] * len(sentence) for sentence in gold])
+        for seed in (1, 2):
+            job = Job("main", target, 0, True, model, (), seed)
+            keep_answers(str(tmp_path), target, job, gold if model == "mat" else none)
+            found = row(model, 100.0 * (model == "mat"), None, seed=seed)
+            rows.append({**found, **asdict(job), "tested": target, "judges": 1.0})
+    said = tables(rows, options(folder, tmp_path, 0, ["source-only", "mat", "mslm"]))
+    assert "| mat | **100.00 ± 0.00**\\* | **100.00 ± 0.00**\\* | **100.00 ± 0.00**\\* | 10 | 1 |" in said
+    assert "| mslm | 0.00 ± 0.00 | 0.00 ± 0.00 | 0.00 ± 0.00 | 10 | 1 |" in said
+    assert "| auto | 0.00 ± 0.00 | 0.00 ± 0.00 | 0.00 ± 0.00 | 30 | 3 |" in said  # nobody could judge: source-only
+
+
+def test_the_run_without_labels_stands_beside_those_with_labels_and_others_do_not(folder: Path, tmp_path: Path) -> None:
+    rows = [{**row(model, 50, 1), "judges": 1.0} for model in ("source-only", "mat")]
+    said = tables(rows, options(folder, tmp_path, 100, ["source-only", "mat"]))
+    assert "| source-only | **50.00** | 10 | 1 |" in said
+    assert "| mat |" not in said
+    assert "| auto |" not in said
