@@ -91,12 +91,13 @@ def planned(part: str, options: argparse.Namespace) -> Iterator[Job]:
         elif part == VARIANTS:
             for changes in options.variants:
                 if labels or "anchors=true" not in changes:
-                    yield job_for(part, target, labels, typed, "acclimate", with_tuning(changes, options))
+                    yield job_for(part, target, labels, typed, "acclimate", with_options(changes, options))
 
 
-def with_tuning(changes: tuple[str, ...], options: argparse.Namespace) -> tuple[str, ...]:
-    is_tuned = "tuning=false" not in changes and not any(one.startswith("domain_tuning.updates=") for one in changes)
-    return (*changes, *options.changes["acclimate"]) if is_tuned else changes
+def with_options(changes: tuple[str, ...], options: argparse.Namespace) -> tuple[str, ...]:
+    """A variant, and what all of them have; the variant's own word counts."""
+    own = {change.partition("=")[0] for change in changes}
+    return (*changes, *(one for one in options.changes["acclimate"] if one.partition("=")[0] not in own))
 
 
 def in_good_order(jobs: list[Job]) -> list[Job]:

@@ -190,15 +190,16 @@ def counted(out: str, data: str, limit: int | None, target: str, job: Job) -> An
 
 
 def variant_table(rows: list[Row], labels: int, options: argparse.Namespace) -> str:
-    rows = [{**row, "line": variant_name(row["changes"])} for row in rows]
-    order = {variant_name(changes): place for place, changes in enumerate(options.variants)}
-    lines = sorted({row["line"] for row in rows}, key=lambda line: order.get(line, len(order)))
-    return score_table(rows, lines, "judges", options)
+    usual = options.changes["acclimate"]
+    rows = [{**row, "line": variant_name(row["changes"], usual)} for row in rows]
+    order = {variant_name(changes, usual): place for place, changes in enumerate(options.variants)}
+    lines = sorted({row["line"] for row in rows}, key=lambda line: (order.get(line, len(order)), line))
+    return f"Span F1 on target sentences that are not tested on.\n\n{score_table(rows, lines, 'judges', options)}"
 
 
-def variant_name(changes: Sequence[str]) -> str:
-    """What is on, and what else is different."""
-    said = dict(change.split("=", 1) for change in changes)
+def variant_name(changes: Sequence[str], usual: Sequence[str] = ()) -> str:
+    """What is on, and what else is different; not what all variants have."""
+    said = dict(change.split("=", 1) for change in changes if change not in usual)
     parts = [name for name, value in said.items() if value == "true"]
     others = [f"{name}={value}" for name, value in said.items() if value not in ("true", "false")]
     return ", ".join([*(parts or ["nothing"]), *others])

@@ -121,6 +121,13 @@ def test_variants_are_not_tested(folder: Path, tmp_path: Path, bert: str) -> Non
     assert variant_name(row["changes"]) == "nothing"
 
 
+def test_a_variant_is_called_by_what_is_on_and_not_by_what_all_have() -> None:
+    changes = ("noise=true", "tuning=false", "anchors=true", "rounds=4", "domain_tuning.updates=600")
+    assert variant_name(changes, ("domain_tuning.updates=600",)) == "noise, anchors, rounds=4"
+    given = Namespace(changes={"acclimate": ("domain_tuning.updates=600", "rounds=3")})
+    assert leaderboard.with_options(("rounds=4",), given) == ("rounds=4", "domain_tuning.updates=600")
+
+
 def row(model: str, f1: float, value: float | None, dev: float = 0.0, seed: int = 1) -> dict[str, Any]:
     job = Job("main", "fin", 0, True, model, (), seed)
     facts = {"f1": f1, "target_dev": dev, "selectors": {"entropy": value}, "seconds": 1.0, "updates": 10}
