@@ -16,8 +16,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.inference.evaluate import require_comparable
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import find_recipe
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.catalogue import BASELINE, find_recipe
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import complete
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import completed
@@ -71,7 +71,9 @@ def train(
     folder: Path | None = None,
 ) -> Trained:
     """Train the tagger in place. `target` are labelled sentences; `text` is target text whose tags, if any, are
-    dropped. `dev` chooses the state, or else the last one stays. `folder` holds saved states while it runs."""
+    dropped. `dev` chooses the state, or else the last one stays. `folder` holds saved states while it runs.
+
+    A recipe that goes on from plain training on the source begins with that."""
     started = time.monotonic()
     chosen = find_recipe(recipe)
     settings = completed(complete(TrainingSettings, training, where="training settings"), tagger)
@@ -83,17 +85,23 @@ def train(
     plan = Plan(source.labelled(), whole, settings, wanted, seed, unused, selector)
     chosen.check(tagger, plan)
     judges = [] if dev is None else [dev]
-    for corpus in (*judges, few if chosen.for_target else plan.source):
+    for corpus in (*judges, few if chosen.for_target and few else plan.source):
         require_comparable(tagger, corpus)
     last: list[Learner] = [tagger]
 
-    def stages() -> Any:
-        for stage in chosen.stages(tagger, plan):
+    def stages(which: Recipe) -> Any:
+        for stage in which.stages(tagger, plan):
             last[:] = [stage.learner or tagger]
             yield watched(stage, watches)
 
+    def run(which: Recipe, place: Path | None) -> list[dict[str, Any]]:
+        engine = build_engine(settings, tagger)
+        return run_stages(tagger, stages(which), engine, selector, seed, place, record=record)
+
     record = Record(folder)
-    summaries = run_stages(tagger, stages(), build_engine(settings, tagger), selector, seed, folder, record=record)
+    first = None if folder is None else folder / BASELINE.name
+    summaries = run(BASELINE, first) if chosen.starts_from_baseline else []
+    summaries += run(chosen, folder)
     record.close()
     tagger.eval()
     return Trained(last[0], summaries, record.rows, time.monotonic() - started)

@@ -11,15 +11,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from grid import Row, file_name, find
+from grid import Row, file_name
+from targets import drawn_from, news, target_parts
+from targets import targets_there as those_there
 
 MINI, LSTM = "acclimate-mini", "character-cnn-lstm"
 BILSTM, BASE, POOLED, PDALN = "BiLSTM+CRF", "encoder+CRF", "encoder+CRF (pooled)", "PDALN"
 NO_AUGMENTATION = "w/o D_aug"
 EVERY = "every"  # in the place of a target: nothing of any target is learnt from, and all are tested
 TARGETS = ("wnut2016", "scitech", "wikigold")
-MAPS = {"wnut2016": "wnut16-to-conll"}
-DEV = 100  # target sentences that choose the state where there are labels
 LOOK_EVERY = 50  # updates, at these
 LSTM_TIMES = 4  # as many updates: it learns from nothing
 LSTM_TAGGER: dict[str, Any] = {"character_filters": 100, "lstm_width": 256}
@@ -105,46 +105,13 @@ class Run:
 
 
 @cache
-def news(data: str, limit: int | None) -> dict[str, Any]:
-    from acclimate.data.reading import read_corpus
-
-    return {part: read_corpus(find(data, "conll2003", part))[:limit] for part in ("train", "dev")}
-
-
-@cache
-def target_parts(data: str, target: str, limit: int | None) -> dict[str, Any]:
-    """pool, dev and test: always the same. A target without a split is divided by a fixed seed."""
-    from acclimate.data.mapping import LabelMap, map_labels
-    from acclimate.data.reading import read_corpus
-    from acclimate.data.subsets import split, take_sentences
-
-    def read(part: str) -> Any:
-        corpus = read_corpus(find(data, target, part))
-        return map_labels(corpus, LabelMap.load(MAPS[target])) if target in MAPS else corpus
-
-    if any((Path(data) / target).glob("train.*")):
-        parts = {"pool": read("train"), "dev": take_sentences(read("dev"), DEV), "test": read("test")}
-    else:
-        whole = read("test")
-        parts = split(whole, {"dev": DEV, "test": (len(whole) - DEV) // 2, "pool": "rest"})
-    return {part: corpus[:limit] for part, corpus in parts.items()}
-
-
-@cache
 def drawn(data: str, target: str, labels: int, seed: int, limit: int | None) -> tuple[Any, Any]:
     """The labelled sentences that the seed draws from the pool, and the rest without tags."""
-    from acclimate.data.subsets import take_sentences
-
-    pool = target_parts(data, target, limit)["pool"]
-    if not labels:
-        return pool[:0], pool.unlabelled()
-    few = take_sentences(pool, min(labels, len(pool) // 2), seed)
-    taken = set(map(id, few))
-    return few, pool.filter(lambda sentence: id(sentence) not in taken).unlabelled()
+    return drawn_from(target_parts(data, target, limit)["pool"], labels, seed)
 
 
 def targets_there(data: str) -> list[str]:
-    return [target for target in TARGETS if (Path(data) / target).is_dir()]
+    return those_there(data, TARGETS)
 
 
 # -------------------------------------------------------------------------------------------------------------- job

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pdaln_published as paper
 from grid import Row, file_name, markdown, speed_table, told
-from pdaln_jobs import ABLATIONS, BASE, MODELS, PDALN, Job, answers, job_for, job_of, target_parts
+from pdaln_jobs import ABLATIONS, BASE, MODELS, PDALN, Job, answers, job_for, job_of
+from targets import target_parts
 
 RATIOS = ("1", "3", "5", "7")
 USUAL_RATIO = "5"  # 500 source sentences to 100

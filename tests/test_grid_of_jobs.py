@@ -79,3 +79,15 @@ def test_a_recipe_alone_gives_the_weights_that_adapt_gives(
     adapt(one, news, None, recipe, training=training, seed=5, **given, **options)
     train(other, recipe, news, given.get("target_labelled"), dev, training=training, options=options, seed=5)
     assert all(map(torch.equal, one.state_dict().values(), other.state_dict().values()))
+
+
+def test_a_recipe_that_goes_on_from_plain_training_begins_with_it(
+    news: Corpus, make_corpus: Callable[..., Corpus], build: Callable[..., Tagger]
+) -> None:
+    text, dev = make_corpus(9, seed=2), make_corpus(8, seed=3)
+    training = {"updates": 4, "sentences_per_batch": 4}
+    one, other = (build(text=news, labels=news.labels) for _ in range(2))
+    adapt(one, news, text, "self-training", source_dev=dev, training=training, seed=5)
+    done = train(other, "self-training", news, None, dev, text=text, training=training, seed=5)
+    assert [summary["stage"] for summary in done.summaries] == ["source", "round-1", "round-2"]
+    assert all(map(torch.equal, one.state_dict().values(), other.state_dict().values()))
