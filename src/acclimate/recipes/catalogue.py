@@ -132,4 +132,4 @@ def find_recipe(name: str) -> Recipe:
         )
     close = difflib.get_close_matches(name, RECIPES, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}.")
+    raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}; for adapt, also auto.")
