@@ -11,8 +11,8 @@ from acclimate.cli.task import trains_target
 from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.scores import Scores
-from acclimate.recipes.adapt import Change, Outcome
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
+from acclimate.recipes.outcome import Change, Outcome
 from acclimate.settings import dump_yaml
 
 
