@@ -74,7 +74,9 @@ def corpora_command(as_json: Json = False) -> None:
 
 
 def settings_command(
-    recipe: Annotated[str | None, typer.Option(help="Also show the settings of this recipe.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Whose own settings stand under options.", show_default="self-training")
+    ] = None,
     pretrain: Annotated[bool, typer.Option("--pretrain", help="The settings of `pretrain` instead.")] = False,
     domain_tune: Annotated[bool, typer.Option("--domain-tune", help="The settings of `domain-tune` instead.")] = False,
 ) -> None:
