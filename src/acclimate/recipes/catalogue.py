@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from acclimate.recipes.acclimate import AcclimateSettings, acclimate
+from acclimate.recipes.acclimate import AcclimateSettings, acclimate, left_out
 from acclimate.recipes.acclimate import check_plan as check_acclimate
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.compose import PARTS, compose
@@ -106,6 +106,7 @@ RECIPES: dict[str, Recipe] = {
             acclimate,
             AcclimateSettings,
             check=check_acclimate,
+            foretells=left_out,
         ),
         Recipe(
             "compose",
