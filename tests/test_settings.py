@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
 from acclimate.recipes.catalogue import RECIPES
@@ -24,6 +24,14 @@ class Kitchen(Settings):
     name: str
     oven: Oven = Oven()
     spare: Oven | None = None
+    pots: tuple[str, ...] = ()
+
+    @field_validator("name")
+    @classmethod
+    def _not_taken(cls, name: str) -> str:
+        if name in ("yours", "theirs"):
+            raise SettingsError("that one is taken." if name == "yours" else "whose is it")
+        return name
 
 
 def test_what_is_not_given_is_filled_in() -> None:
@@ -45,6 +53,7 @@ def test_what_is_not_given_is_filled_in() -> None:
         ({"name": "k", "oven": {"degrees": -1}}, "setting 'oven.degrees' cannot be -1: Input should be greater"),
         ({"name": "k", "oven": 7}, "setting 'oven' cannot be 7"),
         ({"name": "k", 3: "x"}, "setting '3'"),
+        ({"name": "k", "pots": "one"}, "setting 'pots' cannot be 'one': Input should be a list."),
     ],
 )
 def test_a_mistake_is_explained_with_its_whole_name(values: dict[str, Any], words: str) -> None:
@@ -52,6 +61,13 @@ def test_a_mistake_is_explained_with_its_whole_name(values: dict[str, Any], word
         complete(Kitchen, values, where="kitchen.yaml")
     assert str(failure.value).startswith("kitchen.yaml: ")
     assert words in str(failure.value)
+
+
+@pytest.mark.parametrize(("name", "why"), [("yours", "that one is taken."), ("theirs", "whose is it.")])
+def test_the_words_of_a_check_stand_as_they_were_written(name: str, why: str) -> None:
+    with pytest.raises(SettingsError) as failure:
+        complete(Kitchen, {"name": name})
+    assert str(failure.value) == f"settings: setting 'name' cannot be {name!r}: {why}"
 
 
 def test_every_mistake_is_told_at_once() -> None:

@@ -136,8 +136,15 @@ def _explain(kind: type[Settings], failure: ValidationError, where: str) -> str:
         elif error["type"] == "missing":
             lines.append(f"setting {name!r} is missing and has no default.")
         else:
-            lines.append(f"setting {name!r} cannot be {error['input']!r}: {error['msg']}.")
+            lines.append(f"setting {name!r} cannot be {error['input']!r}: {_why(error)}")
     return f"{where}: " + "\n".join(lines)
+
+
+def _why(error: Mapping[str, Any]) -> str:
+    """The sentence that says what is wrong: our own as it was written, pydantic's in words of the settings file."""
+    own = error.get("ctx", {}).get("error")  # what a validator raised; pydantic puts "Value error, " before it
+    said = str(own) if isinstance(own, Exception) else str(error["msg"]).replace("a valid tuple", "a list")
+    return said if said.endswith((".", "?", "!")) else f"{said}."
 
 
 def _names_beside(kind: type[BaseModel], path: list[str]) -> list[str]:

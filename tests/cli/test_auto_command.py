@@ -33,7 +33,10 @@ def test_choice_table_and_reasons_are_printed(raced: tuple[Path, Answer]) -> Non
     race = json.loads((folder / "race.json").read_text(encoding="utf-8"))
     assert f"{race['choice']} *" in answer.out
     assert f"{race['choice']} is preferred by information-maximisation" in answer.out
-    assert "left out: la-dtl. Recipe la-dtl learns from labelled target sentences" in answer.out
+    assert (
+        "left out: la-dtl. Recipe la-dtl learns from labelled target sentences: give some (--target-labelled)."
+        in answer.out
+    )
     assert f"recipe {race['choice']}, seed 1" in answer.out
     assert {entry["recipe"] for entry in race["candidates"]} == {"source-only", "self-training"}
     assert "The race that chose this recipe" in (folder / "report.md").read_text(encoding="utf-8")

@@ -103,3 +103,30 @@ def test_wrong_usage_is_told_before_anything_is_trained(
     answer = acclimate(*words, *more, "--out", tmp_path / "a", code=2)
     assert words_of_it in answer.err
     assert not (tmp_path / "a").exists()
+
+
+def test_a_folder_holds_a_run_or_a_comparison_and_not_both(
+    compared: tuple[Path, Answer], words: list[object], adapt_words: list[object], tagger: Path
+) -> None:
+    folder, _ = compared
+    before = (folder / "settings.yaml").read_text(encoding="utf-8")
+    for flags in ([], ["--overwrite"]):
+        answer = acclimate(*adapt_words, "--out", folder, *flags, code=2)
+        assert f"{folder} holds a comparison. Choose another --out" in answer.err
+    assert (folder / "settings.yaml").read_text(encoding="utf-8") == before
+    assert f"{tagger} holds a run of adapt. Choose another --out" in acclimate(*words, "--out", tagger, code=2).err
+    assert not (tagger / "runs").exists()
+
+
+def test_a_file_is_no_folder_for_a_comparison(words: list[object], files: Files) -> None:
+    assert f"{files.gold} is a file; a comparison needs a folder." in acclimate(*words, "--out", files.gold, code=2).err
+
+
+def test_a_misspelled_selector_is_answered_with_what_was_meant(words: list[object], tmp_path: Path) -> None:
+    answer = acclimate(*words, "--selectors", "entopy", "--out", tmp_path / "c", code=2)
+    assert "Unknown selector 'entopy'. Did you mean 'entropy'? Known: source-dev, " in answer.err
+
+
+def test_what_a_recipe_lacks_is_named_as_an_option(words: list[object], tmp_path: Path) -> None:
+    answer = acclimate(*words, "--recipes", "la-dtl", "--out", tmp_path / "c", code=2)
+    assert "give some (--target-labelled)" in answer.err

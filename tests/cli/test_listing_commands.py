@@ -22,6 +22,15 @@ def test_every_recipe_is_listed_with_its_settings() -> None:
     assert acclimate("recipes", "--json").json["self-training"]["options"]["rounds"] == 2
 
 
+def test_recipes_that_are_named_are_listed_alone() -> None:
+    out = acclimate("recipes", "compose", "auto").out
+    assert "`acclimate settings --recipe compose` shows it as YAML" in out
+    assert [line.partition(":")[0] for line in out.splitlines() if not line.startswith(" ")] == ["compose", "auto"]
+    assert list(acclimate("recipes", "mat", "--json").json) == ["mat"]
+    assert "parts" in acclimate("recipes", "compose", "--json").json["compose"]
+    assert "Did you mean 'mat'?" in acclimate("recipes", "matt", code=2).err
+
+
 def test_every_bundled_corpus_is_listed_with_its_sizes() -> None:
     out = acclimate("corpora").out
     found = acclimate("corpora", "--json").json

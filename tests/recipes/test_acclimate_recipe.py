@@ -10,7 +10,7 @@ from test_every_recipe import QUICK, Losses
 
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.acclimate import AcclimateSettings, composition
+from acclimate.recipes.acclimate import AcclimateSettings, composition, left_out
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError, complete
@@ -88,3 +88,26 @@ def test_labelled_sentences_alone_are_enough(build: Callable[..., Tagger], news,
     watcher = Losses()
     adapt(build(), news, None, "acclimate", target_labelled=tweets, training=QUICK, select="last", watcher=watcher)
     assert watcher.all_finite
+
+
+@pytest.mark.parametrize(
+    ("few", "part", "told"),
+    [
+        (0, "anchors", "No anchors were learnt from: no target sentence is labelled."),
+        (0, "self_labels", ""),
+        (0, "distillation", ""),
+        (4, "anchors", ""),
+        (99, "self_labels", "The tagger labelled nothing itself: every target sentence has labels."),
+    ],
+)
+def test_a_part_that_the_data_do_not_allow_is_told(news, tweets, few: int, part: str, told: str) -> None:
+    target = tweets[:few] + tweets[few:].unlabelled()
+    for rounds, expected in ((2, told), (0, "")):
+        options = complete(AcclimateSettings, {**NONE, part: True, "rounds": rounds})
+        assert left_out(Plan(news, target, TrainingSettings(), options, 1)) == ((expected,) if expected else ())
+
+
+def test_what_was_left_out_is_a_remark_of_the_run(build: Callable[..., Tagger], news, tweets) -> None:
+    options = {**NONE, "anchors": True}
+    outcome = adapt(build(), news, tweets.unlabelled(), "acclimate", training=QUICK, select="last", **options)
+    assert "No anchors were learnt from: no target sentence is labelled." in outcome.remarks

@@ -219,3 +219,14 @@ def test_plain_tags_can_be_adapted_too(build: Build, part_of_speech: Corpus) -> 
     raw = part_of_speech[:3].unlabelled()
     outcome = adapt(tagger, part_of_speech, raw, "self-training", training=QUICK, target_test=part_of_speech)
     assert outcome.target.after.token.accuracy >= 0
+
+
+@pytest.mark.parametrize(("updates", "is_told"), [(1, True), (60, False)])
+def test_a_baseline_that_has_learnt_nothing_is_told(build, news, tweets, updates: int, is_told: bool) -> None:
+    training = {"updates": updates, "words_per_batch": 40, "learning_rate": 0.05}
+    outcome = adapt(
+        build(), news, tweets.unlabelled(), "self-training", source_test=news, training=training, select="last"
+    )
+    assert outcome.source is not None
+    assert (outcome.source.before.span.correct == 0) == is_told
+    assert any("trained too briefly to compare with" in remark for remark in outcome.remarks) == is_told

@@ -21,9 +21,10 @@ from acclimate.inference.predict import predict
 from acclimate.methods.alignment.game_health import Game
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import Outcome, adapt
+from acclimate.recipes.adapt import adapt
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.datnet import DatnetSettings
+from acclimate.recipes.outcome import Outcome
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError, complete
 from acclimate.training.loop import Progress

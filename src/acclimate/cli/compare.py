@@ -123,6 +123,7 @@ def _run(
     from acclimate.cli.compare_settings import default_folder, task_of
     from acclimate.cli.encoder_run import told_how_to_go_on
     from acclimate.cli.progress import stderr_console, warn
+    from acclimate.cli.run_folder import require_no_run
     from acclimate.comparison.compare import compare
     from acclimate.comparison.plan import fitting_recipes
     from acclimate.comparison.tables import render
@@ -133,6 +134,7 @@ def _run(
     task = task_of(settings, warn)
     recipes = settings.recipe_names or fitting_recipes(task, settings.tagger.encoder)
     folder = default_folder(settings) if out is None else out
+    require_no_run(folder)
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
     with told_how_to_go_on(folder, False), console.status("making runs"):
         found = compare(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from acclimate.analysis.run_evidence import SOURCE, TARGET, Answers, FeatureKeeper, text_figures
-from acclimate.recipes.adapt import Outcome
+from acclimate.recipes.outcome import Outcome
 from acclimate.recipes.task import Task
 
 

@@ -11,10 +11,15 @@ import typer
 from acclimate.cli.options import Json
 
 
-def recipes_command(as_json: Json = False) -> None:
+def recipes_command(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[RECIPE]...", help="Only these.", show_default="all")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """List the recipes and their own settings."""
     from acclimate.comparison.race_settings import AUTO, RaceSettings
-    from acclimate.recipes.catalogue import RECIPES
+    from acclimate.recipes.catalogue import RECIPES, find_recipe
 
     race = "a race of the others, of which the winner is taken (see docs/auto.md)"
     listed = {
@@ -24,27 +29,29 @@ def recipes_command(as_json: Json = False) -> None:
         },
         AUTO: {"summary": race, "options": RaceSettings().model_dump(mode="json")},
     }
+    if names:
+        listed = {name: listed[name if name == AUTO else find_recipe(name).name] for name in names}
     if as_json:
         for name, recipe in RECIPES.items():
-            if recipe.parts:
+            if recipe.parts and name in listed:
                 listed[name]["parts"] = {kind: list(names) for kind, names in recipe.parts.items()}
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     for name, found in listed.items():
         typer.echo(f"{name}: {found['summary']}")
-        for line in _option_lines(found["options"]):
+        for line in _option_lines(name, found["options"]):
             typer.echo(f"  {line}")
-        for kind, names in RECIPES[name].parts.items() if name in RECIPES else ():
-            typer.echo("\n".join([f"  {kind}:", *(f"    {part}" for part in names)]))
+        for kind, part_names in RECIPES[name].parts.items() if name in RECIPES else ():
+            typer.echo("\n".join([f"  {kind}:", *(f"    {part}" for part in part_names)]))
 
 
-def _option_lines(options: Any) -> Iterator[str]:
+def _option_lines(recipe: str, options: Any) -> Iterator[str]:
     """As they can be set. A list of groups is written in a file, and too long for a line."""
     from acclimate.settings import flattened
 
     for option, value in flattened(options):
         if isinstance(value, list) and any(isinstance(part, dict) for part in value):
-            yield f"options.{option}: a list; `acclimate settings --recipe` shows it as YAML"
+            yield f"options.{option}: a list; `acclimate settings --recipe {recipe}` shows it as YAML"
         else:
             yield f"--set options.{option}={value if isinstance(value, str) else json.dumps(value)}"
 
@@ -67,7 +74,9 @@ def corpora_command(as_json: Json = False) -> None:
 
 
 def settings_command(
-    recipe: Annotated[str | None, typer.Option(help="Also show the settings of this recipe.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Whose own settings stand under options.", show_default="self-training")
+    ] = None,
     pretrain: Annotated[bool, typer.Option("--pretrain", help="The settings of `pretrain` instead.")] = False,
     domain_tune: Annotated[bool, typer.Option("--domain-tune", help="The settings of `domain-tune` instead.")] = False,
 ) -> None:

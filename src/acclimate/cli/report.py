@@ -8,16 +8,17 @@ from typing import Any
 
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import trains_target
+from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.scores import Scores
-from acclimate.recipes.adapt import Change, Outcome
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
+from acclimate.recipes.outcome import Change, Outcome
 from acclimate.settings import dump_yaml
 
 
 def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race | None = None) -> str:
     """What happened, in the order a reader asks: how good, compared with what, how sure, where is it."""
-    lines = [] if race is None else [render_race(race), ""]
+    lines = [] if race is None else [in_options(render_race(race), "adapt"), ""]
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, trains_target(settings))
     lines += ["", verdict(outcome), *outcome.remarks]
@@ -82,7 +83,7 @@ def markdown(outcome: Outcome, settings: AdaptSettings, race: Race | None = None
 
 
 def _race(race: Race) -> Iterator[str]:
-    yield from ("", "## The race that chose this recipe", "", "```", render_race(race), "```")
+    yield from ("", "## The race that chose this recipe", "", "```", in_options(render_race(race), "adapt"), "```")
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:

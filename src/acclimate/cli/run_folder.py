@@ -16,6 +16,7 @@ from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
 from acclimate.model.storage import MANIFEST
 from acclimate.recipes.claim import clear_stages
+from acclimate.reporting.folders import COMPARISON
 from acclimate.settings import UsageError, differences, dump_yaml
 
 _CLAIM = "run.yaml"  # what this folder's training was begun with
@@ -41,6 +42,19 @@ def is_finished(folder: Path) -> bool:
     return (folder / MANIFEST).is_file() and not (folder / "training" / _CLAIM).is_file()
 
 
+def is_comparison(folder: Path) -> bool:
+    """Whether `compare` keeps its runs there: finished, or under way."""
+    return (folder / COMPARISON).is_file() or any(folder.glob("runs/*/seed-*"))
+
+
+def require_no_run(folder: Path) -> None:
+    """Refuse what is no folder, or the folder of a run: its settings and its report would be lost to a comparison."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file; a comparison needs a folder. Choose another --out.")
+    if (folder / MANIFEST).is_file() or _begun(folder) is not None:
+        raise UsageError(f"{folder} holds a run of adapt. Choose another --out: a comparison needs its own folder.")
+
+
 def require_finished(folder: Path) -> None:
     """Tell a run that was cut off from a folder that never held a tagger."""
     if _begun(folder) is not None and not (folder / MANIFEST).is_file():
@@ -54,6 +68,8 @@ def take(folder: Path, claim: str, overwrite: bool) -> None:
     training = folder / "training"
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; a run needs a folder. Choose another --out.")
+    if is_comparison(folder):
+        raise UsageError(f"{folder} holds a comparison. Choose another --out: a run needs a folder of its own.")
     if is_finished(folder) and not overwrite:
         raise UsageError(f"{folder} already holds a finished run. Choose another --out, or pass --overwrite.")
     before = _begun(folder)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 _ARGUMENT = re.compile(
     r"\b(?P<name>skip_bad|comments|words_column|column|labels|scheme|borders|format|groups|others|single)="
     r"(?P<value>True|[\"']\w+[\"'])?"
 )
-_PHRASES = {
+_PHRASES: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"map_labels\(corpus, LabelMap\.load\('([^']+)'\)\)": r"--map \1",
     r"typeless\(corpus\)": "--typeless",
     r"\(map_labels\)": "(--map)",
     r"\(typeless\)": "(--typeless)",
+    r"\((target|target_labelled)\)": lambda found: f"(--{found[1].replace('_', '-')})",
     r"with map_labels\b": "with --map FILE",
 }
 _NAMES = {"format": "input-format", "others": "other-types", "single": "label"}

@@ -26,7 +26,7 @@ def read_budget(text: str | float) -> Budget:
     """`10`, `10m` and `10 minutes`, `1.5h`, `3000u` and `3000 updates`."""
     found = _FORM.fullmatch(str(text).strip())
     if found is None or float(found[1]) <= 0:
-        raise SettingsError(f"the budget cannot be {text!r}: minutes (10, 10m, 1.5h), or updates (3000u).")
+        raise SettingsError(f"a budget is minutes (10, 10m, 1.5h), or updates (3000u), above 0; {text!r} is neither.")
     amount, unit = float(found[1]), (found[2] or "m").lower()
     if unit.startswith("u"):
         return Budget(amount, "updates")

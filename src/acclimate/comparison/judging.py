@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy
@@ -39,7 +40,9 @@ _FILE = "selectors.json"
 def require_selectors(names: Sequence[str]) -> None:
     for name in names:
         if name not in SELECTORS:
-            raise UsageError(f"Unknown selector {name!r}. Known: {', '.join(SELECTORS)}.")
+            close = difflib.get_close_matches(name, SELECTORS, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(SELECTORS)}.")
 
 
 def judge(trial: Trial, ground: Ground, selectors: Sequence[str]) -> None:

@@ -15,8 +15,9 @@ from acclimate.comparison.judging import judge
 from acclimate.comparison.memory import forget_peak, peak_megabytes
 from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, state_of, take
 from acclimate.inference.predict import predict
-from acclimate.recipes.adapt import Outcome, adapt
+from acclimate.recipes.adapt import adapt
 from acclimate.recipes.claim import clear_stages
+from acclimate.recipes.outcome import Outcome
 from acclimate.recipes.task import tagger_for
 
 # seeds and the engine's state belong to a process: threads of one (Dask workers may have several) take turns

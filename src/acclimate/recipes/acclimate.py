@@ -128,6 +128,18 @@ def teaching(plan: Plan) -> dict[str, Any] | None:
     }
 
 
+def left_out(plan: Plan) -> tuple[str, ...]:
+    """Parts that were asked for, and that the data do not allow: they are not left out without a word."""
+    options: AcclimateSettings = plan.options
+    said = []
+    if options.rounds and options.anchors and not has_anchors(plan):
+        why = "no entity can be exchanged" if len(plan.target.labelled()) else "no target sentence is labelled"
+        said.append(f"No anchors were learnt from: {why}.")
+    if options.rounds and options.self_labels and not len(unlabelled(plan)):
+        said.append("The tagger labelled nothing itself: every target sentence has labels.")
+    return tuple(said)
+
+
 def has_anchors(plan: Plan) -> bool:
     """Whether an entity can be exchanged at all."""
     options: AcclimateSettings = plan.options

@@ -5,74 +5,25 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.scores import Scores, score
-from acclimate.evaluation.significance import Comparison, Metric, paired_bootstrap
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
-from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baseline import shared_baseline
-from acclimate.recipes.claim import claim, file_digest, fingerprint
+from acclimate.recipes.beginning import beginning_of
+from acclimate.recipes.claim import claim
+from acclimate.recipes.outcome import Change, Outcome, change_of, predict_all
 from acclimate.recipes.preparation import SelectorName, prepare
-from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.settings import Settings
+from acclimate.recipes.recipe import Recipe
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
-from acclimate.training.selectors import DevelopmentScore, Selector
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
 from acclimate.training.watches import Confidence
-
-
-@dataclass(frozen=True)
-class Change:
-    """One test corpus, before and after. `comparison` says how sure the difference is; None if nothing was adapted."""
-
-    corpus: str
-    before: Scores
-    after: Scores
-    comparison: Comparison | None
-    # gold, before and after
-    texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "corpus": self.corpus,
-            "before": self.before.as_dict(),
-            "after": self.after.as_dict(),
-            "change": None if self.comparison is None else self.comparison.as_dict(),
-        }
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What an adaptation did. `source` and `target` are None where no labelled test sentences were given."""
-
-    recipe: str
-    selector: str
-    source: Change | None
-    target: Change | None
-    stages: list[dict[str, Any]]
-    seconds: float
-    remarks: tuple[str, ...] = ()
-    plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
-    needs_plain_stages: bool = True  # whether the recipe itself stands on them
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "recipe": self.recipe,
-            "selector": self.selector,
-            "source": None if self.source is None else self.source.as_dict(),
-            "target": None if self.target is None else self.target.as_dict(),
-            "stages": self.stages,
-            "seconds": round(self.seconds, 3),
-            "remarks": list(self.remarks),
-        }
 
 
 def adapt(
@@ -134,7 +85,7 @@ def adapt(
     )
     chosen, plan, selector, tests, remarks = ready.recipe, ready.plan, ready.selector, ready.tests, ready.remarks
     folder = None if out is None else Path(out) / "training"
-    begun_with = _begun_with(tagger, recipe, plan, selector, shortened)
+    begun_with = beginning_of(tagger, recipe, plan, selector, shortened)
     if folder is not None and is_main_process():
         claim(folder, begun_with)
 
@@ -159,7 +110,7 @@ def adapt(
         summaries = run(ready.first, plain)
     else:
         plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages
-    before = _predict_all(plain, tests)
+    before = predict_all(plain, tests)
     after = before
     plain_stages = len(summaries)
     look = look if look is not None and is_main_process() else lambda when, shown: None
@@ -171,15 +122,15 @@ def adapt(
         extra = run(chosen, tagger)
         remarks += _longer(recipe, chosen, summaries, extra)
         summaries = [*summaries, *extra]
-        after = _predict_all(tagger, tests)
+        after = predict_all(tagger, tests)
     tagger.eval()
     look("after", tagger)
     changes = {
-        name: None if test is None else _compare(test, before[name], after[name], tagger)
+        name: None if test is None else change_of(test, before[name], after[name], tagger)
         for name, test in tests.items()
     }
     seconds = time.monotonic() - started
-    remarks += tuple(said)
+    remarks += tuple(said) if is_first else (*said, *_unlearnt(changes["source"]))
     return Outcome(
         recipe,
         selector.name,
@@ -197,6 +148,13 @@ def _watched(stages: Iterator[Stage], watch: Watch) -> Iterator[Stage]:
     return (replace(stage, watches=(*stage.watches, watch)) for stage in stages)
 
 
+def _unlearnt(source: Change | None) -> tuple[str, ...]:
+    """Say so when the baseline cannot do the source either: to be better than that is no merit of the recipe."""
+    if source is None or not source.before.span.gold or source.before.span.correct:
+        return ()
+    return ("The baseline gets nothing right on the source either: it was trained too briefly to compare with.",)
+
+
 def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:
     """Say so when the recipe trains longer than the baseline: a part of any gain may be that."""
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
@@ -204,52 +162,3 @@ def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: li
     if total <= plain:
         return ()
     return (f"{recipe} made {total:,} updates, the baseline {plain:,}: longer training alone may explain a part.",)
-
-
-def _begun_with(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, shortened: float) -> dict[str, Any]:
-    """Everything that the weights depend on."""
-    judge = selector.corpus.fingerprint if isinstance(selector, DevelopmentScore) else None
-    return {
-        "recipe": recipe,
-        "seed": plan.seed,
-        "selector": selector.name,
-        "tagger": fingerprint(tagger),
-        # how often a state is saved and where it is logged changes no weight
-        "training": {
-            **plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
-            **({} if shortened == 1 else {"shortened": shortened}),
-        },
-        "options": plan.options.model_dump(mode="json"),
-        "extra": {file: file_digest(Path(file)) for file in _files(plan.options)},
-        "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
-    }
-
-
-def _files(options: Settings) -> list[str]:
-    """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
-    return list(dict.fromkeys(_files_in(options.model_dump(mode="json"))))
-
-
-def _files_in(values: Any) -> Iterator[str]:
-    if isinstance(values, list):
-        for value in values:
-            yield from _files_in(value)
-    elif isinstance(values, dict):
-        extra = values.get("extra")
-        yield from extra if isinstance(extra, list) else ()
-        named = [values.get(name) for name in ("second", "source_vectors", "synonyms", "vectors")]
-        yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
-        yield from (file for value in values.values() for file in _files_in(value))
-
-
-def _predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str, Corpus]:
-    return {name: predict(tagger, test) for name, test in tests.items() if test is not None}
-
-
-def _compare(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Change:
-    first = score(gold, before, seen=tagger.seen)
-    if after is before:
-        return Change(gold.name, first, first, None, (gold, None, after))
-    metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
-    comparison = paired_bootstrap(gold, before, after, metric=metric)
-    return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison, (gold, before, after))

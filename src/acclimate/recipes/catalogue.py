@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from acclimate.recipes.acclimate import AcclimateSettings, acclimate
+from acclimate.recipes.acclimate import AcclimateSettings, acclimate, left_out
 from acclimate.recipes.acclimate import check_plan as check_acclimate
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.compose import PARTS, compose
@@ -106,6 +106,7 @@ RECIPES: dict[str, Recipe] = {
             acclimate,
             AcclimateSettings,
             check=check_acclimate,
+            foretells=left_out,
         ),
         Recipe(
             "compose",
@@ -132,4 +133,4 @@ def find_recipe(name: str) -> Recipe:
         )
     close = difflib.get_close_matches(name, RECIPES, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}.")
+    raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}; for adapt, also auto.")

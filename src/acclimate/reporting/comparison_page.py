@@ -8,7 +8,7 @@ from typing import Any
 
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.reporting.comparison_data import ComparisonData, collect_comparison
-from acclimate.reporting.figures import listed, p_value, percent, signed, signed_between
+from acclimate.reporting.figures import listed, p_equals, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, details, join, paragraph, tag
 from acclimate.reporting.page import opening, page
 from acclimate.reporting.run_page import Look, folded, run_sections
@@ -73,7 +73,7 @@ def _change(row: Mapping[str, Any], found: ComparisonData) -> str:
     return (
         f"Mean {found.measure} on the target test: {percent(row['target_f1']['mean'])} percent, "
         f"{signed(against['difference'])} points against {found.against} (95 % interval "
-        f"{signed_between(against['low'], against['high'])}, corrected p = {p_value(worst)})."
+        f"{signed_between(against['low'], against['high'])}, corrected p {p_equals(worst)})."
     )
 
 

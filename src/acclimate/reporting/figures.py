@@ -35,6 +35,12 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
+def p_equals(value: float | None) -> str:
+    """As it stands in a sentence behind a p: `= 0.050`, or `< 0.001`."""
+    spelled = p_value(value)
+    return spelled if spelled.startswith("<") else f"= {spelled}"
+
+
 def decimal(value: float | None, digits: int = 3) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 

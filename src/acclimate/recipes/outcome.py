@@ -1,0 +1,73 @@
+"""What an adaptation did: every test corpus before and after, and how sure the difference is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from acclimate.data.corpus import Corpus
+from acclimate.evaluation.scores import Scores, score
+from acclimate.evaluation.significance import Comparison, Metric, paired_bootstrap
+from acclimate.inference.predict import predict
+from acclimate.model.tagger import Tagger
+
+
+@dataclass(frozen=True)
+class Change:
+    """One test corpus, before and after. `comparison` says how sure the difference is; None if nothing was adapted."""
+
+    corpus: str
+    before: Scores
+    after: Scores
+    comparison: Comparison | None
+    # gold, before and after
+    texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "corpus": self.corpus,
+            "before": self.before.as_dict(),
+            "after": self.after.as_dict(),
+            "change": None if self.comparison is None else self.comparison.as_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an adaptation did. `source` and `target` are None where no labelled test sentences were given."""
+
+    recipe: str
+    selector: str
+    source: Change | None
+    target: Change | None
+    stages: list[dict[str, Any]]
+    seconds: float
+    remarks: tuple[str, ...] = ()
+    plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
+    needs_plain_stages: bool = True  # whether the recipe itself stands on them
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "recipe": self.recipe,
+            "selector": self.selector,
+            "source": None if self.source is None else self.source.as_dict(),
+            "target": None if self.target is None else self.target.as_dict(),
+            "stages": self.stages,
+            "seconds": round(self.seconds, 3),
+            "remarks": list(self.remarks),
+        }
+
+
+def predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str, Corpus]:
+    return {name: predict(tagger, test) for name, test in tests.items() if test is not None}
+
+
+def change_of(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Change:
+    """Both answers scored; equal ones, of a tagger that was not adapted, are not compared."""
+    first = score(gold, before, seen=tagger.seen)
+    if after is before:
+        return Change(gold.name, first, first, None, (gold, None, after))
+    metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
+    comparison = paired_bootstrap(gold, before, after, metric=metric)
+    return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison, (gold, before, after))
