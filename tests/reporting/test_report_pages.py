@@ -155,6 +155,28 @@ def test_a_run_without_any_test_says_so(run: Path) -> None:
     assert "No labelled test sentences" in found.sections["scores"]
 
 
+def test_a_race_is_told_with_its_reasons(run: Path) -> None:
+    entry = {"recipe": "datnet", "value": 0.51234, "updates": 1200, "seconds": 3.21, "source": 0.5}
+    race = {"choice": "datnet", "measure": "entropy", "budget": "10 minutes", "candidates": [entry]}
+    race |= {"reasons": ["<b>Because.</b>"], "left_out": {"la-dtl": "No labels."}}
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    (run / "report.json").write_text(json.dumps({**report, "race": race}), encoding="utf-8")
+    found = Page(report_page(run, Look(quick=True)))
+    assert list(found.sections) == [*OF_RUN[:-1], "race", OF_RUN[-1]]
+    for words in ("datnet", "0.5123", "50.0", "1,200", "3.2", "<b>Because.</b>", "Left out: la-dtl. No labels."):
+        assert words in found.sections["race"]
+
+
+def test_a_baseline_that_has_learnt_nothing_is_no_baseline(run: Path) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    assert "learnt nothing" not in Page(report_page(run, Look(quick=True))).text
+    for domain in ("source", "target"):
+        for measure in ("span", "typeless"):
+            report[domain]["before"][measure] |= dict.fromkeys(("f1", "precision", "recall"), 0.0)
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    assert "the baseline has learnt nothing" in Page(report_page(run, Look(quick=True))).text
+
+
 def test_a_comparison_without_its_text_says_so(comparison: Path) -> None:
     (comparison / "material.json").unlink()
     found = Page(report_page(comparison, Look(quick=True)))

@@ -24,6 +24,7 @@ from acclimate.reporting.sections.distance import distance_section
 from acclimate.reporting.sections.feature_map import Places, feature_map_section
 from acclimate.reporting.sections.gallery import gallery_section
 from acclimate.reporting.sections.labels import labels_section
+from acclimate.reporting.sections.race import race_sections
 from acclimate.reporting.sections.scores import scores_section
 from acclimate.reporting.sections.settings import settings_section
 
@@ -72,6 +73,7 @@ def run_sections(run: RunData, look: Look, lines: list[ScoreLine] | None = None)
         changed_words_section(run),
         distance_section(run.text, features.measures, run.text_missing, features.why_not or run.points_missing),
         feature_map_section(run, features.points, features.maps, features.why_not or features.why_no_map),
+        *race_sections(run),
         settings_section(run),
     ]
 
@@ -111,6 +113,9 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         f"({signed(change['difference'])} points; 95 % interval {signed_between(change['low'], change['high'])}, "
         f"p {p_equals(change['p_value'])})."
     )
+    if _knows_nothing(lines):
+        said = "There is nothing to compare with: the baseline has learnt nothing"
+        return opening("open", said, paragraph(told), paragraph("Train it longer."), tiles=tiles)
     verdict = line.verdict
     said = {
         "good": "Adapting helps on the target",
@@ -120,6 +125,11 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
     small = "So small a difference may be chance: more test sentences or more seeds would tell."
     more = [paragraph(told), paragraph(small) if verdict.class_ == "open" else None, _forgetting(lines)]
     return opening(verdict.class_, said, more, tiles=tiles)
+
+
+def _knows_nothing(lines: list[ScoreLine]) -> bool:
+    """Whether "before" is a tagger that gets nothing right on any test."""
+    return all(line.before == 0 for line in lines if line.before is not None)
 
 
 def _forgetting(lines: list[ScoreLine]) -> Markup | None:
