@@ -125,11 +125,10 @@ def test_words_that_are_hard_to_guess_suggest_domain_tuning() -> None:
     assert rules.domain_tuning(facts(gap=None)) is None
 
 
-def test_little_text_is_tuned_on_with_fewer_updates() -> None:
+def test_little_text_is_tuned_on_for_a_shorter_time_and_that_is_told() -> None:
     found = rules.domain_tuning(facts(gap=2.0, sentences=400))
     assert found is not None
-    assert "options.updates=500" in found.commands[0]  # 500 updates of 16 target rows are 20 times 400
-    assert "80 times" in found.why
+    assert "400 sentences: tuning stops when it has read them 20 times" in found.why
     assert rules.domain_tuning(facts(gap=2.0, sentences=39)) is None
 
 

@@ -211,8 +211,28 @@ def test_long_sentences_are_cut_and_no_word_counts_twice(bert: str) -> None:
 
 
 def test_epochs_stand_instead_of_updates() -> None:
-    assert DomainTuning().updates == 2_000
     assert complete(DomainTuning, {"epochs": 2}).updates_for(10) == 20
+
+
+@pytest.mark.parametrize(
+    ("given", "updates"),
+    [({}, 20 * 72 // 8), ({"updates": 7}, 7), ({"epochs": 2.0}, 2 * 72 // 8), ({"rows_per_batch": 2}, 20 * 72 // 2)],
+)
+def test_unless_told_little_text_is_read_twenty_times(
+    bert: str, make_corpus: Any, given: dict[str, Any], updates: int
+) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    target = make_corpus(36, seed=3).unlabelled()
+    settings = complete(DomainTuning, {"rows_per_batch": 8, "masking": "random", "held_out": 0.0, **given})
+    found = tuning_stage(encoder, None, target[:24], target, settings, seed=1).stage
+    assert found.updates == updates
+
+
+def test_unless_told_much_text_is_tuned_on_for_2000_updates(bert: str, make_corpus: Any) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    target = make_corpus(130, seed=3).unlabelled()
+    settings = complete(DomainTuning, {"rows_per_batch": 1, "masking": "random", "held_out": 0.0})
+    assert tuning_stage(encoder, None, None, target, settings, seed=1).stage.updates == 2_000
 
 
 def test_a_misspelled_policy_is_told_at_once_and_a_failed_start_claims_no_folder(

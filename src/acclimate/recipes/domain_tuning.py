@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle, islice
-from typing import Any
 
 import torch
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from acclimate.data.batches import TARGET, Batches
 from acclimate.data.corpus import Corpus, Sentence
@@ -31,6 +30,7 @@ from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
 
 _FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and more than about so many never
+UPDATES, PASSES = 2_000, 20  # where nothing is said: so many updates, but the target's text is read no more often
 
 
 class MaskingSettings(Settings):
@@ -59,17 +59,11 @@ class DomainTuning(LoopSettings, MaskingSettings):
     packed: bool = False  # fill rows with several sentences; else one each
     held_out: float = Field(0.02, ge=0, lt=1)  # share of the target text that the loss is measured on
     epochs: float | None = Field(None, gt=0)
-    updates: int | None = Field(2_000, ge=1)
+    updates: int | None = Field(None, ge=1)  # null: 2,000, or fewer that read the target's text 20 times
     warm_up: float = Field(0.1, ge=0)
     clip: float | None = Field(1.0, gt=0)
     # looks without a better held-out loss, of about ten in all, before it stops; policies then differ in updates
     patience: int | None = Field(None, ge=1)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _epochs_instead_of_updates(cls, values: Any) -> Any:
-        given = isinstance(values, dict) and values.get("epochs") is not None and "updates" not in values
-        return {**values, "updates": None} if given else values
 
 
 @dataclass(frozen=True)
@@ -100,6 +94,7 @@ def tuning_stage(
         apart = {sentence.words for sentence in measured}
         source = cut(source, encoder).filter(lambda sentence: sentence.words not in apart)
     text = evenly(source, kept)
+    passes = len(text) / len(kept) / (2 if len(text) > len(kept) else 1)  # of the target, in an epoch
     if settings.packed:
         text = packed(text, encoder)
     policy = build_policy(settings.masking, Ground(encoder, source, kept, settings.policy, device_for(settings)))
@@ -111,6 +106,8 @@ def tuning_stage(
         objectives["puzzle"] = PuzzleLesson(policy)
     batches = sentence_batches(text, encoder, settings.rows_per_batch, seed)
     updates = settings.updates_for(batches.epoch_length)
+    if settings.updates is None and settings.epochs is None:
+        updates = max(1, min(UPDATES, round(PASSES / passes * settings.updates_per_epoch(batches.epoch_length))))
     stage = Stage(
         name,
         objectives,

@@ -78,29 +78,19 @@ def domain_tuning(facts: Facts) -> Suggestion | None:
         return None
     sentences = facts.target.sentences
     why = f"{facts.encoder.encoder} guesses hidden words of the target worse than the source's (loss {gap:+.2f})."
-    more: tuple[str, ...] = ()
     if sentences < line.NOTHING_HELD_OUT:
         return None
     if sentences * line.PASSES < line.TUNING_READS:
-        passes, updates = line.TUNING_READS // sentences, fewer_updates(sentences)
-        more = (f"updates={updates}",)
-        why += f" As it stands tuning would read the {sentences:,} sentences {passes:,} times: fewer updates first."
+        why += f" There are {sentences:,} sentences: tuning stops when it has read them {line.PASSES} times."
     if facts.is_other_task:
         tune = ["acclimate", "domain-tune", "--text", facts.given.target, "--source", facts.given.source]
-        tune += [word for setting in more for word in ("--set", setting)]
         text = "Tune the encoder to the target's text, then train on it whatever labelled target sentences there are."
         return Suggestion("domain_tuning", text, why, (shlex.join([*tune, "--out", "tuned-encoder"]),))
     if not runnable(facts, "adversarial-masking"):
         return None
-    settings = [word for setting in more for word in ("--set", f"options.{setting}")]
     text = "Try domain tuning: the encoder reads the target's text before the tagger learns. From news to tweets it "
     text += "brought 3 F1, to other domains nothing sure (docs/results/adversarial-masking.md)."
-    return Suggestion("domain_tuning", text, why, (facts.adapt("adversarial-masking", *settings),))
-
-
-def fewer_updates(sentences: int) -> int:
-    """So many that the target's sentences are read PASSES times: to the next ten."""
-    return max(10, 10 * round(line.TUNING_UPDATES * sentences * line.PASSES / line.TUNING_READS / 10))
+    return Suggestion("domain_tuning", text, why, (facts.adapt("adversarial-masking"),))
 
 
 def nothing_to_tune(facts: Facts) -> Suggestion | None:

@@ -19,7 +19,7 @@ def extra_text(facts: Facts) -> Suggestion | None:
     gap = facts.encoder.loss_gap
     if missing <= 0 or gap is None or gap < line.LOSS_GAP:
         return None
-    why = f"Domain tuning as it stands would read {wanted:,} target sentences {line.PASSES} times each; there are "
+    why = f"Domain tuning at its longest would read {wanted:,} target sentences {line.PASSES} times each; there are "
     why += f"{facts.target.sentences:,}."
     given, extra = facts.given, facts.extra
     if extra is None:

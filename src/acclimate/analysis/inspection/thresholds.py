@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acclimate.recipes.domain_tuning import DomainTuning
+from acclimate.recipes import domain_tuning as tuning
 
 SHARE_APART = 0.05  # shares of sentences or words that differ by less are not worth a line
 LENGTH_APART = 1.25  # times: nor are lengths
@@ -23,10 +23,10 @@ MANY_UNSEEN = 0.25
 MORE_PIECES = 1.1
 UNKNOWN_PIECES = 0.01  # of words: what the encoder cannot spell at all, such as emoji
 
-# sentences that domain tuning reads of the target as it stands: half of each batch
-TUNING_UPDATES = DomainTuning().updates or 0
-TUNING_READS = TUNING_UPDATES * DomainTuning().rows_per_batch // 2
-PASSES = 20  # text read more often than that is rather learnt by heart; the loss on held-out text will tell
+# sentences that domain tuning reads of the target where there are enough: half of each batch. Text that is read more
+# than PASSES times is rather learnt by heart; the loss on held-out text will tell
+PASSES = tuning.PASSES
+TUNING_READS = tuning.UPDATES * tuning.DomainTuning().rows_per_batch // 2
 NOTHING_HELD_OUT = 40  # sentences: of fewer, domain tuning holds none out, so nobody notices when it does harm
 
 SUPPORT = 20  # mentions of a label: with fewer, its score hangs on a handful of names
