@@ -9,8 +9,8 @@ from typing import Any
 
 from acclimate.comparison.choices import choices_of
 from acclimate.comparison.cost import RULE, expected_seconds
-from acclimate.comparison.failures import is_expected
 from acclimate.comparison.judging import DEFAULT_SELECTORS, read_judgements, require_selectors
+from acclimate.comparison.making import duration, make_all
 from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, with_baseline
 from acclimate.comparison.run_result import read_run
@@ -18,7 +18,7 @@ from acclimate.comparison.running import run_trial
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import write_tables
 from acclimate.comparison.trial import Ground, State, Trial, state_of
-from acclimate.comparison.workers import Job, do_all, visible_gpus, workers
+from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
@@ -91,7 +91,7 @@ def compare(
         tell(_estimate(left, ground, 1 if executor is not None else jobs))
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
-    failures = _make_runs(trials, ground, tuple(selectors), executor, jobs, threads, tell, len(left))
+    failures = _make_runs(trials, ground, tuple(selectors), executor, jobs, threads, tell)
     done = [trial for trial in trials if trial.name not in failures]
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
@@ -130,15 +130,9 @@ def _estimate(trials: Sequence[Trial], ground: Ground, jobs: int) -> str:
     """How long the runs that are left will take."""
     expected = expected_seconds(trials, ground)
     total = sum(expected[trial.recipe] for trial in trials)
-    parts = ", ".join(f"{recipe} {_duration(seconds)}" for recipe, seconds in expected.items())
+    parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())
     shared = f" by {jobs} processes" if jobs > 1 else ""
-    return f"expected time: about {_duration(total / jobs)}{shared} ({RULE}). One run: {parts}."
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+    return f"expected time: about {duration(total / jobs)}{shared} ({RULE}). One run: {parts}."
 
 
 def _make_runs(
@@ -149,34 +143,14 @@ def _make_runs(
     jobs: int,
     threads: int | None,
     tell: Tell,
-    left: int,
 ) -> dict[str, str]:
     """Make what is missing; returns why runs failed, by their names."""
-    failures: dict[str, str] = {}
     names = {trial.folder: trial.name for trial in trials}
     work = [
         Job(trial.name, run_trial, (trial, ground, selectors, threads), names.get(trial.baseline or Path()))
         for trial in trials
     ]
-    ended = 0
-
-    def done(job: Job, seconds: float) -> None:
-        nonlocal ended
-        ended += 1
-        tell(f"{ended} of {len(work)}: {job.name}, {_duration(seconds)}")
-
-    def failed(job: Job, failure: Exception) -> None:
-        nonlocal ended
-        if not is_expected(failure):
-            raise failure
-        ended += 1
-        failures[job.name] = str(failure)
-        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failure}")
-
-    gpus = visible_gpus() if jobs > 1 and executor is None else []
-    with workers(executor, min(jobs, len(work)), gpus) as hands:
-        do_all(work, hands, done, failed)
-    return failures
+    return make_all(work, executor, jobs, tell)
 
 
 def _remarks(test: Corpus | None, share: float) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from acclimate.comparison.trial import Ground, Trial
+from acclimate.comparison.trial import Ground, Trial, prepared
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.preparation import Preparation, prepare
+from acclimate.recipes.preparation import Preparation
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.task import tagger_for
 from acclimate.training.engine import build_engine
@@ -45,23 +45,7 @@ def expected_cost(trial: Trial, ground: Ground) -> Cost:
     torch.manual_seed(trial.seed)
     labels = ground.labels_for(trial.recipe)
     tagger = tagger_for(task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, labels)
-    ready = prepare(
-        tagger,
-        task.source,
-        task.target,
-        trial.recipe,
-        target_labelled=task.target_labelled,
-        source_dev=task.source_dev,
-        source_test=task.source_test,
-        target_dev=task.target_dev,
-        target_test=None,
-        select=settings.select,
-        train_on_dev=settings.train_on_dev,
-        watch=None,
-        training=settings.training,
-        seed=trial.seed,
-        options=settings.options,
-    )
+    ready = prepared(trial, tagger, task)
     own = _rehearsed(ready.recipe, tagger, ready)
     is_shared = ready.recipe is ready.first or (trial.baseline is not None and not ready.for_target)
     return own if is_shared else own + _rehearsed(ready.first, tagger, ready)

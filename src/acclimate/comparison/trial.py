@@ -12,10 +12,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from acclimate.data.corpus import Corpus
 from acclimate.data.labels import LabelSet
 from acclimate.model.storage import MANIFEST, StorageError, read_json, verify, write_json
+from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.recipes.preparation import SelectorName
+from acclimate.recipes.preparation import Preparation, SelectorName, prepare
 from acclimate.recipes.task import TaggerSettings, Task
 from acclimate.settings import Settings, UsageError, differences
 from acclimate.training.settings import TrainingSettings
@@ -137,3 +139,25 @@ def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, A
             f"{folder} holds a run of other settings or data:\n{shown}\n"
             "Give the same ones to go on with this comparison, or choose another folder (out)."
         )
+
+
+def prepared(trial: Trial, tagger: Tagger, task: Task, watch: Corpus | None = None) -> Preparation:
+    """The run's plan and selector as `adapt` would make them, without tests: nothing is scored here."""
+    settings = trial.settings
+    return prepare(
+        tagger,
+        task.source,
+        task.target,
+        trial.recipe,
+        target_labelled=task.target_labelled,
+        source_dev=task.source_dev,
+        source_test=None,
+        target_dev=task.target_dev,
+        target_test=None,
+        select=settings.select,
+        train_on_dev=settings.train_on_dev,
+        watch=watch,
+        training=settings.training,
+        seed=trial.seed,
+        options=settings.options,
+    )

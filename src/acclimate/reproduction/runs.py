@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.failures import is_expected
+from acclimate.comparison.making import make_all
 from acclimate.comparison.trial import Trial, TrialSettings, state_of
-from acclimate.comparison.workers import Job, do_all, visible_gpus, workers
+from acclimate.comparison.workers import Job
 from acclimate.evaluation.table import count
 from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger
 from acclimate.reproduction.cells import Cell
@@ -86,7 +86,6 @@ def tell_states(table: Table, runs: Sequence[Run], tell: Tell) -> None:
 
 def make_runs(runs: Sequence[Run], executor: Executor | None, jobs: int, tell: Tell) -> dict[str, str]:
     """Make what is missing; returns why runs failed, by their names."""
-    failures: dict[str, str] = {}
     by_folder: dict[Path, list[Run]] = {}
     for run in runs:
         by_folder.setdefault(run.trial.folder, []).append(run)
@@ -95,26 +94,8 @@ def make_runs(runs: Sequence[Run], executor: Executor | None, jobs: int, tell: T
         first = own[0]
         arguments = (first.trial, first.prepared.ground, _facts(first.cell), first.prepared.watch)
         work.append(Job(first.name, run_training, arguments))
-    ended = 0
-
-    def done(job: Job, seconds: float) -> None:
-        nonlocal ended
-        ended += 1
-        tell(f"{ended} of {len(work)}: {job.name}, {seconds:.0f} s")
-
-    def failed(job: Job, failure: Exception) -> None:
-        nonlocal ended
-        if not is_expected(failure):
-            raise failure
-        ended += 1
-        for run in by_folder[job.arguments[0].folder]:
-            failures[run.name] = str(failure)
-        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failure}")
-
-    gpus = visible_gpus() if jobs > 1 and executor is None else []
-    with workers(executor, min(jobs, len(work)), gpus) as hands:
-        do_all(work, hands, done, failed)
-    return failures
+    failed = make_all(work, executor, jobs, tell)
+    return {run.name: failed[own[0].name] for own in by_folder.values() if own[0].name in failed for run in own}
 
 
 def finished_runs(runs: Sequence[Run], failures: Mapping[str, str]) -> dict[Place, Finished]:

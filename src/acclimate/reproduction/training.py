@@ -15,7 +15,7 @@ import torch
 from acclimate.analysis.feature_map import FeaturePoints, Unit, feature_points, project
 from acclimate.analysis.separability import domain_separability
 from acclimate.comparison.memory import forget_peak, peak_megabytes
-from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, state_of, take
+from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, prepared, state_of, take
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -30,7 +30,7 @@ from acclimate.model.storage import written_aside
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.claim import clear_stages
 from acclimate.recipes.perplexity import perplexity
-from acclimate.recipes.preparation import Preparation, prepare
+from acclimate.recipes.preparation import Preparation
 from acclimate.recipes.task import tagger_for
 from acclimate.reproduction.finished import FACTS, TAGGER
 from acclimate.training.engine import build_engine
@@ -60,23 +60,7 @@ def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | N
     tagger = tagger_for(
         task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, ground.target_labels
     )
-    ready = prepare(
-        tagger,
-        task.source,
-        task.target,
-        trial.recipe,
-        target_labelled=task.target_labelled,
-        source_dev=task.source_dev,
-        source_test=None,
-        target_dev=task.target_dev,
-        target_test=None,
-        select=settings.select,
-        train_on_dev=settings.train_on_dev,
-        watch=watch,
-        training=settings.training,
-        seed=trial.seed,
-        options=settings.options,
-    )
+    ready = prepared(trial, tagger, task, watch)
     learner, summaries = _through_stages(tagger, ready, trial, watch)
     memory = peak_megabytes()
     test = task.target_test

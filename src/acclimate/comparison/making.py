@@ -1,0 +1,40 @@
+"""The making of runs: how it goes is told, and a run that fails for a reason of its own does not stop the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+from acclimate.comparison.failures import is_expected
+from acclimate.comparison.workers import Job, do_all, visible_gpus, workers
+
+
+def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Callable[[str], Any]) -> dict[str, str]:
+    """Do the work, whose calls say how many seconds they took; returns why some of it failed, by its names."""
+    failures: dict[str, str] = {}
+    ended = 0
+
+    def done(job: Job, seconds: float) -> None:
+        nonlocal ended
+        ended += 1
+        tell(f"{ended} of {len(work)}: {job.name}, {duration(seconds)}")
+
+    def failed(job: Job, failure: Exception) -> None:
+        nonlocal ended
+        if not is_expected(failure):
+            raise failure
+        ended += 1
+        failures[job.name] = str(failure)
+        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failure}")
+
+    gpus = visible_gpus() if jobs > 1 and executor is None else []
+    with workers(executor, min(jobs, len(work)), gpus) as hands:
+        do_all(work, hands, done, failed)
+    return failures
+
+
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
