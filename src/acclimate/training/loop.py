@@ -10,6 +10,7 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
+from acclimate.model.encoders.recorded_passes import replaying
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
 from acclimate.settings import UsageError
@@ -40,7 +41,8 @@ class Training:
             objective.begin(learner)
         step = TrainingStep(learner, stage.objectives).to(engine.device).train()
         self.bare_step = step  # without what the engine wraps around it
-        if narrows_at_once(stage.settings, engine):
+        self.replays = replays(stage.settings, engine)
+        if not self.replays and narrows_at_once(stage.settings, engine):
             step.narrow_at_once()
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
         self.players = players(step)
@@ -50,6 +52,13 @@ class Training:
         engine.gradient_accumulation_steps = stage.settings.accumulate  # a recipe may set it stage by stage
 
     def __iter__(self) -> Iterator[Progress]:
+        if not self.replays:
+            yield from self._updates()
+            return
+        with replaying(self.bare_step.learner) as self.bare_step.passes:
+            yield from self._updates()
+
+    def _updates(self) -> Iterator[Progress]:
         engine, stage = self.engine, self.stage
         accumulate, processes = stage.settings.accumulate, engine.num_processes
         batches = stage.batches.starting_at(self.update * accumulate * processes + engine.process_index, processes)
@@ -90,6 +99,13 @@ class Training:
             1:
         ]:  # the engine has undone the loss's scale by now, and would refuse to do it twice
             nn.utils.clip_grad_norm_(player, most)
+
+
+def replays(settings: LoopSettings, engine: Accelerator) -> bool:
+    """Whether readings of a pre-trained encoder are recorded: on one GPU, where an update is one batch. Their gradients
+    are made in the same place every time, and a second batch would write over those of the first."""
+    alone = engine.device.type == "cuda" and engine.num_processes == 1 and settings.accumulate == 1
+    return settings.replay and alone and not bool(getattr(settings, "compile", False))
 
 
 def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:

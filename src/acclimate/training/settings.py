@@ -34,6 +34,9 @@ class LoopSettings(Settings):
     clip: float | None = Field(5.0, gt=0)  # largest norm of the gradient
     precision: Literal["auto", "no", "bf16", "fp16"] = "auto"  # auto: bf16 for a pre-trained encoder on a GPU
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    # on one GPU, the readings of a small pre-trained encoder are recorded and replayed: the same numbers but for
+    # rounding, in less time and more memory
+    replay: bool = False
     evaluate_every: int | None = Field(None, ge=1)  # updates between two looks at the selector; once per epoch
     patience: int | None = Field(None, ge=1)  # looks without a better score before stopping
     checkpoint_every: int | None = Field(None, ge=1)  # updates between two saved states; about once a minute

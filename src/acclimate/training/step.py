@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET, Batch
 from acclimate.methods.objective import Objective
+from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.learner import Learner
 from acclimate.model.narrowed import NarrowedWeights
 from acclimate.model.view import NoView
@@ -26,12 +27,15 @@ class TrainingStep(nn.Module):
         super().__init__()
         self.learner, self.objectives = learner, nn.ModuleDict(dict(objectives))
         self.narrowed: NarrowedWeights | None = None
+        self.passes: Sequence[RecordedPasses] = ()
 
     def narrow_at_once(self) -> None:
         """Where autocast is on, the weights of pre-trained encoders are narrowed together (`model/narrowed.py`)."""
         self.narrowed = NarrowedWeights(self.learner)
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
+        for passes in self.passes:
+            passes.release()
         with self._narrow():
             source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
             return {name: objective(source, target) for name, objective in self.objectives.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.pretrained import load_backbone, load_shell, load_tokenizer, longest_row, quietly
+from acclimate.model.encoders.recorded_pass import Read
 from acclimate.settings import Settings
 
 
@@ -39,6 +40,7 @@ class Transformer(Encoder):
         self.dropout = nn.Dropout(settings.dropout)
         self.state_width = int(config.hidden_size)
         self.feed_forward, self.private = self._layers()
+        self.passes: Callable[[Read, Tensor, Tensor | None], Tensor] | None = None  # may stand before a reading
         self.origin: str | None = (
             None  # name or folder of the model that it was taken from, while nothing else is known
         )
@@ -177,6 +179,16 @@ class Transformer(Encoder):
 
     def states(self, pieces: Tensor, attention: Tensor | None = None) -> Tensor:
         """The last layer at every piece (row, piece, feature). No attention means that the rows are full."""
+        return self._passed(self._states, pieces, attention)
+
+    def states_of(self, embeddings: Tensor, attention: Tensor | None = None) -> Tensor:
+        """The last layer (row, piece, feature) from embeddings (row, piece, width) as `embed` gives them."""
+        return self._passed(self._states_of, embeddings, attention)
+
+    def _passed(self, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
+        return read(inputs, attention) if self.passes is None else self.passes(read, inputs, attention)
+
+    def _states(self, pieces: Tensor, attention: Tensor | None) -> Tensor:
         model: Any = self.model
         if attention is None and hasattr(model, "embeddings") and hasattr(model, "encoder"):
             # asked as a whole, some versions make up a mask of ones, which shuts out the fast attention kernels
@@ -186,8 +198,7 @@ class Transformer(Encoder):
         states: Tensor = output.last_hidden_state
         return states
 
-    def states_of(self, embeddings: Tensor, attention: Tensor | None = None) -> Tensor:
-        """The last layer (row, piece, feature) from embeddings (row, piece, width) as `embed` gives them."""
+    def _states_of(self, embeddings: Tensor, attention: Tensor | None) -> Tensor:
         model: Any = self.model
         output = model(inputs_embeds=embeddings, attention_mask=None if attention is None else attention.long())
         states: Tensor = output.last_hidden_state

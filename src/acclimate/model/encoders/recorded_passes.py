@@ -1,0 +1,129 @@
+"""Which readings of an encoder in training are replayed: those of few shapes, often met, that keep the CPU busy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from acclimate.model.encoders.recorded_pass import Pass, Read, record
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.narrowed import NarrowedWeights
+
+Record = Callable[[Read, Tensor, Tensor | None, Sequence[Tensor]], Pass]
+
+_STEP = 8  # rows and pieces are rounded up to multiples of this, so that many batches share a shape
+_BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
+_SHARE = 0.4  # of the GPU's memory, that recordings may take
+
+
+class RecordedPasses:
+    """Stands before a Transformer's reading. A shape is recorded when it is met for the second time; one that cannot
+    be, or too many of them, are read as usual. Several readings of a step have a recording each."""
+
+    def __init__(self, encoder: Transformer, record: Record = record, most: int = 48, kind: str = "cuda") -> None:
+        self.encoder, self.record, self.most, self.kind = encoder, record, most, kind
+        self.narrowed = NarrowedWeights(encoder)
+        self.weights = sum(parameter.numel() for parameter in encoder.model.parameters())
+        self.longest = encoder.pieces.room + len(encoder.pieces.before) + len(encoder.pieces.after)
+        self.made: dict[tuple[object, ...], list[Pass]] = {}
+        self.met: set[tuple[object, ...]] = set()
+        self.refused: dict[tuple[object, ...], str] = {}
+        self.taken = 0  # bytes of the GPU's memory
+
+    def release(self) -> None:
+        """A new step begins: nobody asks for a gradient of the last one's readings any more."""
+        for passes in self.made.values():
+            for each in passes:
+                each.busy = False
+
+    def __call__(self, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
+        if not self._serves(inputs):
+            return read(inputs, attention)
+        parameters = [parameter for parameter in self.encoder.model.parameters() if parameter.requires_grad]
+        if not parameters and not inputs.requires_grad:
+            return read(inputs, attention)
+        found = self._pass_for(read, inputs, attention, parameters)
+        return read(inputs, attention) if found is None else found.read(inputs, attention, parameters)
+
+    def _serves(self, inputs: Tensor) -> bool:
+        return (
+            inputs.device.type == self.kind
+            and torch.is_grad_enabled()
+            and inputs.shape[0] * inputs.shape[1] * self.weights < _BUSY
+        )
+
+    def _pass_for(
+        self, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]
+    ) -> Pass | None:
+        shape = self._rounded(inputs.shape) if attention is not None else inputs.shape
+        narrow = torch.get_autocast_dtype(self.kind) if torch.is_autocast_enabled(self.kind) else None
+        key = (
+            *(read.__name__, shape, inputs.dtype, inputs.requires_grad, attention is None, narrow),
+            *(self.encoder.training, len(parameters), next(self.encoder.model.parameters()).data_ptr()),
+        )
+        free = next((each for each in self.made.get(key, []) if not each.busy), None)
+        if free is not None or key in self.refused or not self._has_room():
+            return free
+        if key not in self.met:
+            self.met.add(key)
+            return None
+        before = torch.cuda.memory_reserved() if self.kind == "cuda" else 0
+        try:
+            made = self.record(self._by_itself(read, narrow), *_places(shape, inputs, attention), parameters)
+        except RuntimeError as failure:
+            self.refused[key] = str(failure)
+            return None
+        self.taken += torch.cuda.memory_reserved() - before if self.kind == "cuda" else 0
+        self.made.setdefault(key, []).append(made)
+        return made
+
+    def _rounded(self, shape: torch.Size) -> tuple[int, ...]:
+        rows, pieces = (-(-size // _STEP) * _STEP for size in shape[:2])
+        return (rows, max(shape[1], min(pieces, self.longest)), *shape[2:])
+
+    def _has_room(self) -> bool:
+        if sum(map(len, self.made.values())) >= self.most:
+            return False
+        return self.kind != "cuda" or self.taken < _SHARE * torch.cuda.get_device_properties(0).total_memory
+
+    def _by_itself(self, read: Read, narrow: torch.dtype | None) -> Read:
+        """Narrows the weights anew in every reading: what autocast remembers of a step is gone in the next."""
+
+        def work(inputs: Tensor, attention: Tensor | None) -> Tensor:
+            if narrow is None:
+                return read(inputs, attention)
+            with torch.autocast(self.kind, narrow, cache_enabled=False), self.narrowed(narrow):
+                return read(inputs, attention)
+
+        return work
+
+    def __deepcopy__(self, memo: Any) -> None:
+        """A copied encoder has weights of its own, which these recordings do not read."""
+
+
+def _places(shape: Sequence[int], inputs: Tensor, attention: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Where a recording reads from, filled with something that can be read."""
+    rows = inputs.new_zeros(tuple(shape)).requires_grad_(inputs.requires_grad)
+    if attention is None:
+        return rows, None
+    read = attention.new_ones(tuple(shape[:2]))
+    read[:, -1] = 0  # so that the kernels for rows of which not all is read are the ones that are met
+    return rows, read
+
+
+@contextmanager
+def replaying(learner: nn.Module, **settings: Any) -> Iterator[list[RecordedPasses]]:
+    """Every pre-trained encoder in the learner replays its readings; those that share a model share the recordings."""
+    encoders = [part for part in learner.modules() if isinstance(part, Transformer)]
+    passes: dict[int, RecordedPasses] = {}
+    for encoder in encoders:
+        encoder.passes = passes.setdefault(id(encoder.model), RecordedPasses(encoder, **settings))
+    try:
+        yield list(passes.values())
+    finally:
+        for encoder in encoders:
+            encoder.passes = None

@@ -1,0 +1,341 @@
+"""Replayed readings train as plain ones do: same losses, same gradients, and an error rather than a wrong one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from acclimate.data.batches import Batches
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.adversarial import AdversarialTraining
+from acclimate.methods.tagging import Tagging
+from acclimate.model.encoders.recorded_pass import Pass, Read
+from acclimate.model.encoders.recorded_passes import RecordedPasses, replaying
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.tagger import Tagger
+from acclimate.training.engine import build_engine
+from acclimate.training.loop import Training, replays
+from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage
+from acclimate.training.step import TrainingStep
+
+Build = Callable[..., Tagger]
+OBJECTIVES: dict[str, Callable[[], Objective]] = {
+    "plain": Tagging,
+    "two readings, one of them gone back through twice": lambda: AdversarialTraining(
+        Tagging(), {"source": {"pieces": 0.5}}
+    ),
+}
+
+
+def by_hand(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]) -> Pass:
+    """What a GPU's recording does, on any machine: reads from and writes to the same places every time."""
+    wanted = [*parameters, *([inputs] if inputs.requires_grad else [])]
+    latest = [read(inputs, attention)]
+    states = latest[0].detach().clone()
+    gradient = torch.zeros_like(states)
+    found = torch.autograd.grad(latest[0], wanted, gradient, allow_unused=True)
+    gradients = [*found, *([] if inputs.requires_grad else [None])]
+
+    def forward() -> None:
+        with torch.enable_grad():
+            latest[0] = read(inputs, attention)
+        states.copy_(latest[0].detach())
+
+    def backward() -> None:
+        now = torch.autograd.grad(latest[0], wanted, gradient, retain_graph=True, allow_unused=True)
+        for place, value in zip(gradients, now, strict=False):
+            if place is not None and value is not None:
+                place.copy_(value)
+
+    return Pass(inputs, attention, states, gradient, gradients, forward, backward)
+
+
+def still(tagger: Tagger) -> Tagger:
+    """Without dropout, whose draws depend on how much is read."""
+    for module in tagger.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    return tagger
+
+
+REPLAYED: dict[str, Any] = {"record": by_hand, "kind": "cpu"}
+
+
+def trained(
+    tagger: Tagger, objective: Objective, corpus: Corpus, updates: int = 10, **settings: Any
+) -> tuple[list[float], dict[str, Tensor], list[RecordedPasses]]:
+    """Losses, weights, and what was recorded, if `settings` are given."""
+    step = TrainingStep(tagger, {"tag": objective}).train()
+    optimizer = torch.optim.SGD(tagger.parameters(), lr=0.1)
+    batches = Batches({"source": corpus}, 60, seed=1).starting_at(0)
+    losses = []
+
+    def update() -> None:
+        loss = step(next(batches))["tag"]
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(float(loss.detach()))
+
+    if settings:
+        with replaying(tagger, **settings) as step.passes:
+            for _ in range(updates):
+                update()
+    else:
+        for _ in range(updates):
+            update()
+    return losses, dict(tagger.state_dict()), list(step.passes)
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_losses_and_weights_are_those_of_plain_training(build: Build, news: Corpus, kind: str) -> None:
+    plain, weights, _ = trained(still(build("bert")), OBJECTIVES[kind](), news)
+    losses, ours, (passes,) = trained(still(build("bert")), OBJECTIVES[kind](), news, **REPLAYED)
+    assert sum(each.turn for found in passes.made.values() for each in found) >= 4  # some were replayed
+    assert losses == pytest.approx(plain, rel=1e-4)
+    assert plain[0] != plain[-1]
+    for name, weight in weights.items():
+        torch.testing.assert_close(ours[name], weight, rtol=1e-3, atol=1e-5, msg=name)
+
+
+def test_full_rows_are_replayed_without_attention(build: Build) -> None:
+    encoder = build("bert").encoder
+    assert isinstance(encoder, Transformer)
+    encoder.eval()
+    pieces = torch.randint(5, 20, (3, 11))
+    with torch.no_grad():
+        wanted = encoder.states(pieces)
+    with replaying(encoder, **REPLAYED) as (passes,):
+        found = [encoder.states(pieces) for _ in range(3)]
+    assert len(passes.made) == 1
+    for states in found:
+        torch.testing.assert_close(states.detach(), wanted)
+
+
+def sentences(*lengths: int) -> list[Sentence]:
+    return [Sentence(tuple("abcdefghij"[:length])) for length in lengths]
+
+
+def reading(encoder: Transformer, *lengths: int) -> Tensor:
+    inputs = encoder.number(sentences(*lengths))
+    return encoder.states(inputs["pieces"], inputs["attention"])
+
+
+@pytest.fixture
+def encoder(build: Build) -> Transformer:
+    found = build("bert").encoder
+    assert isinstance(found, Transformer)
+    return found.eval()
+
+
+def test_shorter_and_fewer_rows_share_a_recording_and_keep_their_states(encoder: Transformer) -> None:
+    shapes = [(5, 4, 3), (6, 2), (5, 5), (1,)]
+    plain = [reading(encoder, *lengths).detach() for lengths in shapes]
+    with replaying(encoder, **REPLAYED) as (passes,):
+        found = []
+        for lengths in shapes:
+            passes.release()
+            found.append(reading(encoder, *lengths).detach())
+    assert len(passes.made) == 1
+    assert next(iter(passes.made.values()))[0].turn == len(shapes) - 1  # the first was only met
+    for ours, wanted in zip(found, plain, strict=True):
+        assert ours.shape == wanted.shape
+        torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_two_readings_of_a_step_do_not_share_memory(encoder: Transformer) -> None:
+    def gradient(replayed: bool) -> Tensor:
+        encoder.zero_grad()
+        if not replayed:
+            (reading(encoder, 4, 3).sin().sum() * reading(encoder, 2, 5).cos().sum()).backward()  # type: ignore[no-untyped-call]
+        else:
+            with replaying(encoder, **REPLAYED) as (passes,):
+                reading(encoder, 3, 3)
+                (reading(encoder, 4, 3).sin().sum() * reading(encoder, 2, 5).cos().sum()).backward()  # type: ignore[no-untyped-call]
+            assert [len(found) for found in passes.made.values()] == [2]
+        found = encoder.model.get_input_embeddings().weight.grad  # type: ignore[operator]
+        assert isinstance(found, Tensor)
+        return found.clone()
+
+    torch.testing.assert_close(gradient(True), gradient(False), rtol=1e-3, atol=1e-5)
+
+
+def test_a_gradient_that_comes_too_late_is_an_error_and_not_a_wrong_one(encoder: Transformer) -> None:
+    with replaying(encoder, **REPLAYED) as (passes,):
+        reading(encoder, 3)
+        first = reading(encoder, 3).sum()
+        passes.release()
+        reading(encoder, 4)
+        with pytest.raises(RuntimeError, match=r"training\.replay=false"):
+            first.backward()  # type: ignore[no-untyped-call]
+
+
+def test_what_is_kept_of_a_reading_does_not_change_with_the_next(encoder: Transformer) -> None:
+    with replaying(encoder, **REPLAYED) as (passes,):
+        reading(encoder, 3)
+        kept = reading(encoder, 3).detach()
+        before = kept.clone()
+        passes.release()
+        reading(encoder, 7)
+    assert torch.equal(kept, before)
+
+
+def test_frozen_weights_get_no_gradient(encoder: Transformer) -> None:
+    encoder.embedding_parameters()[0].requires_grad_(False)
+    with replaying(encoder, **REPLAYED) as (passes,):
+        for _ in range(2):
+            passes.release()
+            states = reading(encoder, 3)
+        states.sum().backward()  # type: ignore[no-untyped-call]
+    assert passes.made
+    assert encoder.embedding_parameters()[0].grad is None
+    assert any(parameter.grad is not None for parameter in encoder.parameters())
+
+
+def test_without_a_gradient_it_is_read_as_usual(encoder: Transformer) -> None:
+    with replaying(encoder, **REPLAYED) as (passes,), torch.no_grad():
+        for _ in range(3):
+            reading(encoder, 3)
+    assert not passes.met
+
+
+def test_no_more_recordings_than_there_may_be(encoder: Transformer) -> None:
+    with replaying(encoder, most=1, **REPLAYED) as (passes,):
+        for length in (3, 3, 9, 9, 9):
+            passes.release()
+            reading(encoder, length)
+    assert sum(map(len, passes.made.values())) == 1
+
+
+def test_a_shape_that_cannot_be_recorded_is_not_tried_again(encoder: Transformer) -> None:
+    tries = []
+
+    def fails(*_: Any) -> Pass:
+        tries.append(1)
+        raise RuntimeError("an answer was asked for")
+
+    with replaying(encoder, record=fails, kind="cpu") as (passes,):
+        wanted = reading(encoder, 3)
+        for _ in range(3):
+            assert torch.equal(reading(encoder, 3), wanted)
+    assert len(tries) == 1
+    assert list(passes.refused.values()) == ["an answer was asked for"]
+
+
+def test_large_readings_are_left_alone(encoder: Transformer) -> None:
+    with replaying(encoder, **REPLAYED) as (passes,):
+        passes.weights = 10**12
+        for _ in range(3):
+            reading(encoder, 3)
+    assert not passes.met
+
+
+def test_rows_are_not_made_longer_than_the_encoder_can_read(encoder: Transformer) -> None:
+    with replaying(encoder, **REPLAYED) as (passes,):
+        passes.longest = 13
+        assert passes._rounded(torch.Size([3, 12])) == (8, 13)
+        assert passes._rounded(torch.Size([16, 8, 5])) == (16, 8, 5)
+
+
+def test_a_copy_has_no_recordings_and_afterwards_nobody_has(build: Build) -> None:
+    tagger = build("bert")
+    with replaying(tagger, **REPLAYED):
+        assert copy.deepcopy(tagger).encoder.passes is None  # type: ignore[union-attr]
+        assert tagger.encoder.passes is not None  # type: ignore[union-attr]
+    assert tagger.encoder.passes is None  # type: ignore[union-attr]
+
+
+def test_siblings_share_recordings(build: Build, tweets: Corpus) -> None:
+    encoder = build("bert").encoder
+    pair = torch.nn.ModuleList([encoder, encoder.sibling(tweets)])
+    with replaying(pair, **REPLAYED) as found:
+        assert len(found) == 1
+
+
+def test_it_is_for_one_gpu_and_one_batch_an_update(build: Build) -> None:
+    settings = TrainingSettings(device="cpu", replay=True)
+    engine = build_engine(settings, build("bert"))
+    assert not replays(settings, engine)
+
+    class Gpu:
+        device, num_processes = torch.device("cuda"), 1
+
+    engine_with_gpu: Any = Gpu()
+    assert replays(settings, engine_with_gpu)
+    assert not replays(settings.model_copy(update={"accumulate": 2}), engine_with_gpu)
+    assert not replays(settings.model_copy(update={"replay": False}), engine_with_gpu)
+
+
+gpu = partial(pytest.mark.skipif, not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+@pytest.mark.gpu
+@gpu()
+@pytest.mark.parametrize("precision", ["no", "bf16"])
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_on_a_gpu_training_is_that_of_plain_readings(build: Build, news: Corpus, kind: str, precision: str) -> None:
+    def run(replay: bool) -> list[float]:
+        settings = TrainingSettings(
+            words_per_batch=60,
+            learning_rate=1e-3,
+            updates=12,
+            replay=replay,
+            precision=precision,  # type: ignore[arg-type]
+        )
+        tagger = still(build("bert"))
+        stage = Stage("only", {"tag": OBJECTIVES[kind]()}, Batches({"source": news}, 60, seed=5), settings)
+        training = Training(tagger, stage, build_engine(settings, tagger))
+        found = []
+        for done in training:
+            found.append(float(done.losses["tag"]))
+            replayed = sum(
+                each.turn for made in training.bare_step.passes for some in made.made.values() for each in some
+            )
+            refused = [made.refused for made in training.bare_step.passes]
+        if replay:
+            assert replayed >= 4, refused
+        return found
+
+    assert run(True) == pytest.approx(run(False), rel=1e-3 if precision == "no" else 3e-2)
+
+
+@pytest.mark.gpu
+@gpu()
+def test_on_a_gpu_gradients_are_those_of_plain_readings(build: Build, news: Corpus) -> None:
+    tagger = still(build("bert")).cuda()
+    batch = next(Batches({"source": news}, 60, seed=5).starting_at(0))
+    step = TrainingStep(tagger, {"tag": Tagging()}).train()
+    step(batch)["tag"].backward()
+    wanted = {name: None if each.grad is None else each.grad.clone() for name, each in tagger.named_parameters()}
+    with replaying(tagger) as step.passes:
+        for _ in range(3):
+            tagger.zero_grad()
+            step(batch)["tag"].backward()
+        assert step.passes[0].made, step.passes[0].refused
+    for name, each in tagger.named_parameters():
+        assert (each.grad is None) == (wanted[name] is None), name
+        if each.grad is not None:
+            torch.testing.assert_close(each.grad, wanted[name], rtol=1e-2, atol=1e-5, msg=name)
+
+
+@pytest.mark.gpu
+@gpu()
+def test_on_a_gpu_dropout_is_drawn_anew_in_every_replay(build: Build) -> None:
+    encoder = build("bert").encoder.cuda().train()
+    assert isinstance(encoder, Transformer)
+    pieces = torch.randint(5, 20, (4, 16), device="cuda")
+    with replaying(encoder) as (passes,):
+        found = []
+        for _ in range(4):
+            passes.release()
+            found.append(encoder.states(pieces).detach())
+        assert passes.made, passes.refused
+    assert not torch.equal(found[2], found[3])
