@@ -22,6 +22,7 @@ SEEING_THROUGH = (0.95, 1.0)  # the encoder hides nothing from it
 OUTRUN = (0.0, 0.25)  # mostly wrong: the encoder moves faster than it can follow, and the domains differ as before
 GAME = ("accuracy", "source_accuracy", "target_accuracy", "loss")
 NO_SCORE = ("last update", "nothing held out")  # so begin the names of selectors that measure nothing and give 0
+_LONG = (b'{"kind": "masks"', b'{"kind": "changes"')  # lines with whole sentences, which are not ours
 _HEAD = {"kind", "stage", "update", "time", "learning_rate"}
 
 
@@ -112,7 +113,7 @@ def read_curves(place: str | Path) -> list[StageCurves]:
 def _read_file(file: Path) -> list[tuple[float, StageCurves]]:
     """The stages of one log, each with the time of its first row."""
     stages: dict[str, tuple[float, StageCurves]] = {}
-    for number, entry in read_records(file, lambda line: not line.startswith(b'{"kind": "masks"')):  # long, not ours
+    for number, entry in read_records(file, lambda line: not line.startswith(_LONG)):
         kind = entry.get("kind")
         if kind not in ("update", "look", "game", "confidence"):
             continue

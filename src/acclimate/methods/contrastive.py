@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,7 @@ from torch.nn import functional
 
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
+from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spread
 from acclimate.model.view import NoView, View
 
 Edit = Callable[[Sentence, random.Random], Sentence]
@@ -60,6 +62,7 @@ class Contrast(Objective):
         self.edit, self.temperature, self.normalise, self.symmetric = edit, temperature, normalise, symmetric
         self.project = nn.Linear(width, size, bias=False)  # W
         self.seed = seed
+        self._last: list[tuple[Sentence, Sentence]] = []  # sentences of the last update, each with its twin
         self.before_update(0)
 
     def before_update(self, update: int) -> None:
@@ -70,6 +73,7 @@ class Contrast(Objective):
         if not views:
             source.refuse()  # type: ignore[attr-defined]
         anchors = torch.cat([self.vectors(view) for view in views])  # (sentence of both, size)
+        self._last = []
         twins = torch.cat([self.vectors(twin) for twin in self.twins(views)])
         losses = contrastive_losses(anchors, twins, self.temperature)
         if self.symmetric:
@@ -86,7 +90,18 @@ class Contrast(Objective):
     def twin(self, *views: View) -> View:
         """The edited sentences of views of one tagger, one view after the other."""
         originals = [sentence for view in views for sentence in view.originals]
-        return views[0].tagger.view(edited(originals, self.edit, self.dice))
+        twins = edited(originals, self.edit, self.dice)
+        if self.training:
+            self._last += zip(originals, twins, strict=True)
+        return views[0].tagger.view(twins)
+
+    def notes(self) -> Mapping[str, Any] | None:
+        """What was swapped or left out in the twins of some sentences."""
+        if not self.training:
+            return None
+        found = [(old.words, new.words) for old, new in self._last if old.words != new.words]
+        rows = [noted_row(old, edits_between(old, new)) for old, new in spread(found)]
+        return {"kind": CHANGES, "by": "twins", "rows": rows}
 
     def vectors(self, view: View) -> Tensor:
         with torch.autocast(view.sentence_vectors.device.type, enabled=False):

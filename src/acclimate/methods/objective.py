@@ -22,7 +22,7 @@ class Objective(nn.Module):
         raise NotImplementedError
 
     def notes(self) -> Mapping[str, Any] | None:
-        """Something of the last update to write into the record now and then, under its `kind`; most have nothing."""
+        """Something of the last updates to write into the record now and then, under its `kind`; most have nothing."""
         return None
 
     def apart(self) -> list[list[nn.Parameter]]:

@@ -20,6 +20,8 @@ from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE
 from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
+from acclimate.methods.augmentation.anchor_notes import Anchored
+from acclimate.methods.augmentation.anchor_report import Augmentation
 from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
@@ -47,13 +49,18 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
         return
     for number in range(1, options.rounds + 1):
         teacher = frozen_copy(tagger)
-        batches = batches_of(tagger, plan, round_text(plan, number), shift=number)
+        made = exchanged_for(plan, number) if options.augment else None
+        text = plain_text(plan, number) if made is None else made.corpus
+        batches = batches_of(tagger, plan, text, shift=number)
         training = round_training(plan, batches)
         terms = teaching(
             alignment(tagger, plan, edit, number), teacher, plan, training.updates_for(batches.epoch_length)
         )
-        made = stage(f"round-{number}", terms, batches, training)
-        yield replace(made, selector=plan.selector if options.keep_best else None)
+        yield replace(
+            stage(f"round-{number}", terms, batches, training),
+            selector=plan.selector if options.keep_best else None,
+            watches=() if made is None else (Anchored(made.variants),),
+        )
         if options.keep_best and same_weights(teacher, tagger):
             return  # the selector has gone back to what was before this round
 
@@ -110,16 +117,27 @@ def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
 
 def round_text(plan: Plan, number: int) -> Corpus:
     """What takes the source's place in a round: made anew each time, by another seed."""
-    options: PdalnSettings = plan.options
-    source, few, seed = plan.source.labelled(), plan.target.labelled(), plan.seed * 1_000 + number
-    if options.augment:
-        return anchors(source, few, options, seed)
-    count = len(source) if options.source_sentences is None else min(len(source), options.source_sentences)
-    return take_sentences(source, count, seed) + few
+    return exchanged_for(plan, number).corpus if plan.options.augment else plain_text(plan, number)
+
+
+def exchanged_for(plan: Plan, number: int) -> Augmentation:
+    return exchanged(plan.source.labelled(), plan.target.labelled(), plan.options, plan.seed * 1_000 + number)
+
+
+def plain_text(plan: Plan, number: int) -> Corpus:
+    """A sample of the source and the labelled target sentences, as they are."""
+    source, most = plan.source.labelled(), plan.options.source_sentences
+    count = len(source) if most is None else min(len(source), most)
+    return take_sentences(source, count, plan.seed * 1_000 + number) + plan.target.labelled()
 
 
 def anchors(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> Corpus:
     """Sentences of both domains with entities of the other one."""
+    return exchanged(source, few, options, seed).corpus
+
+
+def exchanged(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> Augmentation:
+    """The same, with what was exchanged for what."""
     return augment_with_anchors(
         source,
         few,
@@ -129,7 +147,7 @@ def anchors(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> 
         ratio=options.ratio,
         all_entities=options.all_entities,
         seed=seed,
-    ).corpus
+    )
 
 
 def batches_of(tagger: Tagger, plan: Plan, first: Corpus, shift: int = 0) -> Stream:

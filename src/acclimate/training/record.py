@@ -9,6 +9,8 @@ from typing import Any
 
 from acclimate.settings import UsageError
 
+_ODD = "surrogatepass"  # half a surrogate pair in a word, which JSON reads back, must not end a run
+
 
 class Record:
     """Appends to `records.jsonl`. Without a folder it keeps the rows in memory only."""
@@ -25,7 +27,7 @@ class Record:
         row = {"kind": kind, "stage": stage, "update": update, "time": round(time.time(), 3), **values}
         self.rows.append(row)
         if self.path is not None:
-            with self.path.open("a", encoding="utf-8") as file:
+            with self.path.open("a", encoding="utf-8", errors=_ODD) as file:
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         if self._board is not None:
             for name, value in values.items():
@@ -58,7 +60,7 @@ class Record:
         if self.path is not None:
             lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows)
             aside = self.path.with_suffix(".part")
-            aside.write_text(lines, encoding="utf-8")
+            aside.write_text(lines, encoding="utf-8", errors=_ODD)
             aside.replace(self.path)
 
 

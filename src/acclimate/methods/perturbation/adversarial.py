@@ -10,10 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET
+from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
 from acclimate.methods.perturbation.settled import settled
+from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row
+from acclimate.model.encoders.encoder import Change
 from acclimate.model.learner import Learner
 from acclimate.model.view import NoView, View
 
@@ -51,6 +54,7 @@ class AdversarialTraining(Objective):
         # not as a module: whoever made it has it among the objectives, where it learns from the clean sentences
         self._carried, self._guides = (carried,), tuple(guides)
         self.same_dropout = same_dropout
+        self._changed: list[tuple[Sentence, Change]] = []  # the first few since somebody asked
         self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy, for whoever wants to look
 
     def begin(self, learner: Learner) -> None:
@@ -65,7 +69,14 @@ class AdversarialTraining(Objective):
         self.task.end(learner)
 
     def notes(self) -> Mapping[str, Any] | None:
-        return self.task.notes()
+        """What the task has to say; or else which words were hidden or swapped, and for what, in the first few
+        sentences since this was last asked: a single batch may have none."""
+        said = self.task.notes()
+        if said is not None or self.changes is None or not self.training:
+            return said
+        found, self._changed = self._changed, []
+        rows = [noted_row(sentence.words, [_edit(change)]) for sentence, change in found]
+        return {"kind": CHANGES, "by": "masked noise", "rows": rows}
 
     def apart(self) -> list[list[nn.Parameter]]:
         return self.task.apart()
@@ -140,12 +151,20 @@ class AdversarialTraining(Objective):
 
     def _moved(self, view: View, noise: Mapping[str, Tensor]) -> View:
         if self.changes is not None:
-            view = self.changes(view)
+            drawn = self.changes.draw(view)
+            if self.training:
+                room = NOTED - len(self._changed)
+                self._changed += [(view.originals[change.sentence], change) for change in drawn[:room]]
+            view = self.changes.made(view, drawn)
         return view.with_noise(noise)
 
     def _stand_alone(self, learner: Learner, alone: bool) -> None:
         for encoder in learner.encoders():
             encoder.stand_alone(alone)
+
+
+def _edit(change: Change) -> WordEdit:
+    return WordEdit(change.word, change.word + 1, None if change.by is None else (change.by,))
 
 
 def _both(views: Mapping[str, View], otherwise: Mapping[str, View]) -> tuple[View, View]:

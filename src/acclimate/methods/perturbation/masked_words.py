@@ -35,7 +35,10 @@ class WordChanges(nn.Module):
         self.substitutes = substitutes or Substitutes()
 
     def forward(self, view: View) -> View:
-        changes = self.draw(view)
+        return self.made(view, self.draw(view))
+
+    def made(self, view: View, changes: Sequence[Change]) -> View:
+        """The view with these changes."""
         return view.with_words(changes, self.context) if changes else view
 
     def draw(self, view: View) -> list[Change]:
