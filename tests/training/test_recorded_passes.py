@@ -17,8 +17,9 @@ from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
 from acclimate.model.encoders.recorded_pass import Pass, Read
-from acclimate.model.encoders.recorded_passes import RecordedPasses, replaying
+from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.replaying import replaying
 from acclimate.model.tagger import Tagger
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, replays
@@ -250,7 +251,9 @@ def test_a_copy_has_no_recordings_and_afterwards_nobody_has(build: Build) -> Non
     with replaying(tagger, **REPLAYED):
         assert copy.deepcopy(tagger).encoder.passes is None  # type: ignore[union-attr]
         assert tagger.encoder.passes is not None  # type: ignore[union-attr]
+        assert tagger.head.recorded is not None
     assert tagger.encoder.passes is None  # type: ignore[union-attr]
+    assert tagger.head.recorded is None
 
 
 def test_siblings_share_recordings(build: Build, tweets: Corpus) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -47,11 +48,13 @@ def record(work: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Tensor]) ->
 
 class Recorded:
     """Work without gradient on tensors of a few shapes. On a GPU it is recorded, once for each key; elsewhere, and when
-    there are more kinds of it than `most`, it is done as usual."""
+    there are more kinds of it than `most`, it is done as usual. What comes in many shapes is not recorded before it is
+    asked for again (`again`)."""
 
-    def __init__(self, most: int = 4) -> None:
-        self.most = most  # each recording keeps its memory
+    def __init__(self, most: int = 4, again: bool = False) -> None:
+        self.most, self.again = most, again  # each recording keeps its memory
         self.recordings: dict[tuple[object, ...], Recording | str] = {}
+        self.met: set[tuple[object, ...]] = set()
 
     def __call__(
         self, key: tuple[object, ...], work: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
@@ -61,8 +64,14 @@ class Recorded:
             return work(*inputs)
         key = (*key, *((tuple(tensor.shape), tensor.dtype) for tensor in inputs))
         if key not in self.recordings:
-            if len(self.recordings) >= self.most:
+            fresh = self.again and key not in self.met
+            self.met.add(key)
+            if fresh or len(self.recordings) >= self.most:
                 return work(*inputs)
             self.recordings[key] = record(work, inputs)  # one that failed is not tried again
         recording = self.recordings[key]
         return work(*inputs) if isinstance(recording, str) else recording.replay(inputs)
+
+    def __deepcopy__(self, memo: Any) -> Recorded:
+        """A recording reads and writes places of its own: a copy begins anew."""
+        return Recorded(self.most, self.again)

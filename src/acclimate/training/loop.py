@@ -10,9 +10,9 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from acclimate.model.encoders.recorded_passes import replaying
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
+from acclimate.model.replaying import replaying
 from acclimate.settings import UsageError
 from acclimate.training.muon import Muon
 from acclimate.training.settings import LoopSettings

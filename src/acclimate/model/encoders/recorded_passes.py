@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from acclimate.model.encoders.recorded_pass import Pass, Read, record
 from acclimate.model.encoders.transformer import Transformer
@@ -113,17 +112,3 @@ def _places(shape: Sequence[int], inputs: Tensor, attention: Tensor | None) -> t
     read = attention.new_ones(tuple(shape[:2]))
     read[:, -1] = 0  # so that the kernels for rows of which not all is read are the ones that are met
     return rows, read
-
-
-@contextmanager
-def replaying(learner: nn.Module, **settings: Any) -> Iterator[list[RecordedPasses]]:
-    """Every pre-trained encoder in the learner replays its readings; those that share a model share the recordings."""
-    encoders = [part for part in learner.modules() if isinstance(part, Transformer)]
-    passes: dict[int, RecordedPasses] = {}
-    for encoder in encoders:
-        encoder.passes = passes.setdefault(id(encoder.model), RecordedPasses(encoder, **settings))
-    try:
-        yield list(passes.values())
-    finally:
-        for encoder in encoders:
-            encoder.passes = None

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 from acclimate.model.heads import linear_chain
 from acclimate.model.heads.legality import Legality
+from acclimate.model.recorded import Recorded
 
 
 class ConditionalRandomField(nn.Module):
@@ -37,6 +38,7 @@ class ConditionalRandomField(nn.Module):
                 f"Build both from the same list of tags."
             )
         self.tag_count = tag_count
+        self.recorded: Recorded | None = None  # on a GPU, what is asked for again and again may be replayed
         self.constrain_decoding = not self.legal.allows_everything
         self.constrain_training = constrain_training and self.constrain_decoding
         self.transitions = nn.Parameter(torch.empty(tag_count, tag_count).uniform_(-0.1, 0.1))  # (from tag, to tag)
@@ -55,12 +57,12 @@ class ConditionalRandomField(nn.Module):
         """The log probability of one path per sentence, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
         path = linear_chain.path_score(scores, transitions, tags, mask, start, end)
-        return path - linear_chain.log_partition(scores, transitions, mask, start, end)
+        return path - linear_chain.log_partition(scores, transitions, mask, start, end, self.recorded)
 
     def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The log of the summed exponentiated scores of all paths, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return linear_chain.log_partition(scores, transitions, mask, start, end)
+        return linear_chain.log_partition(scores, transitions, mask, start, end, self.recorded)
 
     def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
@@ -70,7 +72,7 @@ class ConditionalRandomField(nn.Module):
     def decode(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The best legal path, (sentence, word), 0 at padding."""
         transitions, start, end = self._chain_scores(self.constrain_decoding)
-        tags, _ = linear_chain.best_path(scores, transitions, mask, start, end)
+        tags, _ = linear_chain.best_path(scores, transitions, mask, start, end, self.recorded)
         return tags
 
     def check_legal(self, tags: Tensor, mask: Tensor) -> None:

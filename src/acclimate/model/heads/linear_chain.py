@@ -23,24 +23,33 @@ To replace the inside by a fused kernel, replace `_chain`: both its classes answ
 """
 
 import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from acclimate.model.recorded import Recorded
+
 IMPOSSIBLE = -1e30
 
 
 def log_partition(
-    scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None = None, end: Tensor | None = None
+    scores: Tensor,
+    transitions: Tensor,
+    mask: Tensor,
+    start: Tensor | None = None,
+    end: Tensor | None = None,
+    by: Recorded | None = None,
 ) -> Tensor:
-    """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words."""
+    """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words. With `by`,
+    a GPU replays the recursion and its gradient."""
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, start, end)
         if scores.shape[1] == 0:
             return inputs[0].sum((1, 2))  # zeros that still belong to the graph
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in inputs):
-            total: Tensor = _LogPartition.apply(*inputs, mask.bool())  # type: ignore[no-untyped-call]
+            total: Tensor = _LogPartition.apply(*inputs, mask.bool(), by)  # type: ignore[no-untyped-call]
             return total
         return _chain(*inputs, mask, both_ways=False).log_partition()
 
@@ -100,12 +109,21 @@ def pair_marginals(
 
 @torch.no_grad()
 def best_path(
-    scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None = None, end: Tensor | None = None
+    scores: Tensor,
+    transitions: Tensor,
+    mask: Tensor,
+    start: Tensor | None = None,
+    end: Tensor | None = None,
+    by: Recorded | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The highest-scoring path, (sentence, word) with 0 at padding, and its score, (sentence,).
 
-    Of equally good paths it is the first in the order of tags, compared from the first word on.
+    Of equally good paths it is the first in the order of tags, compared from the first word on. With `by`, a GPU
+    replays the search.
     """
+    if by is not None:
+        tags, totals = _in_few_shapes(by, "best path", best_path, scores, transitions, mask, start, end)
+        return tags[:, : scores.shape[1]], totals
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, start, end)
         if scores.shape[1] == 0:
@@ -140,11 +158,21 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
+        ctx: Any,
+        scores: Tensor,
+        transitions: Tensor,
+        start: Tensor | None,
+        end: Tensor | None,
+        mask: Tensor,
+        by: Recorded | None,
     ) -> Tensor:
-        chain = _chain(scores, transitions, start, end, mask)
-        ctx.save_for_backward(scores, transitions, start, end, mask, chain.words(), chain.moves())
-        return chain.log_partition()
+        if by is None:
+            chain = _chain(scores, transitions, start, end, mask)
+            total, words, moves = chain.log_partition(), chain.words(), chain.moves()
+        else:
+            total, words, moves = _replayed(by, scores, transitions, start, end, mask)
+        ctx.save_for_backward(scores, transitions, start, end, mask, words, moves)
+        return total
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -159,7 +187,56 @@ class _LogPartition(torch.autograd.Function):
             if end is not None:
                 last = (mask.sum(1) - 1).clamp(min=0)
                 by_end = gradient @ words[torch.arange(len(words), device=words.device), last]
-            return gradient[:, None, None] * words, torch.tensordot(gradient, moves, 1), by_start, by_end, None
+            by_moves = torch.tensordot(gradient, moves, 1)
+            return gradient[:, None, None] * words, by_moves, by_start, by_end, None, None
+
+
+def _replayed(
+    by: Recorded, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Log partition (sentence,), words (sentence, word, tag) and moves (sentence, from tag, to tag)."""
+    period = _rescaling_period(transitions)
+    period = 1 << period.bit_length() - 1 if period else 0  # rescaled more often than need be, in fewer ways
+
+    def work(
+        scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        chain = _chain(scores, transitions, start, end, mask, period=period)
+        return chain.log_partition(), chain.words(), chain.moves()
+
+    total, words, moves = _in_few_shapes(by, f"partition {period}", work, scores, transitions, mask, start, end)
+    return total, words[:, : scores.shape[1]], moves
+
+
+_ROUNDED = 8  # sentences and words to multiples of this, when they are recorded
+
+
+def _in_few_shapes(
+    by: Recorded,
+    name: str,
+    work: Callable[..., tuple[Tensor, ...]],
+    scores: Tensor,
+    transitions: Tensor,
+    mask: Tensor,
+    start: Tensor | None,
+    end: Tensor | None,
+) -> tuple[Tensor, ...]:
+    """The work on sentences to which others without words are added, and padding; results of the first ones alone."""
+    sentences, words, tags = scores.shape
+    rows, width = (-(-size // _ROUNDED) * _ROUNDED for size in (sentences, words))
+    fuller = scores.new_zeros(rows, width, tags)
+    fuller[:sentences, :words] = scores
+    inside = mask.new_zeros(rows, width)
+    inside[:sentences, :words] = mask
+    ends = [tensor for tensor in (start, end) if tensor is not None]
+
+    def whole(scores: Tensor, transitions: Tensor, mask: Tensor, *ends: Tensor) -> tuple[Tensor, ...]:
+        given = iter(ends)
+        first = None if start is None else next(given)
+        return work(scores, transitions, mask, first, None if end is None else next(given))
+
+    key = (name, start is None, end is None, scores.device)
+    return tuple(found[:sentences] for found in by(key, whole, fuller, transitions, inside, *ends))
 
 
 class _Lattice:
@@ -336,10 +413,11 @@ def _chain(
     end: Tensor | None,
     mask: Tensor,
     both_ways: bool = True,
+    period: int | None = None,
 ) -> _Chain:
-    """Run the recursion that is exact for these transitions."""
+    """Run the recursion that is exact for these transitions, unless it is known which (`_rescaling_period`)."""
     lattice = _Lattice(scores, transitions, start, end, mask)
-    period = _rescaling_period(lattice.transitions)
+    period = _rescaling_period(lattice.transitions) if period is None else period
     return _ScaledChain(lattice, period, both_ways) if period else _ExactChain(lattice, both_ways)
 
 

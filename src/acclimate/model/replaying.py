@@ -1,0 +1,35 @@
+"""A learner in training whose small steps a GPU replays: readings of its encoders, recursions of its heads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import nn
+
+from acclimate.model.encoders.recorded_passes import RecordedPasses
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.heads.crf import ConditionalRandomField
+from acclimate.model.heads.softmax import IndependentTags
+from acclimate.model.recorded import Recorded
+
+
+@contextmanager
+def replaying(learner: nn.Module, **settings: Any) -> Iterator[list[RecordedPasses]]:
+    """Inside, every pre-trained encoder in the learner replays its readings (those that share a model share the
+    recordings), and every head its recursions. `settings` are for `RecordedPasses`."""
+    encoders = [part for part in learner.modules() if isinstance(part, Transformer)]
+    heads = [part for part in learner.modules() if isinstance(part, ConditionalRandomField | IndependentTags)]
+    passes: dict[int, RecordedPasses] = {}
+    for encoder in encoders:
+        encoder.passes = passes.setdefault(id(encoder.model), RecordedPasses(encoder, **settings))
+    for head in heads:
+        head.recorded = Recorded(most=64, again=True)
+    try:
+        yield list(passes.values())
+    finally:
+        for encoder in encoders:
+            encoder.passes = None
+        for head in heads:
+            head.recorded = None

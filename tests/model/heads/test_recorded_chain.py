@@ -1,0 +1,126 @@
+"""A chain that is replayed gives what the plain one gives: sums, gradients and best paths, whatever the shape."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from acclimate.model.heads.crf import ConditionalRandomField
+from acclimate.model.heads.legality import Legality
+from acclimate.model.heads.linear_chain import best_path, log_partition
+from acclimate.model.recorded import Recorded
+
+SHAPES = [(1, 1, 2), (3, 5, 4), (8, 8, 3), (9, 17, 5), (2, 1, 9)]
+SPREADS = {"scaled": 0.5, "exact": 60.0}
+
+
+def problem(sentences: int, words: int, tags: int, spread: float, device: str = "cpu") -> dict[str, Tensor]:
+    dice = torch.Generator().manual_seed(sentences * 100 + words)
+    lengths = torch.randint(0, words + 1, (sentences,), generator=dice)
+    found = {
+        "scores": 3 * torch.randn(sentences, words, tags, generator=dice),
+        "transitions": spread * (torch.rand(tags, tags, generator=dice) - 0.5),
+        "mask": torch.arange(words) < lengths.unsqueeze(1),
+        "start": torch.randn(tags, generator=dice),
+        "end": torch.randn(tags, generator=dice),
+    }
+    return {name: tensor.to(device) for name, tensor in found.items()}
+
+
+def partition_and_gradients(given: dict[str, Tensor], by: Recorded | None) -> list[Tensor]:
+    leaves = {
+        name: tensor.clone().requires_grad_() if tensor.is_floating_point() else tensor
+        for name, tensor in given.items()
+    }
+    total = log_partition(**leaves, by=by)
+    weights = torch.linspace(0.5, 1.5, len(total), device=total.device)
+    wanted = [leaves[name] for name in leaves if name != "mask"]
+    return [total.detach(), *torch.autograd.grad((weights * total).sum(), wanted)]
+
+
+@pytest.mark.parametrize("kind", SPREADS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("without", [(), ("start",), ("start", "end")])
+def test_sums_and_gradients_are_the_plain_ones(shape: tuple[int, int, int], kind: str, without: tuple[str]) -> None:
+    given = {name: tensor for name, tensor in problem(*shape, SPREADS[kind]).items() if name not in without}
+    for ours, wanted in zip(
+        partition_and_gradients(given, Recorded()), partition_and_gradients(given, None), strict=True
+    ):
+        assert ours.shape == wanted.shape
+        torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", SPREADS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_best_paths_are_the_plain_ones(shape: tuple[int, int, int], kind: str) -> None:
+    given = problem(*shape, SPREADS[kind])
+    tags, totals = best_path(**given, by=Recorded())
+    plain, sums = best_path(**given)
+    assert torch.equal(tags, plain)
+    torch.testing.assert_close(totals, sums)
+
+
+def test_no_words_at_all() -> None:
+    given = problem(3, 0, 4, 0.5)
+    tags, totals = best_path(**given, by=Recorded())
+    assert tags.shape == (3, 0)
+    assert totals.tolist() == [0, 0, 0]
+    assert log_partition(**given, by=Recorded()).tolist() == [0, 0, 0]
+
+
+def test_sentences_of_like_shape_are_one_kind_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[Any] = set()
+
+    def note(self: Recorded, key: Any, work: Callable[..., Any], *inputs: Tensor) -> Any:
+        asked.add((key, tuple(tensor.shape for tensor in inputs)))
+        return work(*inputs)
+
+    monkeypatch.setattr(Recorded, "__call__", note)
+    for sentences, words in ((1, 3), (5, 8), (8, 2)):
+        partition_and_gradients(problem(sentences, words, 4, 0.5), Recorded())
+    assert len(asked) == 1
+
+
+def test_what_is_asked_for_once_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr("acclimate.model.recorded.record", lambda *_: made.append(1) or "cannot")
+
+    class OnGpu:
+        device, dtype, shape = torch.device("cuda"), torch.float32, (2,)
+
+    recorded = Recorded(again=True)
+    tensor: Any = OnGpu()
+    with torch.no_grad():
+        for _ in range(3):
+            assert recorded(("key",), lambda _: (1,), tensor) == (1,)  # type: ignore[arg-type, return-value]
+            counts = len(made)
+    assert counts == 1  # at the second meeting, and a failure is not tried again
+    assert len(recorded.met) == 1
+
+
+def test_a_copied_head_has_recordings_of_its_own() -> None:
+    head = ConditionalRandomField(3, legal=Legality.everything(3))
+    head.recorded = Recorded(most=7, again=True)
+    other = copy.deepcopy(head).recorded
+    assert other is not None
+    assert other is not head.recorded
+    assert (other.most, other.again) == (7, True)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("kind", SPREADS)
+def test_on_a_gpu_replays_give_the_plain_ones(kind: str) -> None:
+    by = Recorded(most=64)
+    for shape in (*SHAPES, *SHAPES):
+        given = problem(*shape, SPREADS[kind], device="cuda")
+        for ours, wanted in zip(partition_and_gradients(given, by), partition_and_gradients(given, None), strict=True):
+            torch.testing.assert_close(ours, wanted, rtol=1e-3, atol=1e-4)
+        assert torch.equal(best_path(**given, by=by)[0], best_path(**given)[0])
+    assert by.recordings
+    assert not [found for found in by.recordings.values() if isinstance(found, str)]
