@@ -295,6 +295,15 @@ def test_source_words_target_words_and_letters_have_radii_of_their_own(make: Mak
         assert found["characters"] == pytest.approx([2] * len(view.sentences), rel=1e-4)
 
 
+def test_radii_may_count_the_size_of_a_sentence(make: Make) -> None:
+    update = make(radius={"source_words": 4, "target_words": 0.5, "characters": 0}, by_size=True)
+    noise, _ = caught(update, update.step)
+    for domain, words in ((SOURCE, 4), (TARGET, 0.5)):
+        width = noise[domain]["words"].shape[2]
+        expected = [words * (len(sentence) * width) ** 0.5 for sentence in update.batch[domain]]
+        assert [float(row.norm()) for row in noise[domain]["words"]] == pytest.approx(expected, rel=1e-4)
+
+
 def test_a_radius_of_nothing_is_no_noise(make: Make) -> None:
     update = make(radius={"source_words": 0, "target_words": 1, "characters": 0})
     noise, _ = caught(update, update.step)

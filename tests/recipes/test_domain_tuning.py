@@ -16,11 +16,15 @@ from acclimate.model.language_model import guesser_for
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
+from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, domain_tuning
 from acclimate.recipes.domain_tune import DomainTuned, DomainTuneSettings, domain_tune
-from acclimate.recipes.domain_tuning import DomainTuning, cut, evenly, packed, tuning_stage
+from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
+from acclimate.recipes.recipe import Plan
+from acclimate.recipes.tuning_text import cut, evenly, packed, read_text, tuning_text
 from acclimate.settings import SettingsError, UsageError, complete, load_yaml
 from acclimate.training.run import Nobody
 from acclimate.training.selectors import LastUpdate
+from acclimate.training.settings import TrainingSettings
 
 
 @pytest.fixture(scope="module")
@@ -132,6 +136,93 @@ def test_the_smaller_domain_is_repeated(news: Corpus, tweets: Corpus) -> None:
     assert len(repeated) == len(news)
     assert not both.is_labelled
     assert evenly(None, tweets) is tweets
+
+
+def counted(text: Corpus, *parts: Corpus) -> list[int]:
+    """How many rows of the text are of each part."""
+    words = [{sentence.words for sentence in part} for part in parts]
+    return [sum(row.words in known for row in text) for known in words]
+
+
+def numbered(name: str, size: int) -> Corpus:
+    return Corpus.of((Sentence((name, str(number))) for number in range(size)), name)
+
+
+@pytest.mark.parametrize(("source", "target", "even"), [(140, 24, 140), (24, 140, 140)])
+def test_extra_text_is_added_to_equal_parts_of_source_and_target(
+    bert: str, source: int, target: int, even: int
+) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    texts = [numbered(name, size) for name, size in (("Anna", source), ("Bob", target), ("Oslo", 500))]
+    settings = DomainTuning(masking="random", held_out=0, rows_per_batch=5, epochs=1)
+    tuning = tuning_stage(encoder, guesser_for(encoder), *texts[:2], settings, seed=1, extra=texts[2])
+    batches: Any = tuning.stage.batches
+    assert counted(batches.corpora["target"], *texts) == [even, even, 500]
+    assert tuning.stage.updates == (2 * even + 500) // 5
+
+
+def test_unless_told_extra_text_does_not_make_the_target_be_read_more_often(bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    settings = DomainTuning(masking="random", held_out=0, rows_per_batch=1)
+    tuning = tuning_stage(
+        encoder, None, numbered("Anna", 8), numbered("Bob", 4), settings, 1, extra=numbered("Oslo", 50)
+    )
+    assert tuning.stage.updates == 20 // 2 * (8 + 8 + 50)
+
+
+def test_the_loss_is_measured_on_the_target_and_on_extra_text_only_if_the_target_is_small(bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    source, extra = numbered("Bob", 200), numbered("Oslo", 300)
+    large = tuning_text(source, source, extra, encoder, 0.1, 1)
+    small = tuning_text(source, source[:20], extra, encoder, 0.1, 1)
+    for texts, known in ((large, source), (small, extra)):
+        assert 5 < len(texts.measured) < 50
+        assert counted(texts.measured, known) == [len(texts.measured)]
+        assert counted(texts.mixed(), texts.measured) == [0]
+    assert (len(large.extra), len(small.target)) == (300, 20)
+
+
+def test_extra_text_that_the_small_target_has_too_is_no_measure(bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    extra = numbered("Oslo", 300)
+    texts = tuning_text(None, extra[:30], extra, encoder, 0.5, 1)
+    assert len(texts.measured) > 90
+    assert counted(texts.measured, extra[:30]) == [0]
+
+
+def test_a_policy_knows_extra_text_as_the_targets(bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    target, extra = numbered("Bob", 3), numbered("Oslo", 5)
+    assert counted(tuning_text(None, target, extra, encoder, 0, 1).of_target, target, extra) == [3, 5]
+
+
+@pytest.mark.parametrize(("as_target", "counts"), [(False, [24, 24, 80]), (True, [90, 10, 80])])
+def test_the_recipe_mixes_as_the_paper_does_or_as_told(
+    bert: str, news: Corpus, tweets: Corpus, tmp_path: Path, as_target: bool, counts: list[int]
+) -> None:
+    file, extra = tmp_path / "extra.txt", numbered("Oslo", 80)
+    file.write_text("\n".join(" ".join(sentence.words) for sentence in extra), encoding="utf-8")
+    options = complete(
+        AdversarialMaskingSettings, {"extra": (str(file),), "extra_as_target": as_target, "held_out": 0, "updates": 1}
+    )
+    plan = Plan(news, tweets, TrainingSettings(), options, 1)
+    batches: Any = domain_tuning(Tagger.build(bert, labels=news.labels), plan, options).batches
+    assert counted(batches.corpora["target"], news, tweets, extra) == counts
+
+
+def test_several_files_of_text_are_all_the_target(text: Path, bert: str, tmp_path: Path, news: Corpus) -> None:
+    """`domain-tune --text a b --source c`: half of what is read is the source's; with `extra` it is not."""
+    source, more = tmp_path / "news.txt", tmp_path / "more.txt"
+    source.write_text("\n".join(" ".join(sentence.words) for sentence in news), encoding="utf-8")
+    more.write_text("\n".join(f"Oslo {number}" for number in range(50)), encoding="utf-8")
+    given: dict[str, Any] = {"source": str(source), "epochs": 1.0, "updates": None, "rows_per_batch": 1}
+    given |= {"masking": "random", "held_out": 0.0}
+    size = len(read_text([str(text)]))
+    settings = settings_for(text, bert, **given)
+    joined = domain_tune(settings.model_copy(update={"text": (str(text), str(more))}), tmp_path / "joined")
+    beside = domain_tune(settings.model_copy(update={"extra": (str(more),)}), tmp_path / "beside")
+    assert (joined.updates, beside.updates) == (2 * (size + 50), 2 * size + 50)
+    assert joined.sentences == beside.sentences == size + 50
 
 
 def test_packed_rows_hold_all_words_in_order_and_fit(news: Corpus, bert: str) -> None:

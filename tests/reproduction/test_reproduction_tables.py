@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from statistics import fmean
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from acclimate.model.tagger import OWN_ENCODER
 from acclimate.reproduction.catalogue import all_tables, find_table, read_table
-from acclimate.reproduction.cells import cells_of
+from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.reproduction.sets import find_set, known_sets
 from acclimate.reproduction.table import Table
 from acclimate.settings import SettingsError, UsageError
@@ -59,6 +61,35 @@ def test_paper_numbers_stand_in_columns_that_exist(table_id: str) -> None:
     assert set(table.against) | set(table.against.values()) <= set(table.rows)
 
 
+def in_effect(cell: Cell) -> str:
+    """All that a cell is made with, without the settings of an encoder that it has not."""
+    found = cell.settings.model_dump(mode="json", exclude={"measures"})
+    found["tagger"].pop("transformer" if cell.settings.tagger.encoder == OWN_ENCODER else "lstm")
+    return json.dumps(found, sort_keys=True)
+
+
+@pytest.mark.parametrize("table_id", IDS)
+def test_no_two_cells_of_a_table_are_the_same_under_two_names(table_id: str) -> None:
+    rows_by_settings: dict[str, list[str]] = {}
+    for cell in cells_of(find_table(table_id)):
+        rows_by_settings.setdefault(in_effect(cell), []).append(cell.row)
+    same = {tuple(rows) for rows in rows_by_settings.values() if len(rows) > 1}
+    # the sweeps of one coefficient each meet where all three have their usual value
+    assert same == ({("gamma 0.5", "alpha 0.1", "beta 0.1")} if table_id == "S3.18" else set())
+
+
+def test_an_option_that_a_row_names_is_the_one_that_the_recipe_is_given() -> None:
+    for table in all_tables().values():
+        for cell in cells_of(table):
+            named = table.rows[cell.row].get("options", {})
+            for name, value in named.items():
+                given = cell.settings.options[name]
+                if isinstance(value, dict):
+                    assert {key: given[key] for key in value} == value, cell.name
+                else:
+                    assert given == value or tuple(given) == tuple(value), cell.name
+
+
 def test_small_scale_trains_on_a_cpu_and_for_a_few_updates_only() -> None:
     for table in all_tables().values():
         for cell in cells_of(table, "small"):
@@ -102,6 +133,28 @@ def test_printed_mean_gains_of_mixed_masking_are_too_high_by_1_62_as_the_specifi
 def test_mat_gains_what_the_specification_says_over_plain_noise() -> None:
     assert paper("S1.14", "MAT (S)", "NER") - paper("S1.14", "AT", "NER") == pytest.approx(0.49)
     assert paper("S1.14", "MAT (S)", "chunking") - paper("S1.14", "AT", "chunking") == pytest.approx(0.17)
+
+
+@pytest.mark.parametrize("model", ["base", "DATNet-P", "DATNet-F"])
+def test_the_numbers_of_elmo_stand_beside_frozen_features_and_those_of_bert_beside_an_encoder(model: str) -> None:
+    cells = {cell.row: cell.settings.tagger for cell in cells_of(find_table("S4.24")) if cell.column == "WNUT-2017"}
+    plain, elmo, bert = (cells[f"{model}{behind}"] for behind in ("", " + ELMo", " + BERT"))
+    assert (plain.encoder, plain.head, plain.lstm.contextual) == (OWN_ENCODER, "crf", None)
+    assert (elmo.encoder, elmo.head) == (OWN_ENCODER, "crf")
+    assert elmo.lstm.contextual is not None
+    assert (bert.encoder, bert.head, bert.transformer.feed_forward) == ("acclimate-mini", "softmax", 200)
+    printed = {"base": (43.93, 47.05), "DATNet-P": (47.91, 50.25), "DATNet-F": (49.58, 50.63)}[model]
+    assert tuple(paper("S4.24", f"{model} + {name}", "WNUT-2017") for name in ("ELMo", "BERT")) == printed
+    assert "CoNLL-2002 Dutch" not in find_table("S4.24").published[f"{model} + ELMo"]
+
+
+def test_mats_baseline_is_there_with_normalised_tables_too() -> None:
+    for table in ("S1.14", "S1.15", "S1.16", "S1.17"):
+        cells = {cell.row: cell.settings for cell in cells_of(find_table(table))}
+        assert cells["Baseline"].tagger.lstm.normalise == "none"
+        assert cells["Baseline, normalised"].tagger.lstm.normalise == "weighted"
+        assert cells["Baseline, normalised"].recipe == cells["Baseline"].recipe == "source-only"
+        assert cells["AT"].options["normalise"] == "weighted"
 
 
 def test_mslm_gains_3_2_over_all_encoders_and_sets_and_8_75_on_ebm_nlp() -> None:

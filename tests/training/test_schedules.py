@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acclimate.training import schedules
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import Decay, TrainingSettings
 
 
 def rates(settings: TrainingSettings, updates: int, epoch_length: int) -> list[float]:
@@ -40,6 +40,24 @@ def test_mat_s_rate_falls_once_per_epoch() -> None:
     settings = TrainingSettings(learning_rate=0.0006, decay="exponential", decay_rate=0.992, warm_up=0)
     found = rates(settings, updates=6, epoch_length=2)
     assert found == pytest.approx([0.0006, 0.0006, 0.0005952, 0.0005952, 0.0005904384, 0.0005904384])
+
+
+@pytest.mark.parametrize(
+    ("decay", "given", "expected"),
+    [
+        ("inverse", {}, [1, 1 / 1.05, 1 / 1.1]),
+        ("exponential", {}, [1, 0.992, 0.992**2]),
+        ("inverse", {"decay_rate": 1}, [1, 1 / 2, 1 / 3]),
+        ("exponential", {"decay_rate": 0.5}, [1, 0.5, 0.25]),
+        ("inverse", {"decay_rate": 0}, [1, 1, 1]),
+        ("exponential", {"decay_rate": 0}, [1, 0, 0]),
+    ],
+)
+def test_each_decay_has_its_papers_rate_unless_told(
+    decay: Decay, given: dict[str, float], expected: list[float]
+) -> None:
+    settings = TrainingSettings(learning_rate=1, decay=decay, warm_up=0, **given)
+    assert rates(settings, updates=3, epoch_length=1) == pytest.approx(expected)
 
 
 def test_an_epoch_is_counted_in_updates_when_batches_are_gathered() -> None:

@@ -15,8 +15,9 @@ from acclimate.methods.tagging import Tagging
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.domain_tuning import DomainTuning, read_text, tuning_stage
+from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.recipes.recipe import Plan
+from acclimate.recipes.tuning_text import read_text
 from acclimate.settings import UsageError
 from acclimate.training.stage import Stage
 
@@ -25,6 +26,7 @@ class AdversarialMaskingSettings(DomainTuning):
     """Domain tuning, and how the tagger is trained afterwards."""
 
     extra: tuple[str, ...] = ()  # files of more text like the target's; see `acclimate select`
+    extra_as_target: bool = False  # extra text counts as the target's own: the source is repeated to the size of both
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:
@@ -52,5 +54,7 @@ def domain_tuning(
     """Masked words of the target's text, of more like it, and of the source's beside them."""
     encoder = tagger.encoder
     assert isinstance(encoder, Transformer)
-    text = plan.target + read_text(options.extra) if options.extra else plan.target
-    return tuning_stage(encoder, guesser_for(encoder), plan.source, text.unlabelled(), options, plan.seed, name).stage
+    target, extra = plan.target.unlabelled(), read_text(options.extra) if options.extra else None
+    if extra is not None and options.extra_as_target:
+        target, extra = target + extra, None
+    return tuning_stage(encoder, guesser_for(encoder), plan.source, target, options, plan.seed, name, extra).stage

@@ -45,6 +45,7 @@ class VirtualNoiseSettings(Settings):
 
     radius: RadiusSettings = RadiusSettings()
     scope: Scope = "sentence"
+    by_size: bool = False  # radii of words and letters times the square root of how many numbers a sentence has
     side: Domain = "target"
 
 

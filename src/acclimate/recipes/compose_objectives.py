@@ -97,7 +97,8 @@ def masked_tagging(site: Site, settings: MaskedTaggingSettings) -> Made:
 
 
 def virtual(site: Site, settings: VirtualNoiseSettings) -> Made:
-    return alone(VirtualAdversarialTraining(settings.radius.model_dump(), [settings.side], scope=settings.scope))
+    radii, domains = settings.radius.model_dump(), [settings.side]
+    return alone(VirtualAdversarialTraining(radii, domains, scope=settings.scope, by_size=settings.by_size))
 
 
 def discriminator(site: Site, settings: DiscriminatorTermSettings) -> Made:

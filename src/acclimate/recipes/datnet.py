@@ -68,6 +68,7 @@ class DatnetSettings(DiscriminatorSettings):
     adversarial: bool = True  # noise on the embeddings
     radius: DatnetRadii = DatnetRadii()
     scope: Scope = "sentence"
+    by_size: bool = False  # radii of words and letters times the square root of how many numbers a sentence has
     weight: float = Field(1.0, ge=0)  # of the noisy sentences beside the clean ones
     direction: Literal["task", "full"] = "task"  # whose gradient the noise follows; full: the discriminator's as well
     carry: bool = True  # the discriminator sees the noisy sentences too
@@ -148,6 +149,7 @@ def adversarial(
         scope=options.scope,
         carried=discriminator if options.carry else None,
         guides=guides,
+        by_size=options.by_size,
     )
 
 

@@ -18,7 +18,8 @@ from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import save_language_model
 from acclimate.model.reader import Reader
 from acclimate.recipes.claim import claim, encoder_digest
-from acclimate.recipes.domain_tuning import DomainTuning, Tuning, read_text, tuning_stage
+from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
+from acclimate.recipes.tuning_text import read_text
 from acclimate.settings import UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process
 from acclimate.training.record import Record
@@ -29,6 +30,7 @@ class DomainTuneSettings(DomainTuning):
     """One run of `acclimate domain-tune`."""
 
     text: tuple[str, ...] = ()  # files of the target domain: raw text, or any corpus, whose tags are ignored
+    extra: tuple[str, ...] = ()  # files of more text like it: added as it is, the source not repeated for it
     source: str | None = None  # text of the source domain, mixed in evenly
     encoder: str = SHIPPED[0]  # the masked language model to begin with
     half: bool = False  # save 16-bit weights: half the size
@@ -41,7 +43,7 @@ class DomainTuned:
 
     encoder: str
     masking: str
-    sentences: int  # of the target, held-out ones left out
+    sentences: int  # of the target and the extra text, held-out ones left out
     held_out_sentences: int
     updates: int
     kept_update: int
@@ -69,19 +71,20 @@ def domain_tune(
     training = Path(out) / "training"
     target = read_text(settings.text)
     source = None if settings.source is None else read_text((settings.source,))
+    extra = read_text(settings.extra) if settings.extra else None
     reader = _reader(settings.encoder)
     engine = build_engine(settings, reader)
     tell(f"{settings.masking}: {len(target):,} sentences of {', '.join(Path(name).name for name in settings.text)}")
     torch.manual_seed(settings.seed)
-    tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed)
+    tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed, extra=extra)
     if is_main_process():
-        claim(training, _begun_with(settings, source, target))
+        claim(training, _begun_with(settings, source, target, extra))
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None
     stages = run_stages(reader, [tuning.stage], engine, tuning.stage.selector, settings.seed, training, watcher, record)
     record.close()
-    done = _outcome(settings, tuning, stages[0], len(target))
+    done = _outcome(settings, tuning, stages[0], len(target) + len(extra or ()))
     if engine.is_main_process:
         texts = {"settings.yaml": dump_yaml(settings), "README.md": tuning_card(Path(out).name, settings, done)}
         save_language_model(
@@ -95,7 +98,7 @@ def domain_tune(
 
 def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> str:
     """What anybody should know who finds this folder."""
-    files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
+    files = "\n".join(f"- `{Path(file).name}`" for file in (*settings.text, *settings.extra))
     measured = "No text was held out."
     if done.loss_before is not None and done.loss_after is not None:
         measured = (
@@ -121,12 +124,16 @@ def _reader(encoder: str) -> Reader:
     return reader
 
 
-def _begun_with(settings: DomainTuneSettings, source: Corpus | None, target: Corpus) -> dict[str, Any]:
+def _begun_with(
+    settings: DomainTuneSettings, source: Corpus | None, target: Corpus, extra: Corpus | None
+) -> dict[str, Any]:
     """Everything that the weights depend on."""
     kept = settings.model_dump(
-        mode="json", exclude={"text", "source", "encoder", "half", "checkpoint_every", "tensorboard"}
+        mode="json", exclude={"text", "extra", "source", "encoder", "half", "checkpoint_every", "tensorboard"}
     )
     data = {"source": None if source is None else source.fingerprint, "target": target.fingerprint}
+    if extra is not None:
+        data["extra"] = extra.fingerprint
     return {**kept, "data": data, "encoder": encoder_digest(settings.encoder)}
 
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain, cycle, islice
+from itertools import chain
 
 import torch
 from pydantic import Field, field_validator
 
 from acclimate.data.batches import TARGET, Batches
-from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.reading import read_corpus
-from acclimate.data.running_text import TextChoice
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
 from acclimate.methods.masking.corruption import Corruption
@@ -23,13 +20,13 @@ from acclimate.methods.objective import Objective
 from acclimate.methods.puzzle_lesson import PuzzleLesson
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.word_guesser import WordGuesser
+from acclimate.recipes.tuning_text import packed, tuning_text
 from acclimate.settings import Settings
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
 
-_FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and more than about so many never
 UPDATES, PASSES = 2_000, 20  # where nothing is said: so many updates, but the target's text is read no more often
 
 
@@ -72,7 +69,7 @@ class Tuning:
 
     stage: Stage
     policy: Policy
-    rows: int  # sentences of one pass, the smaller domain repeated
+    rows: int  # sentences of one pass, the smaller domain repeated, extra text with it
     held_out: int
 
 
@@ -84,20 +81,16 @@ def tuning_stage(
     settings: DomainTuning,
     seed: int,
     name: str = "domain-tuning",
+    extra: Corpus | None = None,
 ) -> Tuning:
     """The stage that tunes this encoder and its head to the target, and to the source beside it. The head may be the
-    learner's own: then it is not given."""
+    learner's own: then it is not given. `extra` is more text like the target's, read as often as it comes."""
     if not len(target):
         raise InputError("domain tuning needs text of the target domain, and there is none.")
-    kept, measured = _held_out(cut(target, encoder), settings.held_out, seed)
-    if source is not None:
-        apart = {sentence.words for sentence in measured}
-        source = cut(source, encoder).filter(lambda sentence: sentence.words not in apart)
-    text = evenly(source, kept)
-    passes = len(text) / len(kept) / (2 if len(text) > len(kept) else 1)  # of the target, in an epoch
-    if settings.packed:
-        text = packed(text, encoder)
-    policy = build_policy(settings.masking, Ground(encoder, source, kept, settings.policy, device_for(settings)))
+    texts = tuning_text(source, target, extra, encoder, settings.held_out, seed)
+    text = packed(texts.mixed(), encoder) if settings.packed else texts.mixed()
+    ground = Ground(encoder, texts.source, texts.of_target, settings.policy, device_for(settings))
+    policy = build_policy(settings.masking, ground)
     objective = masked_words(encoder, guesser, policy, settings, settings.samples)
     if settings.compile:
         objective.speed_up()
@@ -107,7 +100,8 @@ def tuning_stage(
     batches = sentence_batches(text, encoder, settings.rows_per_batch, seed)
     updates = settings.updates_for(batches.epoch_length)
     if settings.updates is None and settings.epochs is None:
-        updates = max(1, min(UPDATES, round(PASSES / passes * settings.updates_per_epoch(batches.epoch_length))))
+        epochs = PASSES / texts.target_passes
+        updates = max(1, min(UPDATES, round(epochs * settings.updates_per_epoch(batches.epoch_length))))
     stage = Stage(
         name,
         objectives,
@@ -115,22 +109,9 @@ def tuning_stage(
         settings.model_copy(
             update={"updates": updates, "evaluate_every": settings.evaluate_every or max(1, updates // 10)}
         ),
-        selector=_selector(measured, encoder, guesser, settings),
+        selector=_selector(texts.measured, encoder, guesser, settings),
     )
-    return Tuning(stage, policy, len(text), len(measured))
-
-
-def read_text(files: Sequence[str]) -> Corpus:
-    """All files as one corpus without tags. What is called .txt is raw text, a sentence a line, even where its lines
-    look like columns; other files are what they look like."""
-    corpora = []
-    for file in files:
-        name = file.lower().removesuffix(".gz").removesuffix(".xz")
-        corpora.append(read_corpus(file, "text" if name.endswith(".txt") else None).unlabelled())
-    text = corpora[0]
-    for more in corpora[1:]:
-        text = (text + more).renamed(text.name)
-    return text
+    return Tuning(stage, policy, len(text), len(texts.measured))
 
 
 def masked_words(
@@ -146,69 +127,10 @@ def masked_words(
     return MaskedWords(policy, corruption, special, budget, guesser)
 
 
-def evenly(source: Corpus | None, target: Corpus) -> Corpus:
-    """Both domains in one corpus, the smaller one repeated until it is as large as the other."""
-    if source is None or not len(source):
-        return target
-    size = max(len(source), len(target))
-    both = [sentence for corpus in (source, target) for sentence in islice(cycle(corpus), size)]
-    return Corpus.of(both, f"{source.name} and {target.name}").unlabelled()
-
-
-def cut(corpus: Corpus, encoder: Transformer) -> Corpus:
-    """Sentences that are too long for a row in parts that are not: the windows a tagger reads them through overlap, and
-    what stands in two would count twice."""
-    room, counts = encoder.pieces.room, encoder.count_pieces(corpus)
-    longest = room + len(encoder.pieces.before) + len(encoder.pieces.after)
-    if max(counts, default=0) <= longest:
-        return corpus
-    parts: list[Sentence] = []
-    for sentence, count in zip(corpus, counts, strict=True):
-        parts += [sentence] if count <= longest else _parts(sentence, encoder, room)
-    return Corpus.of(parts, corpus.name, corpus.kind)
-
-
-def _parts(sentence: Sentence, encoder: Transformer, room: int) -> list[Sentence]:
-    parts: list[list[str]] = []
-    used = room
-    for word, pieces in zip(sentence.words, encoder.pieces.of_words(sentence.words), strict=True):
-        if used + len(pieces) > room:
-            parts.append([])
-            used = 0
-        parts[-1].append(word)
-        used += len(pieces)
-    return [Sentence(tuple(part)) for part in parts]
-
-
-def packed(corpus: Corpus, encoder: Transformer) -> Corpus:
-    """Neighbouring sentences joined while they fit into a row."""
-    room = encoder.pieces.room
-    rows: list[list[str]] = []
-    used = room
-    for sentence in corpus:
-        size = sum(map(len, encoder.pieces.of_words(sentence.words)))
-        if used + size > room:
-            rows.append([])
-            used = 0
-        rows[-1] += sentence.words
-        used += size
-    return Corpus.of((Sentence(tuple(row)) for row in rows), corpus.name)
-
-
 def sentence_batches(corpus: Corpus, encoder: Transformer, rows: int, seed: int) -> Batches:
     """So many sentences at a time, of about the same number of pieces."""
     words = rows * max(len(sentence) for sentence in corpus)  # never the limit: the number of sentences is
     return Batches({TARGET: corpus}, words, rows, seed, encoder.count_pieces)
-
-
-def _held_out(target: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:
-    """The target to learn from, and the part of it that the loss is measured on; equal sentences stay together."""
-    if share == 0 or len(target) < _FEWEST:
-        return target, Corpus(())
-    choice = TextChoice(min(max(share, 10 / len(target)), _MOST / len(target)), seed=seed)
-    lots = [choice.is_held_out(" ".join(sentence.words)) for sentence in target]
-    kept, measured = ([number for number, lot in enumerate(lots) if lot == wanted] for wanted in (False, True))
-    return (target.select(kept), target.select(measured[:_MOST])) if kept else (target, Corpus(()))
 
 
 def _selector(measured: Corpus, encoder: Transformer, guesser: WordGuesser | None, settings: DomainTuning) -> Selector:

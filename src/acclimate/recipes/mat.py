@@ -55,6 +55,7 @@ class MaskedNoiseSettings(Settings):
     temperature: float = Field(1.0, gt=0)
     radius: RadiusSettings = RadiusSettings()
     scope: Scope = "sentence"
+    by_size: bool = False  # radii of words and letters times the square root of how many numbers a sentence has
     weight: float = Field(0.6, ge=0)  # of the noisy sentences beside the clean ones
     normalise: Normalise = "weighted"  # the tables of character-cnn-lstm; or they could outgrow the noise
     same_dropout: bool = False  # the same features are dropped in both passes
@@ -106,7 +107,9 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
         )
     elif options.virtual > 0:
         batches = plan.batches(tagger, {SOURCE: text, TARGET: plan.target.unlabelled()})
-        objectives["virtual"] = VirtualAdversarialTraining(radii, [TARGET], scope=options.scope)
+        objectives["virtual"] = VirtualAdversarialTraining(
+            radii, [TARGET], scope=options.scope, by_size=options.by_size
+        )
     else:
         batches = plan.batches(tagger, {SOURCE: text})
     task = Tagging() if second is None else TaggingOfAll()
@@ -139,6 +142,7 @@ def masked_adversarial(
         scope=options.scope,
         changes=changes,
         same_dropout=options.same_dropout,
+        by_size=options.by_size,
     )
 
 

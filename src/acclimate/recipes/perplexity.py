@@ -18,7 +18,8 @@ from acclimate.methods.masking.uniform import Uniform
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.view import TextView
 from acclimate.model.word_guesser import WordGuesser
-from acclimate.recipes.domain_tuning import DomainTuning, cut, masked_words
+from acclimate.recipes.domain_tuning import DomainTuning, masked_words
+from acclimate.recipes.tuning_text import cut
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ class LoopSettings(Settings):
     betas: tuple[Share, Share] = (0.9, 0.999)
     warm_up: float = Field(0.05, ge=0)  # share of all updates if below 1, else a number of updates
     decay: Decay = "linear"
-    decay_rate: float = 0.05  # for inverse and exponential decay
+    # per epoch; for inverse decay 0.05 (1, 1/1.05, 1/1.1 …), for exponential 0.992 (1, 0.992, 0.984 …)
+    decay_rate: float | None = Field(None, ge=0)
     clip: float | None = Field(5.0, gt=0)  # largest norm of the gradient
     precision: Literal["auto", "no", "bf16", "fp16"] = "auto"  # auto: bf16 for a pre-trained encoder on a GPU
     device: Literal["auto", "cpu", "cuda"] = "auto"
@@ -66,8 +67,8 @@ class LoopSettings(Settings):
             "none": schedules.constant(),
             "linear": schedules.linear_decay(updates - first),
             "cosine": schedules.cosine_decay(updates - first),
-            "inverse": schedules.inverse_decay(self.decay_rate, period),
-            "exponential": schedules.exponential_decay(self.decay_rate, period),
+            "inverse": schedules.inverse_decay(0.05 if self.decay_rate is None else self.decay_rate, period),
+            "exponential": schedules.exponential_decay(0.992 if self.decay_rate is None else self.decay_rate, period),
         }
         return schedules.warm_up(first, decays[self.decay])
 

@@ -264,6 +264,44 @@ def test_half_of_the_rows_are_the_named_policys_and_only_those_are_rewarded() ->
     assert torch.equal(told.heard, named.nonzero().flatten().float())
 
 
+def unsure(news: Corpus, bert: str) -> tuple[Reader, Puzzle]:
+    """Many rows, and a guesser that is unlike sure of them."""
+    reader = reader_of(bert)
+    with torch.no_grad():
+        reader.guesser.head.predictions.decoder.weight *= 30.0
+    return reader, puzzle_of(reader, list(news) * 10, Budget(0.2, quick=False))
+
+
+def mixture_of_entropy(reader: Reader, news: Corpus, choice: str) -> Policy:
+    settings = PolicySettings.model_validate({"entropy": choice})
+    return build_policy("mix-entropy", Ground(reader.encoder, None, news, settings))
+
+
+def test_half_of_a_mixture_with_entropy_hides_the_highest_and_the_other_half_does_not(news: Corpus, bert: str) -> None:
+    reader, puzzle = unsure(news, bert)
+    policy = mixture_of_entropy(reader, news, "top")
+    torch.manual_seed(3)
+    chosen, top = chosen_by(policy, puzzle), chosen_by(Entropy("top"), puzzle)
+    named = torch.tensor([by == "entropy" for by in policy.chosen_by(len(chosen))])
+    assert 80 < named.sum() < 160
+    assert torch.equal(chosen[named], top[named])
+    assert (chosen[~named] == top[~named]).all(1).float().mean() < 0.5
+
+
+def test_a_mixture_with_entropy_hides_what_is_harder_to_guess_than_plain_chance_does(news: Corpus, bert: str) -> None:
+    """A mixture whose entropies were never computed would be plain chance under another name."""
+    reader, puzzle = unsure(news, bert)
+    entropies = entropies_of(reader.guesser, puzzle.states)
+    policies = {"mixed": mixture_of_entropy(reader, news, "proportional"), "chance": Uniform(), "all": Entropy()}
+    torch.manual_seed(3)
+    means = {
+        name: torch.stack([entropies[chosen_by(policy, puzzle)].mean() for _ in range(20)])
+        for name, policy in policies.items()
+    }
+    assert means["chance"].max() < means["mixed"].min()
+    assert means["mixed"].max() < means["all"].min()
+
+
 def test_without_a_row_of_its_own_the_named_policy_is_not_asked() -> None:
     puzzle = pose(torch.ones(1, 8, dtype=torch.long), torch.tensor([0]), 0.25)
     mixture = Mixture(Told(), share=1e-9)

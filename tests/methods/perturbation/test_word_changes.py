@@ -81,6 +81,34 @@ def test_words_that_are_not_on_the_list_can_be_swapped(build: Build) -> None:
     assert {WordChanges(["Anna", "Bob"], 1.0, 0.0).draw(view)[0].by for _ in range(30)} == {"Anna", "Bob"}
 
 
+SPELLED = ("Bank", "bank", "BANK", "1990", "1991", "Anna")
+
+
+@pytest.mark.parametrize(
+    ("word", "others"), [("Bank", {"1990", "1991", "Anna"}), ("1990", {"Bank", "bank", "BANK", "Anna"})]
+)
+def test_spellings_that_share_a_row_of_the_table_do_not_stand_in_for_each_other(
+    build: Build, word: str, others: set[str]
+) -> None:
+    text = Corpus.of([Sentence(SPELLED * 2, ("O",) * 12)])
+    changes = WordChanges(SPELLED, 1.0, 0.0, Substitutes("random"))
+    drawn = changes.draw(view_of(build(text=text, labels=["X"]), *[Sentence((word,))] * 200))
+    assert {change.by for change in drawn} == others
+
+
+def test_a_word_with_no_other_row_to_offer_is_hidden(build: Build) -> None:
+    text = Corpus.of([Sentence(("Bank", "bank") * 2, ("O",) * 4)])
+    drawn = WordChanges(["Bank", "bank"], 1.0, 0.0).draw(view_of(build(text=text, labels=["X"]), Sentence(("BANK",))))
+    assert [change.by for change in drawn] == [None]
+
+
+def test_spellings_with_rows_of_their_own_do(build: Build) -> None:
+    text = Corpus.of([Sentence(("Bank", "bank") * 2, ("O",) * 4)])
+    tagger = build(text=text, labels=["X"], lower_case_words=False)
+    drawn = WordChanges(["Bank", "bank"], 1.0, 0.0).draw(view_of(tagger, Sentence(("Bank",))))
+    assert [change.by for change in drawn] == ["bank"]
+
+
 def test_similar_substitutes_are_found_by_the_vectors_as_they_stand_in_the_table(build: Build) -> None:
     text = Corpus.of([Sentence(("near", "far", "it") * 2, ("O", "O", "B-X") * 2)])
     tagger = build(text=text, normalise="weighted")

@@ -153,3 +153,14 @@ def test_it_guesses_obvious_words(folder: Path) -> None:
             best = model(**encoded).logits[0, hidden].topk(20).indices
         guesses[word] = tokenizer.convert_ids_to_tokens(best.tolist())
     assert sum(word in found for word, found in guesses.items()) >= len(OBVIOUS) - 1, guesses
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_tagger_reads_words_with_their_case_and_accents(name: str) -> None:
+    words = ("Müller", "MÜLLER", "muller", "Café", "cafe", "naïve")
+    tagger = Tagger.build(name, labels=["PER"])
+    encoder: Any = tagger.encoder
+    tokenizer = encoder.pieces.tokenizer
+    pieces = tokenizer.convert_ids_to_tokens(tagger.number([Sentence(words)]).inputs["pieces"][0].tolist())
+    spelled = "".join(piece if piece.startswith("##") else f" {piece}" for piece in pieces[1:-1])
+    assert spelled.replace("##", "").split() == list(words)

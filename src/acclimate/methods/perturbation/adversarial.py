@@ -42,9 +42,10 @@ class AdversarialTraining(Objective):
         carried: Objective | None = None,
         same_dropout: bool = False,
         guides: Sequence[Objective] = (),
+        by_size: bool = False,
     ) -> None:
-        """`radii` by domain and by the name of the embedding. The noise follows the gradient of the task and of the
-        `guides`; those count in no loss."""
+        """`radii` by domain and by the name of the embedding, `by_size` as in `noise_for`. The noise follows the
+        gradient of the task and of the `guides`; those count in no loss."""
         super().__init__()
         wrong = [radius for named in radii.values() for radius in named.values() if radius < 0]
         if wrong:
@@ -53,7 +54,7 @@ class AdversarialTraining(Objective):
         self.radii = {domain: {name: r for name, r in named.items() if r > 0} for domain, named in radii.items()}
         # not as a module: whoever made it has it among the objectives, where it learns from the clean sentences
         self._carried, self._guides = (carried,), tuple(guides)
-        self.same_dropout = same_dropout
+        self.same_dropout, self.by_size = same_dropout, by_size
         self._changed: list[tuple[Sentence, Change]] = []  # the first few since somebody asked
         self.parts: dict[str, Tensor] = {}  # the last losses, clean and noisy, for whoever wants to look
 
@@ -145,7 +146,7 @@ class AdversarialTraining(Objective):
             if gradient is not None:
                 directions.setdefault(domain, {})[name] = gradient
         return {
-            domain: noise_for(views[domain], named, self.radii[domain], self.scope)
+            domain: noise_for(views[domain], named, self.radii[domain], self.scope, self.by_size)
             for domain, named in directions.items()
         }
 

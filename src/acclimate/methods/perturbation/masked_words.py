@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from acclimate.methods.augmentation.similar_words import Substitutes
 from acclimate.model.encoders.encoder import Change, Encoder
+from acclimate.model.encoders.vectors import in_table
 from acclimate.model.view import View
 
 
@@ -64,15 +65,26 @@ class WordChanges(nn.Module):
         sizes = self._sizes(encoder, words)
         fitting = sizes == sizes[number]
         fitting[number] = False
+        vectors = encoder.vectors_of(words).detach()
+        for other in self._spellings.get(in_table(word, lower_case=True), ()):
+            if torch.equal(vectors[other], vectors[number]):  # one row of the table: no other word to the tagger
+                fitting[other] = False
         if not fitting.any():
             return None
-        vectors = encoder.vectors_of(words).detach()
         chosen = torch.tensor([number], device=vectors.device)
         return words[int(self.substitutes.draw(vectors, chosen, fitting.to(vectors.device)))]
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words)}
+
+    @cached_property
+    def _spellings(self) -> dict[str, list[int]]:
+        """Words that are the same but for case and digits, by what they have in common."""
+        found: dict[str, list[int]] = {}
+        for number, word in enumerate(self.words):
+            found.setdefault(in_table(word, lower_case=True), []).append(number)
+        return found
 
     def _sizes(self, encoder: Encoder, words: list[str]) -> Tensor:
         return torch.tensor(encoder.sizes_of(words))

@@ -45,13 +45,14 @@ def along(values: Tensor, norm: Tensor, radius: float | Tensor) -> Tensor:
 
 
 def noise_for(
-    view: View, directions: Mapping[str, Tensor], radii: Radii, scope: Scope = "sentence"
+    view: View, directions: Mapping[str, Tensor], radii: Radii, scope: Scope = "sentence", by_size: bool = False
 ) -> dict[str, Tensor]:
     """Noise for the embeddings of a view, along these directions.
 
     The radius of `pieces` is counted in typical sizes of a number in the sentence's own embeddings: a pre-trained table
     is not normalised, and one radius would drown the pieces of one encoder and not be felt by another. The radii of
-    `words` and `characters` are absolute, as in the papers.
+    `words` and `characters` are absolute, as in the papers; or `by_size`, times the square root of how many numbers the
+    norm is taken over: a long sentence is then moved as far at each of its numbers as a short one.
     """
     owners, inside = view.encoder.owners(view.inputs), view.encoder.inside(view.inputs)
     count = len(view.sentences)
@@ -66,5 +67,8 @@ def noise_for(
             embeddings = view.embeddings[name] * inside[name].unsqueeze(-1)
             whole = norms(embeddings, "sentence", owners[name], count)  # (row, 1, 1)
             radius = radii[name] * whole / numbers.clamp_min(1).sqrt()[owners[name]].view(-1, 1, 1)
+        elif by_size:
+            ones = inside[name].unsqueeze(-1).expand_as(direction).to(direction.dtype)
+            radius = radii[name] * norms(ones, scope, owners[name], count, name == LETTERS)
         noise[name] = along(direction, norm, radius)
     return noise

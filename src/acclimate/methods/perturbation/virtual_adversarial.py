@@ -32,8 +32,10 @@ class VirtualAdversarialTraining(Objective):
         scope: Scope = "sentence",
         steps: int = 1,
         first: float = 1e-2,
+        by_size: bool = False,
     ) -> None:
-        """`first` is the size of the trial noise, in radii; `steps` those of the power method."""
+        """`first` is the size of the trial noise, in radii; `steps` those of the power method; `by_size` as in
+        `noise_for`."""
         super().__init__()
         if steps < 1:
             raise ValueError(f"The power method needs at least one step, not {steps}.")
@@ -42,6 +44,7 @@ class VirtualAdversarialTraining(Objective):
             raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
         self.radii = {name: radius for name, radius in radii.items() if radius > 0}
         self.domains, self.scope, self.steps, self.first = tuple(domains), scope, steps, first
+        self.by_size = by_size
 
     def begin(self, learner: Learner) -> None:
         for encoder in learner.encoders():
@@ -74,12 +77,12 @@ class VirtualAdversarialTraining(Objective):
             noise = {name: torch.randn_like(view.embeddings[name]) for name in names}
             small = {name: self.first * radius for name, radius in self.radii.items()}
             for _ in range(self.steps):
-                trial = noise_for(view, noise, small, self.scope)
+                trial = noise_for(view, noise, small, self.scope, self.by_size)
                 leaves = {name: value.requires_grad_() for name, value in trial.items()}
                 moved = _divergence(clean, _anew(view).with_noise(leaves))
                 gradients = torch.autograd.grad(moved, list(leaves.values()))
                 noise = dict(zip(leaves, gradients, strict=True))
-            worst = noise_for(view, noise, self.radii, self.scope)
+            worst = noise_for(view, noise, self.radii, self.scope, self.by_size)
             return _divergence(clean, _anew(view).with_noise(worst))
 
 
