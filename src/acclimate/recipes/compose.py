@@ -19,9 +19,9 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.adversarial_masking import domain_tuning
 from acclimate.recipes.compose_objectives import OBJECTIVES, Made, Site
 from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, round_names
-from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of
+from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of, learns_of
 from acclimate.recipes.mat import MaskedNoiseSettings
-from acclimate.recipes.mslm import mslm
+from acclimate.recipes.mslm import entity_stage
 from acclimate.recipes.pdaln import same_weights
 from acclimate.recipes.recipe import Plan
 from acclimate.training.schedules import Schedule
@@ -41,8 +41,9 @@ def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     number = 0
     for stage in options.stages:
         for name in round_names(stage):
-            before = frozen_copy(tagger) if stage.keep_best else None
-            yield made_stage(name, stage, tagger, plan, number)
+            made = made_stage(name, stage, tagger, plan, number)
+            before = frozen_copy(tagger) if stage.keep_best else None  # by now it has the heads that the stage trains
+            yield made
             number += 1
             if before is not None and same_weights(before, tagger):
                 break  # the selector has gone back to what was before this round
@@ -53,7 +54,7 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     if stage.domain_tuning is not None:
         return domain_tuning(tagger, plan, stage.domain_tuning, name)
     if stage.mslm is not None:
-        return entity_stage(name, stage, tagger, plan)
+        return mslm_stage(name, stage, tagger, plan, number)
     text, beside = texts_of(stage, tagger, plan, number)
     batches = batches_for(tagger, plan, text, beside, number)
     training = training_for(stage, plan.training, batches)
@@ -73,15 +74,18 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
 
 def texts_of(stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> tuple[Corpus, list[Corpus]]:
     """What is learnt, as one corpus, and what stands beside."""
-    found = {name: TEXTS[name](tagger, plan, stage, number) for name in (*stage.learns, *beside_of(stage, plan))}
-    learnt = [found[name] for name in stage.learns]
-    return sum(learnt[1:], learnt[0]), [found[name] for name in beside_of(stage, plan)]
+    learns, beside = learns_of(stage, plan), beside_of(stage, plan)
+    found = {name: TEXTS[name](tagger, plan, stage, number) for name in (*learns, *beside)}
+    learnt = [found[name] for name in learns]
+    return sum(learnt[1:], learnt[0]), [found[name] for name in beside]
 
 
-def entity_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan) -> Stage:
-    """MSLM's stage; it learns from all that is labelled."""
-    made = next(mslm(tagger, replace(plan, options=stage.mslm)))
-    return replace(made, name=name, settings=training_for(stage, plan.training, made.batches))
+def mslm_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
+    """MSLM's stage: its heads are built in the first one, and go on learning in the others."""
+    text, _ = texts_of(stage, tagger, plan, number)
+    made = entity_stage(tagger, replace(plan, options=stage.mslm), text, number)
+    training = training_for(stage, plan.training, made.batches)
+    return replace(made, name=name, settings=training, selector=plan.selector if stage.keep_best else None)
 
 
 def training_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:

@@ -29,7 +29,8 @@ class StageSettings(Settings):
 
     name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")  # stage-1, stage-2, …
     objectives: dict[str, Term] = Field(default_factory=dict)
-    learns: tuple[TextName, ...] = ("source",)  # as one corpus; its tags are "the source's"
+    # as one corpus, whose tags are "the source's"; null: the source, and with mslm all that is labelled
+    learns: tuple[TextName, ...] | None = None
     # another corpus in every batch, in equal parts; null: the target's, where an objective needs one
     beside: tuple[TextName, ...] | None = None
     domain_tuning: AdversarialMaskingSettings | None = None
@@ -58,7 +59,7 @@ class StageSettings(Settings):
         kinds = [bool(self.objectives), self.domain_tuning is not None, self.mslm is not None]
         if sum(kinds) != 1:
             raise ValueError("a stage has objectives, or domain_tuning, or mslm: one of them")
-        if not self.learns:
+        if self.learns == ():
             raise ValueError("a stage learns from something: name source, for example, in learns")
         if self.updates is not None and self.epochs is not None:
             raise ValueError("a stage has updates or epochs, not both")

@@ -45,6 +45,14 @@ TEXTS: dict[str, Text] = {
 LABELLED = {"source", "target-labelled", "pseudo-labelled", "anchors"}  # those that have tags
 
 
+def learns_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
+    """What is learnt: what was named, or the source; MSLM learns all that is labelled."""
+    if stage.learns is not None:
+        return stage.learns
+    few = stage.mslm is not None and len(plan.target.labelled())
+    return ("source", "target-labelled") if few else ("source",)
+
+
 def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
     """What stands beside: what was named, or the target as it is where an objective looks there."""
     if stage.beside is not None:
