@@ -26,7 +26,12 @@ class VirtualSettings(Settings):
     """The variant `vat`."""
 
     weight: float = Field(1.0, ge=0)
-    radius: RadiusSettings = RadiusSettings()
+    # bond: the divergence both ways, under noise whose largest number in each token is `step`; mat: one way, and noise
+    # of the size `radius` in each sentence
+    kind: Literal["bond", "mat"] = "bond"
+    trial: float = Field(1e-5, gt=0)  # bond: deviation of the random noise at which the gradient is taken
+    step: float = Field(1e-3, gt=0)  # bond
+    radius: RadiusSettings = RadiusSettings()  # mat
 
 
 class ContrastSettings(Settings):
