@@ -55,14 +55,13 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
         return domain_tuning(tagger, plan, stage.domain_tuning, name)
     if stage.mslm is not None:
         return mslm_stage(name, stage, tagger, plan, number)
-    text, beside = texts_of(stage, tagger, plan, number)
+    text, beside, watches = texts_of(stage, tagger, plan, number)
     batches = batches_for(tagger, plan, text, beside, number)
     training = training_for(stage, plan.training, batches)
     updates = training.updates_for(batches.epoch_length)
     site = Site(tagger, plan, number, text, sum(beside[1:], beside[0]) if beside else Corpus(()), updates)
     objectives: dict[str, Objective] = {}
     weights: dict[str, float | Schedule] = {}
-    watches: tuple[Watch, ...] = ()
     for which, term in stage.objectives.items():
         made = OBJECTIVES[which].build(site, term.settings)
         objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
@@ -72,20 +71,24 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     return Stage(name, objectives, batches, training, weights, watches=watches, selector=selector)
 
 
-def texts_of(stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> tuple[Corpus, list[Corpus]]:
-    """What is learnt, as one corpus, and what stands beside."""
+def texts_of(
+    stage: StageSettings, tagger: Tagger, plan: Plan, number: int
+) -> tuple[Corpus, list[Corpus], tuple[Watch, ...]]:
+    """What is learnt, as one corpus, what stands beside, and what notes how they were made."""
     learns, beside = learns_of(stage, plan), beside_of(stage, plan)
     found = {name: TEXTS[name](tagger, plan, stage, number) for name in (*learns, *beside)}
-    learnt = [found[name] for name in learns]
-    return sum(learnt[1:], learnt[0]), [found[name] for name in beside]
+    learnt = [found[name].corpus for name in learns]
+    watches = tuple(watch for text in found.values() for watch in text.watches)
+    return sum(learnt[1:], learnt[0]), [found[name].corpus for name in beside], watches
 
 
 def mslm_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
     """MSLM's stage: its heads are built in the first one, and go on learning in the others."""
-    text, _ = texts_of(stage, tagger, plan, number)
+    text, _, watches = texts_of(stage, tagger, plan, number)
     made = entity_stage(tagger, replace(plan, options=stage.mslm), text, number)
     training = training_for(stage, plan.training, made.batches)
-    return replace(made, name=name, settings=training, selector=plan.selector if stage.keep_best else None)
+    selector = plan.selector if stage.keep_best else None
+    return replace(made, name=name, settings=training, watches=watches, selector=selector)
 
 
 def training_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import cast, get_args
 
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adversarial_masking import check_plan as check_tuning
+from acclimate.recipes.compose_edits import EditName, edited_pairs
 from acclimate.recipes.compose_groups import DiscriminatorTermSettings, VirtualNoiseSettings, WordMmdSettings, sides_of
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, Term
@@ -19,12 +21,12 @@ from acclimate.recipes.language_model import require_language_model
 from acclimate.recipes.mslm import MslmSettings
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.pdaln_edits import synonyms_for
-from acclimate.recipes.pdaln_settings import ContrastSettings
+from acclimate.recipes.pdaln_settings import ContrastSettings, EditSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
 
 # of a stage, that its domain tuning says itself or does not know
-NOT_IN_TUNING = ("learns", "beside", "updates", "epochs", "share", "learning_rate", "keep_best")
+NOT_IN_TUNING = ("learns", "beside", "updates", "epochs", "share", "learning_rate", "keep_best", "edits")
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:
@@ -58,6 +60,7 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
     if stage.mslm is not None:
         require_language_model(tagger, where)
         refuse_unused(stage, "mslm", ("beside",), where)
+        refuse_unread_edits(stage, learns_of(stage, plan), where)
         check_mslm(tagger, replace(plan, options=stage.mslm))
         for name in learns_of(stage, plan):
             check_text(tagger, plan, stage, name, where, can_tag, number)
@@ -65,6 +68,7 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
                 raise UsageError(f"{where}: mslm learns from labelled text, and {name} has no labels.")
         return
     learns, beside = learns_of(stage, plan), beside_of(stage, plan)
+    refuse_unread_edits(stage, (*learns, *beside), where)
     for name in (*learns, *beside):
         check_text(tagger, plan, stage, name, where, can_tag, number)
     if not set(learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
@@ -106,11 +110,32 @@ def check_text(
         raise UsageError(f"{where} learns from {name}, which needs target text: give --target.")
     if name == "pseudo-labelled" and not can_tag:
         raise UsageError(f"{where} learns from the tagger's own tags, but no stage before it has taught it any.")
-    if name == "anchors" and not len(anchored(tagger, plan, stage, number)):
+    if name in get_args(EditName):
+        check_edits(tagger, plan, stage, name, where, number)
+    if name == "anchors" and not len(anchored(tagger, plan, stage, number).corpus):
         raise InputError(
             f"{where}: no entity of the labelled target sentences has another one of its type in the source, or the "
             "other way round: there are no anchors."
         )
+
+
+def check_edits(tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, number: int) -> None:
+    try:
+        pairs = edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number)
+        first = next(pairs, None)
+    except (OSError, InputError) as problem:
+        raise InputError(f"{where}, {name}: {problem}") from None
+    if first is None:
+        named = " Name a table of them in edits.synonyms." if name == "synonyms" else ""
+        raise InputError(f"{where}: no labelled sentence has a word that {name} could change.{named}")
+
+
+def refuse_unread_edits(stage: StageSettings, texts: Collection[str], where: str) -> None:
+    usual = EditSettings()
+    for name in EditSettings.model_fields:
+        readers = get_args(EditName) if name == "edit_share" else ("synonyms",)
+        if getattr(stage.edits, name) != getattr(usual, name) and not set(readers) & set(texts):
+            raise UsageError(f"{where}: edits.{name} has no effect: the stage has no text {' or '.join(readers)}.")
 
 
 def check_needs(

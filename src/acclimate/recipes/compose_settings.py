@@ -11,10 +11,10 @@ from pydantic import Field, field_validator, model_validator
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.mslm import MslmSettings
-from acclimate.recipes.pdaln_settings import AnchorSettings
+from acclimate.recipes.pdaln_settings import AnchorSettings, EditSettings
 from acclimate.settings import Settings, complete
 
-TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors"]
+TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors", "synonyms", "deletion"]
 
 
 class Term(Settings):
@@ -39,10 +39,11 @@ class StageSettings(Settings):
     epochs: float | None = Field(None, gt=0)  # passes over what is learnt; never more updates than training.updates
     share: float = Field(1.0, gt=0)  # of the run's usual number of updates, where neither of those is set
     learning_rate: float | None = Field(None, gt=0)
-    rounds: int = Field(1, ge=1)  # the stage so many times; teacher, anchors and pseudo-labels are made anew each time
+    rounds: int = Field(1, ge=1)  # the stage so many times; teacher and made text are made anew each time
     keep_best: bool = False  # what was before is a candidate for the run's selector; a round that is worse ends them
     keep: float = Field(0.5, gt=0, le=1)  # pseudo-labelled: share of target sentences believed, surest first
     anchors: AnchorSettings = AnchorSettings()
+    edits: EditSettings = EditSettings()  # of the texts synonyms and deletion
 
     @field_validator("objectives", mode="before")
     @classmethod

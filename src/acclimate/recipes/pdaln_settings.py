@@ -34,7 +34,16 @@ class VirtualSettings(Settings):
     radius: RadiusSettings = RadiusSettings()  # mat
 
 
-class ContrastSettings(Settings):
+class EditSettings(Settings):
+    """How much of a sentence is edited, and where synonyms come from."""
+
+    edit_share: float = Field(0.2, gt=0, le=1)  # of its words, that change
+    synonyms: str | None = None  # a file of lines word<TAB>synonym,synonym
+    wordnet: str | None = None  # a folder with WordNet's files
+    vectors: str | None = None  # word vectors, whose neighbours do; the encoder's own where nothing is named
+
+
+class ContrastSettings(EditSettings):
     """How sentences are told from one another, and what makes their twins."""
 
     temperature: float = Field(0.05, gt=0)  # of L_c
@@ -42,10 +51,6 @@ class ContrastSettings(Settings):
     normalise: bool = True  # to length 1, what L_c compares
     symmetric: bool = False  # the edited sentence looks for its original as well
     edits: Literal["both", "synonyms", "deletion"] = "both"  # what makes a sentence's twin for L_c
-    edit_share: float = Field(0.2, gt=0, le=1)  # of its words, that change
-    synonyms: str | None = None  # a file of lines word<TAB>synonym,synonym
-    wordnet: str | None = None  # a folder with WordNet's files
-    vectors: str | None = None  # word vectors, whose neighbours do; the encoder's own where nothing is named
 
 
 class AnchorSettings(Settings):
