@@ -93,6 +93,15 @@ def test_seeds_that_only_one_side_has_are_not_compared(folder: Path, tmp_path: P
     assert "| MSLM, acclimate-mini | 50.00 ± 70.71 (+0.00, p 1.000) |" in said
 
 
+@pytest.mark.parametrize(("elm", "told"), [(0.5, "same training: what a GPU's rounding does"), (0.6, "p 0.001")])
+def test_even_weights_and_none_are_told_to_be_one_training(folder: Path, tmp_path: Path, elm: float, told: str) -> None:
+    rows = rows_of(tmp_path, folder, **{"MSLM": [True], mslm_tables.UNWEIGHTED: [False]})
+    rows = [{**row, "weights": {"elm": elm, "blm": 1 - elm} if row["method"] == "MSLM" else None} for row in rows]
+    said = mslm_tables.weight_table(rows, options(folder, tmp_path, "weights"))
+    assert told in said
+    assert ("p 0." in said) == (elm != 0.5)
+
+
 def test_parts_share_their_jobs() -> None:
     given = Namespace(sets=[], encoders=["acclimate-mini"], methods=list(mslm_jobs.METHODS), grid_methods=["MSLM"])
     plans = {part: set(mslm.planned(part, given)) for part in mslm.PARTS}

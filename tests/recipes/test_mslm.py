@@ -308,3 +308,14 @@ def test_detection_reads_what_it_is_told_to(build: Build, news: Corpus) -> None:
         term = stage_of(build("bert"), news, tags_on=reads).objectives["tags"]
         assert isinstance(term, EntityDetection)
         assert term.read == reads
+
+
+def test_even_weights_and_none_are_one_training_bit_for_bit_on_a_cpu(build: Build, same_weights, news: Corpus) -> None:
+    training = {**QUICK, "device": "cpu"}
+    taggers = {}
+    for weighted, blm in ((True, 0.01), (False, 0.01), (True, 0.6), (False, 0.6)):
+        taggers[weighted, blm] = build("bert")
+        options = {"weighted": weighted, "blm": blm, "elm": 1.0 if blm < 0.1 else 0.2}
+        adapt(taggers[weighted, blm], news, None, "mslm", training=training, select="last", **options)
+    assert same_weights(taggers[True, 0.01], taggers[False, 0.01])  # more pieces of terms are hidden than others
+    assert not same_weights(taggers[True, 0.6], taggers[False, 0.6])

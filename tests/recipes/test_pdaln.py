@@ -15,6 +15,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.methods.distillation import Distillation
 from acclimate.methods.mean_teacher import MeanTeacher
+from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.pdaln import pdaln, round_text
@@ -295,6 +296,19 @@ def test_variants_stand_beside_equation_10_unweighed(build: Build, plan: Plan) -
     assert noisy.objectives["virtual"].domains == ("target",)
 
 
+def test_virtual_training_is_bond_s_unless_mat_s_is_asked_for(build: Build, plan: Plan) -> None:
+    terms = {}
+    for kind in ("bond", "mat"):
+        options = {"kind": kind, "step": 0.002, "radius": {"words": 0.3, "characters": 0.1, "pieces": 0.2}}
+        _, stage = stages_of(build(), with_options(plan, variant="vat", rounds=1, virtual=options))
+        terms[kind] = stage.objectives["virtual"]
+    assert isinstance(terms["bond"], SymmetricVirtualTraining)
+    assert (terms["bond"].trial, set(terms["bond"].radii.values())) == (1e-5, {0.002})
+    assert not isinstance(terms["mat"], SymmetricVirtualTraining)
+    assert terms["mat"].radii == {"words": 0.3, "characters": 0.1, "pieces": 0.2}
+    assert PdalnSettings().virtual.kind == "bond"
+
+
 # resuming
 
 
@@ -350,7 +364,7 @@ def test_variants_need_labelled_target_sentences(build: Build, plan: Plan, varia
     ("options", "words"),
     [
         ({"mu": {"B-XYZ": 1.0}}, "'B-XYZ' is none of the tagger's tags"),
-        ({"variant": "vat", "virtual": {"radius": {"words": 0, "characters": 0}}}, "needs noise"),
+        ({"variant": "vat", "virtual": {"kind": "mat", "radius": {"words": 0, "characters": 0}}}, "needs noise"),
     ],
 )
 def test_options_that_mean_nothing_are_told(build: Build, plan: Plan, options: Any, words: str) -> None:

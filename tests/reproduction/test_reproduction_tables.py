@@ -178,6 +178,31 @@ def test_pdaln_gains_what_the_specification_says_over_bert() -> None:
     assert gains == pytest.approx([2.0, 2.3, 1.5, 4.0], abs=0.06)
 
 
+def test_a_printed_f1_of_pdalns_table_follows_from_precision_and_recall_but_for_one() -> None:
+    """Oracle 11c; all are printed with two digits."""
+    odd = []
+    for row, line in find_table("S3.14").published.items():
+        for column in line:
+            f1, precision, recall = (paper("S3.14", row, column, name) for name in ("span f1", "precision", "recall"))
+            best = re.search(r"best ([\d.]+)", str(find_table("S3.14").published[row][column]))
+            follows = 2 * precision * recall / (precision + recall)
+            if abs((float(best[1]) if best else f1) - follows) > 0.02:
+                odd.append((row, column, f1, round(follows, 2)))
+    assert odd == [("JIA2019", "SciTech", 74.65, 74.82)]
+
+
+def test_pdalns_printed_best_on_webpage_without_labels_is_below_its_printed_mean() -> None:
+    """Oracle 11e: the only one of eight."""
+    odd = []
+    for row in ("PDALN, no labels", "PDALN"):
+        for column, printed in find_table("S3.14").published[row].items():
+            assert isinstance(printed, dict)
+            mean, best = re.fullmatch(r"([\d.]+) ± [\d.]+ \(best ([\d.]+)\)", str(printed["span f1"])).groups()  # type: ignore[union-attr]
+            if float(mean) > float(best):
+                odd.append((row, column, float(mean), float(best)))
+    assert odd == [("PDALN, no labels", "Webpage", 57.25, 56.93)]
+
+
 def test_datnet_with_ten_spanish_sentences_is_as_the_specification_says() -> None:
     assert (paper("S4.17", "base", "Spanish 10"), paper("S4.17", "DATNet-F", "Spanish 10")) == (21.53, 44.52)
 
@@ -271,6 +296,18 @@ def test_a_row_wins_over_a_column_and_that_over_what_all_share(tmp_path: Path) -
     training = cells_of(table)[0].settings.training
     assert (training.updates, training.clip, training.decay) == (3, 2.0, "none")
     assert cells_of(table, assignments=["training.updates=4"])[0].settings.training.updates == 4
+
+
+def test_a_column_may_have_settings_for_one_recipe_over_which_the_row_wins(tmp_path: Path) -> None:
+    columns: dict[str, Any] = {"NER": {"source": "conll2003"}}
+    columns["NER"]["of_recipe"] = {"mat": {"options": {"rate": 0.3, "normalise": "none"}}}
+    rows = {"one": {"recipe": "source-only"}, "two": {"recipe": "mat", "options": {"rate": 0.5}}}
+    one, two = cells_of(read_table(written(tmp_path, rows=rows, columns=columns)))
+    assert "rate" not in one.settings.options
+    assert (two.settings.options["rate"], two.settings.options["normalise"]) == (0.5, "none")
+    columns["NER"]["of_recipe"] = {"mta": {}}
+    with pytest.raises(UsageError, match="Did you mean 'mat'"):
+        cells_of(read_table(written(tmp_path, rows=rows, columns=columns)))
 
 
 def test_small_scale_does_not_bring_back_what_a_row_leaves_out(tmp_path: Path) -> None:

@@ -19,9 +19,9 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.adversarial_masking import domain_tuning
 from acclimate.recipes.compose_objectives import OBJECTIVES, Made, Site
 from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, round_names
-from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of
+from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of, learns_of
 from acclimate.recipes.mat import MaskedNoiseSettings
-from acclimate.recipes.mslm import mslm
+from acclimate.recipes.mslm import entity_stage
 from acclimate.recipes.pdaln import same_weights
 from acclimate.recipes.recipe import Plan
 from acclimate.training.schedules import Schedule
@@ -41,8 +41,9 @@ def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     number = 0
     for stage in options.stages:
         for name in round_names(stage):
-            before = frozen_copy(tagger) if stage.keep_best else None
-            yield made_stage(name, stage, tagger, plan, number)
+            made = made_stage(name, stage, tagger, plan, number)
+            before = frozen_copy(tagger) if stage.keep_best else None  # by now it has the heads that the stage trains
+            yield made
             number += 1
             if before is not None and same_weights(before, tagger):
                 break  # the selector has gone back to what was before this round
@@ -53,15 +54,14 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     if stage.domain_tuning is not None:
         return domain_tuning(tagger, plan, stage.domain_tuning, name)
     if stage.mslm is not None:
-        return entity_stage(name, stage, tagger, plan)
-    text, beside = texts_of(stage, tagger, plan, number)
+        return mslm_stage(name, stage, tagger, plan, number)
+    text, beside, watches = texts_of(stage, tagger, plan, number)
     batches = batches_for(tagger, plan, text, beside, number)
     training = training_for(stage, plan.training, batches)
     updates = training.updates_for(batches.epoch_length)
     site = Site(tagger, plan, number, text, sum(beside[1:], beside[0]) if beside else Corpus(()), updates)
     objectives: dict[str, Objective] = {}
     weights: dict[str, float | Schedule] = {}
-    watches: tuple[Watch, ...] = ()
     for which, term in stage.objectives.items():
         made = OBJECTIVES[which].build(site, term.settings)
         objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
@@ -71,17 +71,24 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     return Stage(name, objectives, batches, training, weights, watches=watches, selector=selector)
 
 
-def texts_of(stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> tuple[Corpus, list[Corpus]]:
-    """What is learnt, as one corpus, and what stands beside."""
-    found = {name: TEXTS[name](tagger, plan, stage, number) for name in (*stage.learns, *beside_of(stage, plan))}
-    learnt = [found[name] for name in stage.learns]
-    return sum(learnt[1:], learnt[0]), [found[name] for name in beside_of(stage, plan)]
+def texts_of(
+    stage: StageSettings, tagger: Tagger, plan: Plan, number: int
+) -> tuple[Corpus, list[Corpus], tuple[Watch, ...]]:
+    """What is learnt, as one corpus, what stands beside, and what notes how they were made."""
+    learns, beside = learns_of(stage, plan), beside_of(stage, plan)
+    found = {name: TEXTS[name](tagger, plan, stage, number) for name in (*learns, *beside)}
+    learnt = [found[name].corpus for name in learns]
+    watches = tuple(watch for text in found.values() for watch in text.watches)
+    return sum(learnt[1:], learnt[0]), [found[name].corpus for name in beside], watches
 
 
-def entity_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan) -> Stage:
-    """MSLM's stage; it learns from all that is labelled."""
-    made = next(mslm(tagger, replace(plan, options=stage.mslm)))
-    return replace(made, name=name, settings=training_for(stage, plan.training, made.batches))
+def mslm_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:
+    """MSLM's stage: its heads are built in the first one, and go on learning in the others."""
+    text, _, watches = texts_of(stage, tagger, plan, number)
+    made = entity_stage(tagger, replace(plan, options=stage.mslm), text, number)
+    training = training_for(stage, plan.training, made.batches)
+    selector = plan.selector if stage.keep_best else None
+    return replace(made, name=name, settings=training, watches=watches, selector=selector)
 
 
 def training_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import cast, get_args
 
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adversarial_masking import check_plan as check_tuning
+from acclimate.recipes.compose_edits import EditName, edited_pairs
 from acclimate.recipes.compose_groups import DiscriminatorTermSettings, VirtualNoiseSettings, WordMmdSettings, sides_of
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, Term
-from acclimate.recipes.compose_texts import LABELLED, anchored, beside_of, unlabelled
+from acclimate.recipes.compose_texts import LABELLED, anchored, beside_of, learns_of, unlabelled
 from acclimate.recipes.datnet import strength_and_rate
 from acclimate.recipes.language_model import require_language_model
+from acclimate.recipes.mslm import MslmSettings
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.pdaln_edits import synonyms_for
-from acclimate.recipes.pdaln_settings import ContrastSettings
+from acclimate.recipes.pdaln_settings import ContrastSettings, EditSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
+
+# of a stage, that its domain tuning says itself or does not know
+NOT_IN_TUNING = ("learns", "beside", "updates", "epochs", "share", "learning_rate", "keep_best", "edits")
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:
     options: ComposeSettings = plan.options
     can_tag = False
+    entities = tagger.entities
     for number, stage in enumerate(options.stages):
         where = f"Stage {stage.name}"
         check_stage(tagger, plan, stage, where, can_tag, number)
+        if stage.mslm is not None:
+            check_heads(stage, stage.mslm, entities, where, can_tag)
+            entities = stage.mslm.entities
         can_tag = can_tag or learns_tags(stage)
     if not can_tag:
         tags = ", ".join(name for name, part in OBJECTIVES.items() if part.learns_tags)
@@ -39,6 +51,7 @@ def learns_tags(stage: StageSettings) -> bool:
 
 def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, can_tag: bool, number: int) -> None:
     if stage.domain_tuning is not None:
+        refuse_unused(stage, "domain_tuning", NOT_IN_TUNING, where)
         require_language_model(tagger, where)
         check_tuning(tagger, replace(plan, options=stage.domain_tuning))
         if not len(plan.target):
@@ -46,16 +59,45 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
         return
     if stage.mslm is not None:
         require_language_model(tagger, where)
+        refuse_unused(stage, "mslm", ("beside",), where)
+        refuse_unread_edits(stage, learns_of(stage, plan), where)
         check_mslm(tagger, replace(plan, options=stage.mslm))
+        for name in learns_of(stage, plan):
+            check_text(tagger, plan, stage, name, where, can_tag, number)
+            if name not in LABELLED:
+                raise UsageError(f"{where}: mslm learns from labelled text, and {name} has no labels.")
         return
-    beside = beside_of(stage, plan)
-    for name in (*stage.learns, *beside):
+    learns, beside = learns_of(stage, plan), beside_of(stage, plan)
+    refuse_unread_edits(stage, (*learns, *beside), where)
+    for name in (*learns, *beside):
         check_text(tagger, plan, stage, name, where, can_tag, number)
-    if not set(stage.learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
-        raise UsageError(f"{where} learns tags from {', '.join(stage.learns)}, which has none.")
+    if not set(learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
+        raise UsageError(f"{where} learns tags from {', '.join(learns)}, which has none.")
     for name, term in stage.objectives.items():
         check_needs(tagger, plan, name, beside, f"{where}, {name}", can_tag, term)
         check_settings(tagger, plan, term, f"{where}, {name}")
+
+
+def refuse_unused(stage: StageSettings, kind: str, names: Sequence[str], where: str) -> None:
+    """Settings that such a stage would not look at."""
+    usual = StageSettings.model_validate({kind: {}})
+    for name in names:
+        if getattr(stage, name) != getattr(usual, name):
+            own = f": set {kind}.{name}" if name in ("updates", "epochs", "learning_rate") else ""
+            raise UsageError(f"{where}: {name} has no effect beside {kind}{own}.")
+
+
+def check_heads(
+    stage: StageSettings, wanted: MslmSettings, entities: EntitySettings | None, where: str, can_tag: bool
+) -> None:
+    """MSLM's heads take the place of those that were there; what these had learnt cannot be had back."""
+    if entities is not None and entities != wanted.entities:
+        raise UsageError(f"{where}: mslm.entities is not what it was in the stage before: its heads would be lost.")
+    if stage.keep_best and can_tag and entities is None:
+        raise UsageError(
+            f"{where}: keep_best cannot bring back what was before, since mslm puts heads of its own in the place of "
+            "those that have learnt tags. Begin with the mslm stage, or leave keep_best out."
+        )
 
 
 def check_text(
@@ -68,11 +110,32 @@ def check_text(
         raise UsageError(f"{where} learns from {name}, which needs target text: give --target.")
     if name == "pseudo-labelled" and not can_tag:
         raise UsageError(f"{where} learns from the tagger's own tags, but no stage before it has taught it any.")
-    if name == "anchors" and not len(anchored(tagger, plan, stage, number)):
+    if name in get_args(EditName):
+        check_edits(tagger, plan, stage, name, where, number)
+    if name == "anchors" and not len(anchored(tagger, plan, stage, number).corpus):
         raise InputError(
             f"{where}: no entity of the labelled target sentences has another one of its type in the source, or the "
             "other way round: there are no anchors."
         )
+
+
+def check_edits(tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, number: int) -> None:
+    try:
+        pairs = edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number)
+        first = next(pairs, None)
+    except (OSError, InputError) as problem:
+        raise InputError(f"{where}, {name}: {problem}") from None
+    if first is None:
+        named = " Name a table of them in edits.synonyms." if name == "synonyms" else ""
+        raise InputError(f"{where}: no labelled sentence has a word that {name} could change.{named}")
+
+
+def refuse_unread_edits(stage: StageSettings, texts: Collection[str], where: str) -> None:
+    usual = EditSettings()
+    for name in EditSettings.model_fields:
+        readers = get_args(EditName) if name == "edit_share" else ("synonyms",)
+        if getattr(stage.edits, name) != getattr(usual, name) and not set(readers) & set(texts):
+            raise UsageError(f"{where}: edits.{name} has no effect: the stage has no text {' or '.join(readers)}.")
 
 
 def check_needs(

@@ -11,10 +11,10 @@ from pydantic import Field, field_validator, model_validator
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.mslm import MslmSettings
-from acclimate.recipes.pdaln_settings import AnchorSettings
+from acclimate.recipes.pdaln_settings import AnchorSettings, EditSettings
 from acclimate.settings import Settings, complete
 
-TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors"]
+TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors", "synonyms", "deletion"]
 
 
 class Term(Settings):
@@ -29,7 +29,8 @@ class StageSettings(Settings):
 
     name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")  # stage-1, stage-2, …
     objectives: dict[str, Term] = Field(default_factory=dict)
-    learns: tuple[TextName, ...] = ("source",)  # as one corpus; its tags are "the source's"
+    # as one corpus, whose tags are "the source's"; null: the source, and with mslm all that is labelled
+    learns: tuple[TextName, ...] | None = None
     # another corpus in every batch, in equal parts; null: the target's, where an objective needs one
     beside: tuple[TextName, ...] | None = None
     domain_tuning: AdversarialMaskingSettings | None = None
@@ -38,10 +39,11 @@ class StageSettings(Settings):
     epochs: float | None = Field(None, gt=0)  # passes over what is learnt; never more updates than training.updates
     share: float = Field(1.0, gt=0)  # of the run's usual number of updates, where neither of those is set
     learning_rate: float | None = Field(None, gt=0)
-    rounds: int = Field(1, ge=1)  # the stage so many times; teacher, anchors and pseudo-labels are made anew each time
+    rounds: int = Field(1, ge=1)  # the stage so many times; teacher and made text are made anew each time
     keep_best: bool = False  # what was before is a candidate for the run's selector; a round that is worse ends them
     keep: float = Field(0.5, gt=0, le=1)  # pseudo-labelled: share of target sentences believed, surest first
     anchors: AnchorSettings = AnchorSettings()
+    edits: EditSettings = EditSettings()  # of the texts synonyms and deletion
 
     @field_validator("objectives", mode="before")
     @classmethod
@@ -58,7 +60,7 @@ class StageSettings(Settings):
         kinds = [bool(self.objectives), self.domain_tuning is not None, self.mslm is not None]
         if sum(kinds) != 1:
             raise ValueError("a stage has objectives, or domain_tuning, or mslm: one of them")
-        if not self.learns:
+        if self.learns == ():
             raise ValueError("a stage learns from something: name source, for example, in learns")
         if self.updates is not None and self.epochs is not None:
             raise ValueError("a stage has updates or epochs, not both")

@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from acclimate.data.batches import SOURCE, TARGET, Batches, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.joined import Joined
+from acclimate.methods.augmentation.anchor_notes import Anchored
+from acclimate.methods.augmentation.edit_notes import Edited
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.compose_edits import EditName, edited_pairs
 from acclimate.recipes.compose_groups import sides_of
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.compose_settings import StageSettings
-from acclimate.recipes.pdaln import anchors
+from acclimate.recipes.pdaln import exchanged
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.self_training import surest
 from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Watch
 
-Text = Callable[[Tagger, Plan, StageSettings, int], Corpus]
+
+@dataclass(frozen=True)
+class Found:
+    """Text of a stage, and what tells the run's record how it was made."""
+
+    corpus: Corpus
+    watches: tuple[Watch, ...] = ()
+
+
+Text = Callable[[Tagger, Plan, StageSettings, int], Found]
 
 
 def unlabelled(plan: Plan) -> Corpus:
@@ -25,24 +38,46 @@ def unlabelled(plan: Plan) -> Corpus:
     return plan.target.filter(lambda sentence: sentence.tags is None)
 
 
-def pseudo_labelled(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Corpus:
+def pseudo_labelled(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Found:
     """The target under the tagger's own tags, where it is surest of them; true labels stay."""
-    return surest(tagger, plan.target, stage.keep)
+    return Found(surest(tagger, plan.target, stage.keep))
 
 
-def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Corpus:
+def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Found:
     """Sentences of both domains with entities of the other one."""
-    return anchors(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
+    made = exchanged(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
+    return Found(made.corpus, (Anchored(made.variants),))
+
+
+def edited_by(name: EditName) -> Text:
+    """Labelled sentences of both domains, edited; those in which nothing can be edited are left out."""
+
+    def found(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Found:
+        pairs = list(edited_pairs(name, tagger, plan, stage.edits, number))
+        corpus = Corpus.of((edited for _, edited in pairs), f"{plan.source.name}, {name}", tagger.labels.kind)
+        return Found(corpus, (Edited(name, pairs),))
+
+    return found
 
 
 TEXTS: dict[str, Text] = {
-    "source": lambda tagger, plan, stage, number: plan.source.labelled(),
-    "target": lambda tagger, plan, stage, number: unlabelled(plan),
-    "target-labelled": lambda tagger, plan, stage, number: plan.target.labelled(),
+    "source": lambda tagger, plan, stage, number: Found(plan.source.labelled()),
+    "target": lambda tagger, plan, stage, number: Found(unlabelled(plan)),
+    "target-labelled": lambda tagger, plan, stage, number: Found(plan.target.labelled()),
     "pseudo-labelled": pseudo_labelled,
     "anchors": anchored,
+    "synonyms": edited_by("synonyms"),
+    "deletion": edited_by("deletion"),
 }
-LABELLED = {"source", "target-labelled", "pseudo-labelled", "anchors"}  # those that have tags
+LABELLED = set(TEXTS) - {"target"}  # those that have tags
+
+
+def learns_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
+    """What is learnt: what was named, or the source; MSLM learns all that is labelled."""
+    if stage.learns is not None:
+        return stage.learns
+    few = stage.mslm is not None and len(plan.target.labelled())
+    return ("source", "target-labelled") if few else ("source",)
 
 
 def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:

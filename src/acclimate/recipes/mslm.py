@@ -16,6 +16,7 @@ import torch
 from pydantic import Field, field_validator
 
 from acclimate.data.batches import SOURCE
+from acclimate.data.corpus import Corpus
 from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
 from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
@@ -89,9 +90,14 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
 
 
 def mslm(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    yield entity_stage(tagger, plan, plan.source.labelled() + plan.target.labelled())
+
+
+def entity_stage(tagger: Tagger, plan: Plan, text: Corpus, shift: int = 0) -> Stage:
+    """The three losses on this text. Heads that are there already go on learning; `shift` moves the batches' seed."""
     options: MslmSettings = plan.options
-    text = plan.source.labelled() + plan.target.labelled()
-    tagger.find_entities(options.entities)
+    if tagger.entities != options.entities:
+        tagger.find_entities(options.entities)
     learner = masked_tagger(tagger, plan)
     weights = EVEN
     if options.weighted and options.masking == JOINT:
@@ -99,8 +105,8 @@ def mslm(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
         weights = mask_weights(counts, options.threshold)
     importance = options.losses.model_dump()
     objectives = {name: term for name, term in terms(tagger, weights, options).items() if importance[name] > 0}
-    batches = plan.batches(tagger, {SOURCE: text})
-    yield Stage("mslm", objectives, batches, plan.training, {name: importance[name] for name in objectives}, learner)
+    batches = plan.batches(tagger, {SOURCE: text}, shift)
+    return Stage("mslm", objectives, batches, plan.training, {name: importance[name] for name in objectives}, learner)
 
 
 def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:

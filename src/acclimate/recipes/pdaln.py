@@ -26,11 +26,12 @@ from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln_edits import edit_for
-from acclimate.recipes.pdaln_settings import AnchorSettings, ContrastSettings, PdalnSettings
+from acclimate.recipes.pdaln_settings import AnchorSettings, ContrastSettings, PdalnSettings, VirtualSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.training.schedules import Schedule
 from acclimate.training.settings import TrainingSettings
@@ -97,9 +98,15 @@ def teaching(
         objective = MeanTeacher(teacher, mean.decay, mean.later, warm_up, options.chances)
         return {**terms, "mean_teacher": (lambda update: mean.weight * rising(update, warm_up), objective)}
     if options.variant == "vat":
-        noisy = VirtualAdversarialTraining(options.virtual.radius.model_dump(), [TARGET])
-        return {**terms, "virtual": (options.virtual.weight, noisy)}
+        return {**terms, "virtual": (options.virtual.weight, noisy(options.virtual))}
     return terms
+
+
+def noisy(virtual: VirtualSettings) -> Objective:
+    """Tags of target words must not change under noise."""
+    if virtual.kind == "bond":
+        return SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET])
+    return VirtualAdversarialTraining(virtual.radius.model_dump(), [TARGET])
 
 
 def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:

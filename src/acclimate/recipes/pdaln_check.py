@@ -21,7 +21,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
         return
     if options.variant == "mean-teacher" and all(sentence.tags is not None for sentence in plan.target):
         raise UsageError("options.variant=mean-teacher learns from unlabelled target text: give --target as well.")
-    if options.variant == "vat" and not any(noise_sizes(tagger, options)):
+    if options.variant == "vat" and options.virtual.kind == "mat" and not any(noise_sizes(tagger, options)):
         raise UsageError("options.variant=vat needs noise: set options.virtual.radius above 0.")
     if options.augment and options.rounds:
         check_anchors(plan)

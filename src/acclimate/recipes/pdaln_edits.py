@@ -16,7 +16,7 @@ from acclimate.methods.augmentation.text_edits import edit_text, replace_synonym
 from acclimate.methods.contrastive import Edit
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.pdaln_settings import ContrastSettings, PdalnSettings
+from acclimate.recipes.pdaln_settings import ContrastSettings, EditSettings, PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
 
@@ -36,7 +36,7 @@ def edit_for(tagger: Tagger, plan: Plan) -> Edit:
 
 def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
     """From the files that are named, or else from what the encoder knows of each word before it is trained here."""
-    options: ContrastSettings = plan.options
+    options: EditSettings = plan.options
     words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
     if (options.synonyms, options.wordnet, options.vectors) != (None, None, None):
         return open_synonyms(options.synonyms, options.wordnet, options.vectors, words)

@@ -26,10 +26,24 @@ class VirtualSettings(Settings):
     """The variant `vat`."""
 
     weight: float = Field(1.0, ge=0)
-    radius: RadiusSettings = RadiusSettings()
+    # bond: the divergence both ways, under noise whose largest number in each token is `step`; mat: one way, and noise
+    # of the size `radius` in each sentence
+    kind: Literal["bond", "mat"] = "bond"
+    trial: float = Field(1e-5, gt=0)  # bond: deviation of the random noise at which the gradient is taken
+    step: float = Field(1e-3, gt=0)  # bond
+    radius: RadiusSettings = RadiusSettings()  # mat
 
 
-class ContrastSettings(Settings):
+class EditSettings(Settings):
+    """How much of a sentence is edited, and where synonyms come from."""
+
+    edit_share: float = Field(0.2, gt=0, le=1)  # of its words, that change
+    synonyms: str | None = None  # a file of lines word<TAB>synonym,synonym
+    wordnet: str | None = None  # a folder with WordNet's files
+    vectors: str | None = None  # word vectors, whose neighbours do; the encoder's own where nothing is named
+
+
+class ContrastSettings(EditSettings):
     """How sentences are told from one another, and what makes their twins."""
 
     temperature: float = Field(0.05, gt=0)  # of L_c
@@ -37,10 +51,6 @@ class ContrastSettings(Settings):
     normalise: bool = True  # to length 1, what L_c compares
     symmetric: bool = False  # the edited sentence looks for its original as well
     edits: Literal["both", "synonyms", "deletion"] = "both"  # what makes a sentence's twin for L_c
-    edit_share: float = Field(0.2, gt=0, le=1)  # of its words, that change
-    synonyms: str | None = None  # a file of lines word<TAB>synonym,synonym
-    wordnet: str | None = None  # a folder with WordNet's files
-    vectors: str | None = None  # word vectors, whose neighbours do; the encoder's own where nothing is named
 
 
 class AnchorSettings(Settings):

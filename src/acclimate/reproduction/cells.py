@@ -38,14 +38,25 @@ def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = (
         only = of_row.get("only")
         for column, of_column in columns.items():
             if only is None or column in map(str, only):
-                own = {name: value for name, value in of_row.items() if name != "only"}
-                values = merged(merged(table.all, of_column), own)
+                values = _settled(table, of_row, of_column)
                 if small is not None:
                     # what a row leaves out (labelled: null) is not brought back
                     less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
                     values = merged(merged(values, less), small.of_recipe.get(values.get("recipe") or "", {}))
                 found.append(_cell(table, row, column, with_assignments(values, _meant(assignments, values))))
     return found
+
+
+def _settled(table: Table, of_row: Mapping[str, Any], of_column: Mapping[str, Any]) -> dict[str, Any]:
+    """What all cells share, over it the column, over that what the column has for the recipe, and over all the row."""
+    row = {name: value for name, value in of_row.items() if name != "only"}
+    column = {name: value for name, value in of_column.items() if name != "of_recipe"}
+    recipe = merged(merged(table.all, column), row).get("recipe")
+    by_recipe = of_column.get("of_recipe", {})
+    for name in by_recipe:
+        find_recipe(name)  # or a slip would have no effect
+    column = merged(column, by_recipe.get(recipe or "", {}))
+    return merged(merged(table.all, column), row)
 
 
 def _meant(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ from acclimate.reproduction.results import COUNTED, Figure, Gain, printed
 from acclimate.reproduction.runs import Place
 from acclimate.reproduction.sets import DataSets
 from acclimate.reproduction.statistics import STATISTICS
-from acclimate.reproduction.table import Scale, Table
+from acclimate.reproduction.table import CellSettings, Number, Scale, Table
 from acclimate.settings import complete
 
 
@@ -76,6 +76,8 @@ def with_paper_only(table: Table, scale: Scale, cells: Sequence[Cell], figures: 
 def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: Mapping[Place, Finished]) -> list[Gain]:
     """Rows against others, over the seeds that both have, where a test of the first measure is to be had."""
     pairs: dict[tuple[str, str, str], SeedsComparison] = {}
+    settings = {(cell.row, cell.column): cell.settings for cell in cells}
+    same = set()
     for cell in cells:
         other = table.against.get(cell.row)
         metric = MEASURES[cell.measures[0]].metric if cell.measures else None
@@ -88,9 +90,31 @@ def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: M
         ]
         if both:
             one, two = ([pair[side].predicted for pair in both] for side in (0, 1))
-            pairs[cell.row, cell.column, other] = compare_seeds(both[0][1].test, one, two, metric=metric)
-    corrected = holm([found.bootstrap_p for found in pairs.values()])
+            key = cell.row, cell.column, other
+            pairs[key] = compare_seeds(both[0][1].test, one, two, metric=metric)
+            if _differ_by_weights_alone(settings[other, cell.column], cell.settings) and _are_even(both):
+                same.add(key)
+    told = [key for key in pairs if key not in same]
+    corrected = dict(zip(told, holm([pairs[key].bootstrap_p for key in told]), strict=True))
     return [
-        Gain(row, column, other, found, p_value, printed(table.published_gains, row, column, ""))
-        for ((row, column, other), found), p_value in zip(pairs.items(), corrected, strict=True)
+        Gain(row, column, other, found, corrected.get((row, column, other)), _paper_gain(table, row, column))
+        for (row, column, other), found in pairs.items()
     ]
+
+
+def _paper_gain(table: Table, row: str, column: str) -> Number | None:
+    return printed(table.published_gains, row, column, "")
+
+
+def _differ_by_weights_alone(one: CellSettings, other: CellSettings) -> bool:
+    """Whether one has MSLM's weights, the other has none, and all else is equal."""
+    if "weighted" not in one.options or one.options["weighted"] == other.options.get("weighted"):
+        return False
+    return one == other.model_copy(update={"options": {**other.options, "weighted": one.options["weighted"]}})
+
+
+def _are_even(both: Sequence[tuple[Finished, Finished]]) -> bool:
+    """Whether the weights were even in all runs: those without any are then the same training. The losses of both are
+    equal bit for bit; a GPU adds gradients up in another order each time, so that no two runs on it need be equal."""
+    weights = [run.mask_weights for pair in both for run in pair]
+    return all(found is not None and found[0] == found[1] for found in weights)

@@ -10,6 +10,7 @@ from typing import Any
 from acclimate.analysis.curves import StageCurves, read_curves
 from acclimate.analysis.mask_log import read_masks
 from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
+from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.yardsticks import Yardsticks
 from acclimate.comparison.trial import PREDICTIONS, REPORT, Ground
 from acclimate.data.corpus import Corpus
@@ -73,6 +74,15 @@ class Finished:
         target = task.target if task.target is not None else task.source
         sticks = Yardsticks(task.source, target, tagger=self.parts_of_speech)
         return mask_statistics({"run": read_masks(self.folder)}, sticks)[0].everything
+
+    @cached_property
+    def mask_weights(self) -> tuple[float, float] | None:
+        """What a hidden piece of a term and any other weighed (mslm); None where nothing is said about it."""
+        for file in record_files(self.folder):
+            for _, entry in read_records(file, lambda line: b'"masks"' in line):
+                if "weights" in entry:
+                    return entry["weights"]["elm"], entry["weights"]["blm"]
+        return None
 
     @cached_property
     def curves(self) -> list[StageCurves]:

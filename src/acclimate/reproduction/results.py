@@ -58,13 +58,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Gain:
-    """A row against the one that it is compared with. The p-value is after Holm's correction over the table."""
+    """A row against the one that it is compared with. The p-value is after Holm's correction over the table; there is
+    none where both rows turned out to be one training."""
 
     row: str
     column: str
     other: str
     found: SeedsComparison
-    p_holm: float
+    p_holm: float | None
     paper: Number | None = None
 
 

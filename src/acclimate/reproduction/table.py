@@ -93,7 +93,7 @@ class Table(Settings):
     picture: Picture = "bars"
     all: dict[str, Any] = Field(default_factory=dict)  # settings of every cell
     rows: dict[str, dict[str, Any]]  # what a row changes; `only` names the columns that it has
-    columns: dict[str, dict[str, Any]]
+    columns: dict[str, dict[str, Any]]  # what a column changes; `of_recipe` has more of that by recipe
     best: bool = False  # tell the best seed as well
     against: dict[str, str] = Field(default_factory=dict)  # row: the row that it is compared with
     published: Printed = Field(default_factory=dict)

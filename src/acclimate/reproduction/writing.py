@@ -16,6 +16,7 @@ from acclimate.reproduction.results import Figure, Panel, Reproduction, panels
 
 SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bundled corpora stand in for the data."
 PAPER = "paper"
+SAME = "same training: what a GPU's rounding does"
 
 
 def write_all(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> None:
@@ -117,11 +118,13 @@ def _gain_lines(found: Reproduction) -> list[str]:
     by_row: dict[str, list[float]] = {}
     for gain in found.gains:
         one = gain.found
-        by_row.setdefault(f"{gain.row}, mean of columns", []).append(100 * one.difference)
+        if gain.p_holm is not None:
+            by_row.setdefault(f"{gain.row}, mean of columns", []).append(100 * one.difference)
         interval = f"{100 * one.low:+.2f} to {100 * one.high:+.2f}"
         printed = "" if gain.paper is None else str(gain.paper)
         change = f"{100 * one.difference:+.2f}"
-        rows.append([f"{gain.row}, {gain.column}", gain.other, change, interval, f"{gain.p_holm:.3f}", printed])
+        sure = [interval, f"{gain.p_holm:.3f}"] if gain.p_holm is not None else ["", SAME]
+        rows.append([f"{gain.row}, {gain.column}", gain.other, change, *sure, printed])
     for name, values in by_row.items():
         if len(values) > 1:
             row = name.removesuffix(", mean of columns")

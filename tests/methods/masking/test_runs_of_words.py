@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 import torch
@@ -17,6 +19,7 @@ from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_po
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.puzzle import Puzzle, hide
 from acclimate.methods.masking.runs_of_words import RunsOfWords, collocations, room_of, spans
+from acclimate.methods.masking.spans import lay_spans
 from acclimate.methods.masking.subsets import as_chosen
 from acclimate.methods.masking.uniform import Uniform
 from acclimate.model.reader import Reader
@@ -87,6 +90,34 @@ def is_cut(row: list[tuple[int, int, int]]) -> bool:
         if 0 < hidden < size:
             return True
     return False
+
+
+def sets_of_runs(count: int, budget: int, length: int, laid: int) -> Counter[frozenset[int]]:
+    """All orders of starts: runs are laid in a room for `laid` words, and the first `budget` words are taken."""
+    found: Counter[frozenset[int]] = Counter()
+    for starts in permutations(range(count)):
+        words = lay_spans(count, laid, [(start, length) for start in starts])
+        assert len(words) >= budget  # nothing is left to single words
+        found[frozenset(words[:budget])] += 1
+    return found
+
+
+def distance(one: Counter[frozenset[int]], other: Counter[frozenset[int]]) -> float:
+    shares = [{key: count / found.total() for key, count in found.items()} for found in (one, other)]
+    return sum(abs(shares[0].get(key, 0) - shares[1].get(key, 0)) for key in one.keys() | other.keys()) / 2
+
+
+def test_runs_are_cut_to_the_budget_before_they_are_seen_to_touch(reader: Reader) -> None:
+    """Algorithm 1, by brute force over all orders of starts; laid for the whole sentence and cut they are otherwise."""
+    as_printed, cut_late = (sets_of_runs(5, 4, 3, laid) for laid in (4, 5))
+    assert distance(as_printed, cut_late) > 0.1
+    torch.manual_seed(0)
+    puzzle = puzzle_of(reader, [Sentence(("Anna", "flew", "to", "Oslo", "."))] * 3000, 0.8, by_words=True)
+    assert puzzle.sizes.tolist() == [4] * 3000
+    drawn: Counter[frozenset[int]] = Counter()
+    for number, row in enumerate(hidden_words(spans((3,)), puzzle)):
+        drawn[frozenset(word - 5 * number for word, hidden, _ in row if hidden)] += 1
+    assert distance(drawn, as_printed) < 0.03
 
 
 def test_the_room_of_a_sentence_is_that_of_its_rows(reader: Reader) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.collocations import Collocations
+from acclimate.methods.masking.budget import fill_up
 from acclimate.methods.masking.mutual_information import draw_units, first_words, fitting_first
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.puzzle import Puzzle
@@ -36,7 +37,7 @@ class RunsOfWords(Policy):
     sentence share one draw.
     """
 
-    def __init__(self, name: str, order: Order, asks_for_room: bool = False) -> None:
+    def __init__(self, name: str, order: Order, asks_for_room: Callable[[Puzzle], bool] = lambda puzzle: False) -> None:
         """`order` numbers all words of a sentence, first the one to hide first. It is told how much room there is only
         if it asks: a GPU would have to wait for the answer."""
         super().__init__()
@@ -44,7 +45,7 @@ class RunsOfWords(Policy):
 
     def forward(self, puzzle: Puzzle) -> Tensor:
         dice = np.random.default_rng(int(torch.randint(2**62, ())))  # fixed by torch's own state, which is saved
-        rooms = room_of(puzzle) if self._asks else [None] * len(puzzle.originals)
+        rooms = room_of(puzzle) if self._asks(puzzle) else [None] * len(puzzle.originals)
         ranks = np.concatenate(
             [
                 _ranks(self._order(sentence.words, dice, room))
@@ -55,8 +56,19 @@ class RunsOfWords(Policy):
 
 
 def spans(lengths: Sequence[int] = (2, 3, 4)) -> RunsOfWords:
-    """Random runs of two to four words (SPAN)."""
-    return RunsOfWords("span", lambda words, dice, room: draw_spans(len(words), len(words), dice, tuple(lengths)))
+    """Random runs of two to four words (SPAN).
+
+    Where words are counted, a run is cut to the budget that is left before it is seen whether it touches another one
+    (Algorithm 1). Where pieces are, all runs are laid, and the budget then cuts the last of them.
+    """
+
+    def order(words: Sequence[str], dice: np.random.Generator, room: Room | None) -> list[int]:
+        count = len(words)
+        budget = count if room is None else min(room.budget, count)
+        # more than the budget is drawn: of a long sentence each row has a budget of its own
+        return fill_up(draw_spans(count, budget, dice, tuple(lengths)), count, count, dice)
+
+    return RunsOfWords("span", order, lambda puzzle: puzzle.by_words)
 
 
 def collocations(known: Collocations, ranked: bool = False, whole: bool = False) -> RunsOfWords:
@@ -67,7 +79,7 @@ def collocations(known: Collocations, ranked: bool = False, whole: bool = False)
         units = draw_units(words, known, dice, ranked)
         return first_words(units if room is None else fitting_first(units, room.budget, room.sizes), len(words))
 
-    return RunsOfWords("pmi", order, asks_for_room=whole)
+    return RunsOfWords("pmi", order, lambda puzzle: whole)
 
 
 def room_of(puzzle: Puzzle) -> list[Room]:
