@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -90,6 +91,17 @@ class Training:
             1:
         ]:  # the engine has undone the loss's scale by now, and would refuse to do it twice
             nn.utils.clip_grad_norm_(player, most)
+
+
+@contextmanager
+def under_way(learner: Learner, stage: Stage, engine: Accelerator) -> Iterator[Training]:
+    """A training whose objectives undo what they did to the learner however it ends: who stops it with Ctrl-C may go on
+    with the same tagger."""
+    try:
+        yield Training(learner, stage, engine)
+    finally:
+        for objective in stage.objectives.values():
+            objective.end(learner)
 
 
 def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:
