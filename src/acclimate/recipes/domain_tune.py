@@ -99,8 +99,6 @@ def domain_tune(
             reader.model, reader.encoder.pieces.tokenizer, Path(out), settings.half, done.as_dict(), texts
         )
         finish(Path(out))
-        for stage in training.glob("[0-9][0-9]-*"):
-            shutil.rmtree(stage, ignore_errors=True)
     engine.wait_for_everyone()
     return done
 

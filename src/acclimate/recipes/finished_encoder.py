@@ -1,12 +1,13 @@
 """The folder of a finished encoder: asked for once more it is given as it is, and nothing replaces it unasked.
 
-What it was begun with is sealed beside its weights. While another one is trained in its place, that one's beginning
-stands in `training`.
+What it was begun with is sealed beside its weights. While another one is trained in its place, stages of that one
+stand in `training`.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,8 @@ from acclimate.settings import UsageError, differences
 
 
 def is_finished(out: Path) -> bool:
-    """Whether an encoder stands there, and no other is under way in its place."""
-    under_way = (out / CLAIM).is_file() and (out / "training" / CLAIM).is_file()
-    return (out / MANIFEST).is_file() and not under_way
+    """Whether an encoder stands there, and nothing of another one that is to replace it would be lost."""
+    return (out / MANIFEST).is_file() and not _stages(out)
 
 
 def finished_report(
@@ -52,5 +52,10 @@ def sealed(begun_with: Mapping[str, Any]) -> dict[str, str]:
 
 
 def finish(out: Path) -> None:
-    """All is saved: nothing is under way there any more."""
-    (out / "training" / CLAIM).unlink(missing_ok=True)
+    """All is saved: weights along the way are not needed any more."""
+    for stage in _stages(out):
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _stages(out: Path) -> list[Path]:
+    return list((out / "training").glob("[0-9][0-9]-*"))

@@ -236,4 +236,3 @@ def _save(
     finish(out)
     for name in ("text.pieces", "held-out.pieces"):
         (out / "training" / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again
-    shutil.rmtree(out / "training" / f"00-{_STAGE}", ignore_errors=True)
