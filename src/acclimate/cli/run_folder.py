@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
 from acclimate.model.storage import MANIFEST
@@ -48,9 +49,8 @@ def is_comparison(folder: Path) -> bool:
 
 
 def require_no_run(folder: Path) -> None:
-    """Refuse what is no folder, or the folder of a run: its settings and its report would be lost to a comparison."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; a comparison needs a folder. Choose another --out.")
+    """Refuse what cannot be a folder, and the folder of a run: settings and report would be lost to a comparison."""
+    check_folder_to_write("--out", folder, "a comparison")
     if (folder / MANIFEST).is_file() or _begun(folder) is not None:
         raise UsageError(f"{folder} holds a run of adapt. Choose another --out: a comparison needs its own folder.")
 
@@ -66,8 +66,7 @@ def require_finished(folder: Path) -> None:
 def take(folder: Path, claim: str, overwrite: bool) -> None:
     """Make the folder ready for this run: empty, or holding the beginning of the very same run."""
     training = folder / "training"
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; a run needs a folder. Choose another --out.")
+    check_folder_to_write("--out", folder, "a run")
     if is_comparison(folder):
         raise UsageError(f"{folder} holds a comparison. Choose another --out: a run needs a folder of its own.")
     if is_finished(folder) and not overwrite:

@@ -32,12 +32,12 @@ def other_names(facts: Facts) -> Suggestion | None:
         why = f"{names}: not among the source's labels, and the map {target.bundled_map}, which ships, knows them."
         return Suggestion("other_names", f"Map the target's labels: --map {target.bundled_map}.", why)
     pairs = ", ".join(f"{name} like {other}" for name, other in target.alike.items())
-    names = {name: target.alike.get(name, name if name in target.both else "O") for name in target.counts}
+    mapped = {name: target.alike.get(name, name if name in target.both else "O") for name in target.counts}
     return Suggestion(
         "other_names",
         f"Map the target's labels with a file {MAP_FILE} (--map {MAP_FILE}); check it: the names alone were compared.",
         f"Some names only look different: {pairs}. O drops a label.",
-        (map_text(names),),
+        (map_text(mapped),),
     )
 
 
