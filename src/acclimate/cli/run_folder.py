@@ -63,22 +63,28 @@ def require_finished(folder: Path) -> None:
         )
 
 
-def take(folder: Path, claim: str, overwrite: bool) -> None:
-    """Make the folder ready for this run: empty, or holding the beginning of the very same run."""
-    training = folder / "training"
+def require_free(folder: Path, claim: str, overwrite: bool) -> None:
+    """Refuse what cannot be a folder, and one that holds anything but the beginning of the very same run."""
     check_folder_to_write("--out", folder, "a run")
     if is_comparison(folder):
         raise UsageError(f"{folder} holds a comparison. Choose another --out: a run needs a folder of its own.")
     if is_finished(folder) and not overwrite:
         raise UsageError(f"{folder} already holds a finished run. Choose another --out, or pass --overwrite.")
     before = _begun(folder)
-    if before == claim and not overwrite:
-        return
-    if before is not None and not overwrite:
+    if before not in (None, claim) and not overwrite:
+        assert before is not None
         raise UsageError(
             f"{folder} holds an unfinished run that was begun otherwise:\n{_differences(before, claim)}\n"
             "Give the same settings and data to go on with it, another --out, or --overwrite to start anew."
         )
+
+
+def take(folder: Path, claim: str, overwrite: bool) -> None:
+    """Make the folder ready for this run: empty, or holding the beginning of the very same run."""
+    require_free(folder, claim, overwrite)
+    if _begun(folder) == claim and not overwrite:
+        return
+    training = folder / "training"
     shutil.rmtree(training, ignore_errors=True)
     training.mkdir(parents=True, exist_ok=True)
     aside = training / f"{_CLAIM}.part"
