@@ -99,6 +99,13 @@ def test_advice_is_spelled_as_options(tmp_path: Path, files: Files) -> None:
     commented.write_text("# a comment of many words\nAnna\tB-PER\n", encoding="utf-8")
     assert "pass --comments" in acclimate("check", commented, code=1).err
     assert "--set reading.comments=true" in acclimate("adapt", "--source", commented, code=1).err
+    assert (
+        "a.conll: --column 9, but the file has 2 columns"
+        in acclimate("convert", commented, "-", "--comments", "--column", "9", code=1).err
+    )
+    (tmp_path / "empty.conll").touch()
+    answer = acclimate("inspect", tmp_path / "empty.conll", files.tweets, code=1)
+    assert "the file is empty. Check the path.\n" in answer.err  # it has no option for the format
     answer = acclimate("convert", files.news, tmp_path / "out.txt", code=1)
     assert "Pass --to text to leave them out, or --to conll to keep them." in answer.err
 

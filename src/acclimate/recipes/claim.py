@@ -62,6 +62,8 @@ def fingerprint(tagger: Tagger) -> str:
 
 def file_digest(path: Path) -> str:
     """Size, beginning and end: a change in the middle of a huge file is not worth reading all of it each time."""
+    if path.is_dir():
+        raise InputError("this is a folder; name the text files in it.", file=path)
     if not path.is_file():
         raise InputError("there is no such text file.", file=path)
     with path.open("rb") as file:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,8 @@ def pretrain(
             if overwrite:
                 shutil.rmtree(training, ignore_errors=True)
             claim(training, begun_with)
-        tokenizer, text, held_out = _prepare(settings, training, tell)
+        with _unclaimed_if_refused(training):
+            tokenizer, text, held_out = _prepare(settings, training, tell)
     torch.manual_seed(settings.seed)
     model = model or new_language_model(settings.encoder, tokenizer)
     reader = Reader(model, tokenizer)
@@ -150,6 +152,19 @@ def pretrain(
         _save(model, tokenizer, out, settings, done, end)
     engine.wait_for_everyone()
     return done
+
+
+@contextmanager
+def _unclaimed_if_refused(training: Path) -> Iterator[None]:
+    """Text that cannot be read must not keep the folder from other text: nothing is trained there yet."""
+    try:
+        yield
+    except (InputError, UsageError):
+        if is_main_process() and not any(training.glob("[0-9][0-9]-*")):
+            shutil.rmtree(training, ignore_errors=True)
+            with suppress(OSError):  # something else is there
+                training.parent.rmdir()
+        raise
 
 
 def _require_sense(settings: PretrainSettings) -> None:
