@@ -94,13 +94,22 @@ def test_nested_settings_and_odd_names_come_back_from_yaml(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("- a\n- b", "expected a mapping of settings, found list"), ("a: [1", "not readable as YAML")]
+    ("text", "words"),
+    [
+        ("- a\n- b", "expected a mapping of settings, found list"),
+        ("a: [1", r"bad\.yaml, line 1: not readable as YAML: expected .*\.$"),
+    ],
 )
 def test_a_file_that_holds_no_settings_is_refused_by_name(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "bad.yaml").write_text(text)
     with pytest.raises(SettingsError, match=words) as failure:
         load_yaml(tmp_path / "bad.yaml")
     assert "bad.yaml" in str(failure.value)
+
+
+def test_a_folder_is_no_settings_file(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"is a folder: name a settings file, such as .*settings\.yaml\.$"):
+        load_yaml(tmp_path)
 
 
 def test_yaml_that_would_run_code_is_refused(tmp_path: Path) -> None:

@@ -46,6 +46,12 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsError(f"{path}: no such settings file.") from None
+    except IsADirectoryError:
+        raise SettingsError(f"{path} is a folder: name a settings file, such as {path / 'settings.yaml'}.") from None
+    except yaml.MarkedYAMLError as failure:
+        mark = failure.problem_mark or failure.context_mark
+        line = "" if mark is None else f", line {mark.line + 1}"
+        raise SettingsError(f"{path}{line}: not readable as YAML: {failure.problem}.") from None
     except (yaml.YAMLError, UnicodeDecodeError) as failure:
         raise SettingsError(f"{path}: not readable as YAML: {failure}") from None
     if values is None:

@@ -76,10 +76,10 @@ def test_of_domains_neither_near_nor_far_little_is_said() -> None:
 
 
 def test_names_that_look_alike_become_lines_of_a_map() -> None:
-    named = target_labels({"person": 50, "LOC": 30, "pet": 5}, alike={"person": "PER"})
+    named = target_labels({"person": 50, "LOC": 30, "NO": 5}, alike={"person": "PER"})
     found = rules.other_names(facts(target=named, few=True))
     assert found is not None
-    assert yaml.safe_load(found.commands[0]) == {"labels": {"person": "PER", "LOC": "LOC", "pet": "O"}}
+    assert yaml.safe_load(found.commands[0]) == {"labels": {"person": "PER", "LOC": "LOC", "NO": "O"}}
     assert rules.other_names(facts(target=SAME)) is None
 
 
@@ -107,6 +107,8 @@ def test_labels_that_the_source_does_not_teach_need_labelled_sentences() -> None
     given = rules.labels_without_source(facts(target=GENES, few=True))
     assert given is not None
     assert ["datnet" in command for command in given.commands] == [True, False]
+    assert "No name of a label resembles one of the source's" in given.why
+    assert "`OLD: NEW`" in given.why
     assert rules.labels_without_source(facts(target=SAME)) is None
     assert rules.labels_without_source(facts()) is None
 

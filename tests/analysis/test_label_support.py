@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.analysis.inspection.label_support import alike, label_support
+from acclimate.analysis.inspection.label_support import label_support
 from acclimate.data.corpus import Corpus, Sentence
 
 
@@ -55,23 +55,6 @@ def test_plain_tags_have_counts_and_no_entities(part_of_speech: Corpus) -> None:
     assert found.target is not None
     assert found.target.mentions_seen is None
     assert found.target.counts["DET"] == 6
-
-
-@pytest.mark.parametrize(
-    ("name", "known"),
-    [("person", "PER"), ("Person", "PERSON"), ("geo-loc", "LOC"), ("organization", "ORG"), ("per_son", "PERSON")],
-)
-def test_names_that_only_look_different_are_found(name: str, known: str) -> None:
-    assert alike([name], [known, "MISC"]) == {name: known}
-
-
-@pytest.mark.parametrize(("name", "known"), [("GENE", "LOC"), ("P", "PER"), ("product", "PER"), ("CITY", "LOC")])
-def test_names_that_are_different_are_left_alone(name: str, known: str) -> None:
-    assert alike([name], [known]) == {}
-
-
-def test_a_name_that_fits_two_is_not_guessed() -> None:
-    assert alike(["org"], ["organization", "organism"]) == {}
 
 
 def test_a_bundled_map_that_fits_is_named() -> None:

@@ -53,11 +53,32 @@ def test_an_interrupted_composition_ends_as_the_unbroken_one(files: Files, tmp_p
         ("options.stages=[{objectives: {taging: 1}}]", "Did you mean 'tagging'?"),
         ("options.stages.first.updates=2", "options of recipe compose: setting 'stages'"),
         ("options.stages=[{objectives: [distillation]}]", "no stage before it learns tags"),
+        ("options.stages=[{objectives: [tagging], learns: [target-labelled]}]", "give --target-labelled"),
     ],
 )
-def test_a_mistake_is_wrong_usage(files: Files, tmp_path: Path, assignment: str, told: str) -> None:
+def test_a_mistake_is_wrong_usage_and_leaves_nothing_behind(
+    files: Files, tmp_path: Path, assignment: str, told: str
+) -> None:
     given = ["--source", files.news, "--recipe", "compose", *QUICK, "--out", tmp_path / "a", "--set", assignment]
     assert told in acclimate("adapt", *given, code=2).err
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_mistake_leaves_a_finished_run_as_it_is(files: Files, tmp_path: Path) -> None:
+    given = ["adapt", "--source", files.news, *QUICK, "--out", tmp_path / "a", "--quiet"]
+    acclimate(*given, "--recipe", "source-only")
+    before = sorted(tmp_path.rglob("*"))
+    wrong = ["--recipe", "compose", "--set", "options.stages=[{objectives: [distillation]}]", "--overwrite"]
+    assert "no stage before it learns tags" in acclimate(*given, *wrong, code=2).err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_mistake_in_a_comparison_leaves_no_folder_of_a_run(files: Files, tmp_path: Path) -> None:
+    given = ["compare", "--source", files.news, "--recipes", "source-only,compose", "--seeds", 1, "--no-estimate"]
+    stages = "compose.options.stages=[{objectives: [distillation]}]"
+    answer = acclimate(*given, *QUICK, "--selectors", "none", "--set", stages, "--out", tmp_path / "a")
+    assert "Missing: compose, seed 1. Stage stage-1, distillation learns from the tagger" in answer.out
+    assert not (tmp_path / "a" / "runs" / "compose").exists()
 
 
 def test_the_names_are_listed() -> None:

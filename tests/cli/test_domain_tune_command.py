@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import acclimate
+from command_line import acclimate, ctrl_c_after
 
 QUICK = ["--updates", "4", "--set", "rows_per_batch=4", "--set", "device=cpu", "--set", "evaluate_every=2"]
 
@@ -41,6 +41,21 @@ def test_json_is_one_object(text: list[str], bert: str, tmp_path: Path) -> None:
     assert found["loss_before"] > 0
     assert found["perplexity_after"] > 1
     assert found["updates_per_second"] > 0
+
+
+def test_an_interrupted_overwrite_leaves_the_old_encoder_and_goes_on(
+    text: list[str], bert: str, tmp_path: Path
+) -> None:
+    out = tmp_path / "mine"
+    command = ["domain-tune", "--text", text[0], "--encoder", bert, "--out", out, *QUICK, "--set", "checkpoint_every=1"]
+    acclimate(*command, "-q")
+    before = (out / "model.safetensors").read_bytes()
+    with ctrl_c_after(3):
+        answer = acclimate(*command, "--seed", "2", "--overwrite", code=130)
+    assert "the same command without --overwrite goes on" in answer.err
+    assert (out / "model.safetensors").read_bytes() == before
+    assert "going on from update 2 of 4" in acclimate(*command, "--seed", "2").err
+    assert (out / "model.safetensors").read_bytes() != before
 
 
 def test_mistakes_are_told(text: list[str], bert: str, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ WRONG_USAGE = {
     "unknown recipe": (["--recipe", "self-trainig"], "Did you mean 'self-training'? Known: source-only, target-only"),
     "unknown head": (["--head", "crff"], "'crf' or 'softmax'"),
     "unknown selector": (["--select", "best"], "'source-dev', 'target-dev' or 'last'"),
+    "a folder as settings file": (["--config", "."], "is a folder: name a settings file"),
     "no settings file": (["--config", "nosuch.yaml"], "nosuch.yaml: no such settings file"),
     "recipe without target": (["--source", "news", "--recipe", "self-training"], "needs target text: give --target"),
     "unknown part": (["--source", "news/tset"], "has the parts train, dev, test, unlabelled"),
@@ -52,6 +53,7 @@ CANNOT_BE_DONE = {
         ["adapt", "--source", "news", "--target", "socail"],
         "Did you mean the bundled corpus 'social'?",
     ),
+    "missing map with nothing to map": (["adapt", "--source", "news", "--map", "wnut16"], "a bundled map: "),
     "missing map": (["adapt", "--map", "wnut16"], "a bundled map: "),
     "missing gold": (["check", "nosuch.conll"], "nosuch.conll: there is no such file."),
     "empty file": (["convert", "empty.txt", "-"], "empty.txt: the file is empty."),
@@ -72,11 +74,38 @@ def test_what_cannot_be_done_ends_with_1_and_its_name(case: str, here: Path) -> 
     assert message in answer.err
 
 
+def test_a_file_of_something_else_is_no_word_vectors(files: Files, tmp_path: Path) -> None:
+    words = ["adapt", "--source", files.news, "--encoder", "character-cnn-lstm", "--vectors", files.news]
+    answer = acclimate(*words, "--out", tmp_path / "a", code=1)
+    assert "no file of word vectors: a line is a word, then numbers" in answer.err
+
+
+def test_a_device_that_is_not_there_leaves_no_folder_behind(
+    adapt_words: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    answer = acclimate(*adapt_words, "--set", "training.device=cuda", "--out", tmp_path / "a", code=2)
+    assert "torch sees no CUDA device here" in answer.err
+    assert not (tmp_path / "a").exists()
+
+
+def test_no_recipe_at_all_is_not_every_recipe(tmp_path: Path) -> None:
+    answer = acclimate("compare", "--recipes", "", "--out", tmp_path / "a", code=2)
+    assert "recipes cannot be '': names with commas between, or all." in answer.err
+
+
 def test_advice_is_spelled_as_options(tmp_path: Path, files: Files) -> None:
     commented = tmp_path / "a.conll"
     commented.write_text("# a comment of many words\nAnna\tB-PER\n", encoding="utf-8")
     assert "pass --comments" in acclimate("check", commented, code=1).err
     assert "--set reading.comments=true" in acclimate("adapt", "--source", commented, code=1).err
+    assert (
+        "a.conll: --column 9, but the file has 2 columns"
+        in acclimate("convert", commented, "-", "--comments", "--column", "9", code=1).err
+    )
+    (tmp_path / "empty.conll").touch()
+    answer = acclimate("inspect", tmp_path / "empty.conll", files.tweets, code=1)
+    assert "the file is empty. Check the path.\n" in answer.err  # it has no option for the format
     answer = acclimate("convert", files.news, tmp_path / "out.txt", code=1)
     assert "Pass --to text to leave them out, or --to conll to keep them." in answer.err
 

@@ -54,6 +54,15 @@ def test_no_text_a_missing_file_and_a_file_as_folder_are_told(text: list[str], t
     assert "is a file" in acclimate("pretrain", "--text", text[0], "--out", text[1], code=2).err
 
 
+def test_text_that_is_refused_does_not_keep_the_folder(text: list[str], tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    out = tmp_path / "mine"
+    answer = acclimate("pretrain", "--text", tmp_path / "empty.txt", "--out", out, *SMALL, code=1)
+    assert "no text in" in answer.err
+    assert not out.exists()
+    assert "this is a folder" in acclimate("pretrain", "--text", tmp_path, "--out", out, code=1).err
+
+
 def test_an_unknown_setting_is_told(text: list[str], tmp_path: Path) -> None:
     command = ["pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "--set", "encoder.depth=3"]
     assert "encoder.depth" in acclimate(*command, code=2).err

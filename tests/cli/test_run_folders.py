@@ -113,4 +113,5 @@ def test_a_file_is_no_run_folder(words, files: Files) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_named(words: list[object], files: Files) -> None:
-    assert "Not a directory" in acclimate(*words, "--out", files.news / "below", code=1).err
+    answer = acclimate(*words, "--out", files.news / "below", code=2)
+    assert f"nothing can be written in {files.news}, which is a file. Choose another --out." in answer.err

@@ -127,6 +127,11 @@ def test_several_sources_conflicts_and_names_left_out(concepts: Path) -> None:
     [
         (["--text", "notes.txt"], 2, "--concepts FILE"),
         (["--text", "notes.txt", "--concepts", "nowhere.csv"], 1, "no such file"),
+        (
+            ["--text", "notes.txt", "--concepts", "clincal"],
+            1,
+            "no such concepts. Name a file, or bundled ones: clinical.",
+        ),
         (["--text", "nowhere.txt", "--concepts", "concepts.csv"], 1, "no such file"),
         (["--text", "notes.txt", "--concepts", "concepts.csv", "--annotator", "medcat:x"], 2, "concepts of its own"),
         (["--text", "notes.txt", "--concepts", "concepts.csv", "--split", "0.5,0.5"], 2, "such as 0.8,0.1,0.1"),

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from acclimate.comparison import running
 from acclimate.comparison.compare import compare
 from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.summary import Comparison
-from acclimate.comparison.tables import render
+from acclimate.comparison.tables import markdown, render
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.repeated import compare_seeds
 from acclimate.evaluation.scores import score
@@ -115,6 +115,29 @@ def test_means_deviations_and_tests_are_those_of_the_runs(finished: tuple[Path, 
     assert other.against.found == expected
     assert other.against.bootstrap_holm == expected.bootstrap_p  # one comparison needs no correction
     assert found.best == max(found.recipes, key=lambda recipe: recipe.means["target_f1"].mean).recipe
+
+
+def tied(found: Comparison) -> Comparison:
+    """The same, with a third recipe that does exactly as well as the best one."""
+    leader = found.of(found.leaders[0])
+    runs = tuple(replace(run, recipe="its-twin") for run in leader.runs)
+    return replace(found, recipes=(*found.recipes, replace(leader, recipe="its-twin", runs=runs)))
+
+
+def test_of_equal_means_all_are_starred(finished: tuple[Path, Comparison]) -> None:
+    found = tied(finished[1])
+    assert found.leaders == [finished[1].best, "its-twin"]
+    for shown in (render(found), markdown(found)):
+        assert f"{finished[1].best} *" in shown
+        assert "its-twin *" in shown
+        assert shown.count(" *") == 3  # the legend's, too
+        assert "* are the best means, equal as far as they are printed" in shown
+
+
+def test_to_reach_the_baseline_is_not_to_be_better(finished: tuple[Path, Comparison]) -> None:
+    alone = replace(finished[1], recipes=(finished[1].of("source-only"),))
+    assert tied(alone).best == "source-only"
+    assert replace(tied(alone), recipes=tied(alone).recipes[::-1]).best == "source-only"
 
 
 def test_what_is_forgotten_of_the_source_is_told(finished: tuple[Path, Comparison]) -> None:

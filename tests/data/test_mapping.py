@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -230,6 +231,21 @@ def test_gold_labels_that_the_tagger_lacks_are_refused_with_a_fitting_map():
         require_labels(corpus_of("B-person O B-person"), ["LOC", "MISC", "ORG", "PER"])
 
 
-def test_without_a_fitting_map_the_lines_to_begin_with_are_shown():
-    with pytest.raises(InputError, match=r"virus \(1\)[\s\S]*  virus: virus[\s\S]*typeless"):
-        require_labels(corpus_of("B-virus"), ["PER"])
+def test_names_that_look_alike_become_a_map_to_begin_with():
+    corpus = corpus_of("B-virus B-persons O B-LOC B-NO")
+    with pytest.raises(InputError, match=r"names alone:\n[\s\S]*Check it; O drops a label\. Or .*typeless") as refusal:
+        require_labels(corpus, ["PER", "LOC"])
+    told = str(refusal.value).partition("names alone:\n")[2].partition("\nCheck it")[0]
+    assert yaml.safe_load(told) == {"labels": {"LOC": "LOC", "NO": "O", "persons": "PER", "virus": "O"}}
+
+
+def test_where_no_name_looks_alike_none_is_paired_and_how_to_write_a_map_is_told():
+    with pytest.raises(InputError, match=r"virus \(1\).*None of their names resembles.*`  OLD: NEW`") as refusal:
+        require_labels(corpus_of("B-virus B-organism"), ["PER", "ORG"])
+    assert "virus:" not in str(refusal.value)
+    assert "typeless" in str(refusal.value)
+
+
+def test_a_plain_tag_that_looks_like_none_is_to_be_named():
+    with pytest.raises(InputError, match=r"  NOUNS: NOUN\n  QQ: X\nCheck it; X is a name to replace\.$"):
+        require_labels(corpus_of("NOUNS QQ", kind="plain"), ["NOUN", "VERB"])

@@ -199,6 +199,19 @@ def test_a_comparison_without_gold_tags_says_so(comparison: Path) -> None:
     assert "cannot be said" in page.text
 
 
+def test_recipes_with_the_same_mean_are_both_starred(comparison: Path) -> None:
+    found = json.loads((comparison / "comparison.json").read_text(encoding="utf-8"))
+    names = [row["recipe"] for row in found["recipes"]]
+    for row in found["recipes"]:
+        row["target_f1"] = {"mean": 0.5, "std": 0.0}
+    (comparison / "comparison.json").write_text(
+        json.dumps(found | {"leaders": names, "best": names[0]}), encoding="utf-8"
+    )
+    page = Page(report_page(comparison, Look(quick=True)))
+    assert all(f"{name} ★" in page.sections["recipes"] for name in names)
+    assert "★ the best means, equal as far as they are printed" in page.sections["recipes"]
+
+
 def test_a_run_that_was_removed_is_told(comparison: Path) -> None:
     for seed in (1, 2):
         (comparison / "runs" / "self-training" / f"seed-{seed}").rename(comparison / f"gone-{seed}")

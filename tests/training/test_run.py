@@ -13,6 +13,7 @@ from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
 from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
@@ -136,6 +137,35 @@ def test_a_loss_that_is_no_number_is_said_aloud_with_what_to_try(
     objectives = {"tag": Tagging(), "odd": Breaks()}
     with pytest.raises(Diverged, match=words):
         run(build(), news, LastUpdate(), objectives, updates=30, evaluate_every=evaluate_every)
+
+
+class Stops(Nobody):
+    """Somebody who presses Ctrl-C after the first update."""
+
+    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None:
+        raise KeyboardInterrupt
+
+
+def noisy() -> Objective:
+    return AdversarialTraining(Tagging(), {"source": {"words": 0.1, "characters": 0.1}})
+
+
+def test_an_interrupted_stage_leaves_the_encoder_as_it_was(build: Callable[..., Tagger], news: Corpus) -> None:
+    tagger = build()
+    with pytest.raises(KeyboardInterrupt):
+        run(tagger, news, LastUpdate(), {"noisy": noisy()}, watcher=Stops(), updates=2)
+    assert tagger.encoder.share_characters
+
+
+def test_a_stage_that_cannot_begin_leaves_the_encoder_as_it_was(build: Callable[..., Tagger], news: Corpus) -> None:
+    class Unready(Objective):
+        def begin(self, learner: Any) -> None:
+            raise ValueError("not today")
+
+    tagger = build()
+    with pytest.raises(ValueError, match="not today"):
+        run(tagger, news, LastUpdate(), {"noisy": noisy(), "unready": Unready()}, updates=2)
+    assert tagger.encoder.share_characters
 
 
 def test_a_state_that_is_no_number_is_never_kept_as_the_best(build: Callable[..., Tagger], news: Corpus) -> None:

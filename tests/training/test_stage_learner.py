@@ -289,7 +289,7 @@ def test_objectives_are_told_of_the_beginning_and_the_end_and_of_a_resumption(bu
 
     with pytest.raises(Stopped):
         run(StopAt(3))
-    assert [name for name, _ in told] == ["begin"]
+    assert [name for name, _ in told] == ["begin", "end"]
     told.clear()
     tagger = run()
     assert told == [("begin", tagger), ("end", tagger)]

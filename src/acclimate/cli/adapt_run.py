@@ -14,7 +14,7 @@ from acclimate.cli.encoder_run import told_how_to_go_on
 from acclimate.cli.evidence import domains_json, feature_keeper, predictions_json
 from acclimate.cli.progress import TrainingBar, stderr_console, warn
 from acclimate.cli.report import markdown, summary
-from acclimate.cli.run_folder import claim_of, default_folder, finish, take
+from acclimate.cli.run_folder import claim_of, default_folder, finish, require_free, take
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
 from acclimate.comparison.race_settings import AUTO
@@ -37,10 +37,11 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
     claim = claim_of(settings, task.fingerprint())
     folder = default_folder(settings, claim, overwrite) if out is None else out
     if is_main_process():
-        take(folder, claim, overwrite)
+        require_free(folder, claim, overwrite)
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     found = None
     if is_race:
+        take(folder, claim, overwrite)
         with told_how_to_go_on(folder, overwrite):
             settings, found = run_race(settings, task, folder, console.print)
         console.print(f"{found.choice} is taken. {found.reasons[0]}")
@@ -68,6 +69,7 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
             out=folder,
             watcher=bar,
             look=keeper,
+            begin=None if is_race else lambda: take(folder, claim, overwrite),
             **settings.options,
         )
     if not is_main_process():

@@ -43,7 +43,12 @@ class CompareSettings(Settings):
     @property
     def recipe_names(self) -> list[str]:
         """Empty for all."""
-        return [] if self.recipes == "all" else listed(self.recipes)
+        if self.recipes == "all":
+            return []
+        names = listed(self.recipes)
+        if not names:
+            raise SettingsError(f"recipes cannot be {self.recipes!r}: names with commas between, or all.")
+        return names
 
     @property
     def selector_names(self) -> list[str]:

@@ -21,6 +21,7 @@ from acclimate.cli.options import (
     SkipBad,
     WordsColumn,
 )
+from acclimate.cli.places import check_file_to_write, check_folder_to_write
 
 
 def compare_text_command(
@@ -63,6 +64,8 @@ def compare_text_command(
     from acclimate.cli.progress import warn
     from acclimate.data.stop_words import STOP_WORDS
 
+    check_folder_to_write("--csv", csv)
+    check_file_to_write("--plot", plot)
     if plot is not None:
         check_picture(plot)
     options: dict[str, Any] = {

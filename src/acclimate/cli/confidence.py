@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Device, InputFormat, Json, Map, Quiet
+from acclimate.cli.places import check_file_to_write, check_folder_to_write
 
 
 def confidence_command(
@@ -48,6 +49,8 @@ def confidence_command(
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
+    check_folder_to_write("--csv", csv)
+    check_file_to_write("--out", out)
     if out is not None:
         check_picture(out)
     corpus = open_corpus(gold, map_name=map_name, tell=warn, format=input_format)

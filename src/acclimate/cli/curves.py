@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Json
+from acclimate.cli.places import check_file_to_write, check_folder_to_write
 
 
 def curves_command(
@@ -36,6 +37,8 @@ def curves_command(
     """
     from acclimate.analysis.plots import check_picture
 
+    check_folder_to_write("--csv", csv)
+    check_file_to_write("--out", out)
     if out is not None:
         check_picture(out)
     if compare or len(runs) > 1:

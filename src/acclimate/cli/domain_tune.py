@@ -87,7 +87,7 @@ def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, 
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
     with told_how_to_go_on(out, overwrite), TrainingBar(console) as bar:
-        done = domain_tune(settings, out, bar, console.print)
+        done = domain_tune(settings, out, bar, console.print, overwrite)
     if is_main_process():
         typer.echo(json.dumps({"out": str(out), **done.as_dict()}) if as_json else _told(done, out))
 

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from acclimate.model.storage import MANIFEST
+from acclimate.cli.places import check_folder_to_write
+from acclimate.recipes.finished_encoder import is_finished
 from acclimate.settings import UsageError
 from acclimate.training.engine import is_main_process
 
 
 def take_folder(out: Path, overwrite: bool) -> None:
-    """Refuse a folder that is none, or that holds a finished encoder which was not to be overwritten."""
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"{out} is a file; an encoder needs a folder. Choose another --out.")
-    if not is_main_process():
-        return
-    if overwrite:
-        shutil.rmtree(out / "training", ignore_errors=True)
-    elif (out / MANIFEST).is_file():
+    """Refuse what cannot be a folder, or that holds a finished encoder which was not to be overwritten."""
+    check_folder_to_write("--out", out, "an encoder")
+    if is_main_process() and not overwrite and is_finished(out):
         raise UsageError(f"{out} already holds a finished encoder. Choose another --out, or pass --overwrite.")
 
 

@@ -24,6 +24,7 @@ from acclimate.cli.options import (
     Typeless,
     WordsColumn,
 )
+from acclimate.cli.places import check_place_to_write
 
 if TYPE_CHECKING:
     from acclimate.evaluation.pairs import Reading
@@ -71,6 +72,9 @@ def evaluate_command(
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
+    for option, file in (("--predictions", predictions), ("--errors", errors)):
+        if str(file) != "-":
+            check_place_to_write(option, file)
     console = stderr_console(quiet)
     corpus = open_corpus(
         gold,

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Device, InputFormat, Json, Quiet, TaggerFolder
+from acclimate.cli.places import check_file_to_write, check_folder_to_write
 
 
 class UnitOption(StrEnum):
@@ -55,6 +56,8 @@ def feature_map_command(
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
+    check_folder_to_write("--csv", csv)
+    check_file_to_write("--out", out)
     if out is not None:
         check_picture(out)
         require_scikit_learn()

@@ -76,8 +76,8 @@ def exit_code(failure: Exception) -> int | None:
 
 
 def _sentence(failure: Exception) -> str:
-    if isinstance(failure, OSError) and failure.filename is not None and failure.strerror:
-        return f"{failure.filename}: {failure.strerror}."
+    if isinstance(failure, OSError) and failure.strerror:
+        return f"{failure.strerror}." if failure.filename is None else f"{failure.filename}: {failure.strerror}."
     return str(failure)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Device, InputFormat, Json, LowerCase, Quiet
+from acclimate.cli.places import check_folder_to_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +63,8 @@ def masks_command(
 
     if target is not None and source is None:
         raise UsageError("--target needs --source: the density ratio compares the two.")
+    check_folder_to_write("--csv", csv)
+    check_folder_to_write("--plot", plot)
     if plot is not None:
         require_matplotlib()
         if target is None and parts_of_speech == NO_TAGGER:

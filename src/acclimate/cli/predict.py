@@ -17,6 +17,7 @@ from acclimate.cli.options import (
     SkipBad,
     TaggerFolder,
 )
+from acclimate.cli.places import check_place_to_write
 
 
 class OutputFormat(StrEnum):
@@ -55,6 +56,8 @@ def predict_command(
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
+    if str(out) != "-":
+        check_place_to_write("--out", out)
     console = stderr_console(quiet)
     folder = resolved_tagger(tagger_folder)
     require_finished(folder)

@@ -86,7 +86,7 @@ def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
     with told_how_to_go_on(out, overwrite), PretrainingBar(console) as bar:
-        done = pretrain(settings, out, bar, console.print)
+        done = pretrain(settings, out, bar, console.print, overwrite)
     if not is_main_process():
         return
     if as_json:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import Json, Quiet
+from acclimate.cli.places import check_file_to_write
 
 
 def report_command(
@@ -36,11 +37,10 @@ def report_command(
     from acclimate.cli.progress import stderr_console
     from acclimate.reporting.report import report_page
     from acclimate.reporting.run_page import Look
-    from acclimate.settings import UsageError
 
     place = folder / "report.html" if out is None else out
-    if place.is_dir():
-        raise UsageError(f"--out {place} is a folder: name a file.")
+    if folder.is_dir():  # what else it may be is told by who reads it
+        check_file_to_write("--out", place)
     console = stderr_console(quiet)
     with console.status("making the report"):
         page = report_page(folder, Look(quick, sentences, console.print), title)

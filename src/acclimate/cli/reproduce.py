@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from acclimate.cli.options import Quiet
+from acclimate.cli.places import check_folder_to_write
 
 
 class ScaleOption(StrEnum):
@@ -60,6 +61,7 @@ def reproduce_command(
         raise UsageError("Name a table (acclimate reproduce S4.17 --data DIR); --list shows them all.")
     if data is None and scale == ScaleOption.full:
         raise UsageError(f"{name}: give the data sets (--data DIR), or run it on bundled corpora (--scale small).")
+    check_folder_to_write("--out", out, "a table")
     wanted = [*([f"training.device={device}"] if device else []), *(assignments or [])]
     _run(name, data, seeds, scale.value, out, jobs, wanted, quiet)
 

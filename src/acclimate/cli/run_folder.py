@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
 from acclimate.model.storage import MANIFEST
@@ -48,9 +49,8 @@ def is_comparison(folder: Path) -> bool:
 
 
 def require_no_run(folder: Path) -> None:
-    """Refuse what is no folder, or the folder of a run: its settings and its report would be lost to a comparison."""
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; a comparison needs a folder. Choose another --out.")
+    """Refuse what cannot be a folder, and the folder of a run: settings and report would be lost to a comparison."""
+    check_folder_to_write("--out", folder, "a comparison")
     if (folder / MANIFEST).is_file() or _begun(folder) is not None:
         raise UsageError(f"{folder} holds a run of adapt. Choose another --out: a comparison needs its own folder.")
 
@@ -63,23 +63,28 @@ def require_finished(folder: Path) -> None:
         )
 
 
-def take(folder: Path, claim: str, overwrite: bool) -> None:
-    """Make the folder ready for this run: empty, or holding the beginning of the very same run."""
-    training = folder / "training"
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder} is a file; a run needs a folder. Choose another --out.")
+def require_free(folder: Path, claim: str, overwrite: bool) -> None:
+    """Refuse what cannot be a folder, and one that holds anything but the beginning of the very same run."""
+    check_folder_to_write("--out", folder, "a run")
     if is_comparison(folder):
         raise UsageError(f"{folder} holds a comparison. Choose another --out: a run needs a folder of its own.")
     if is_finished(folder) and not overwrite:
         raise UsageError(f"{folder} already holds a finished run. Choose another --out, or pass --overwrite.")
     before = _begun(folder)
-    if before == claim and not overwrite:
-        return
-    if before is not None and not overwrite:
+    if before not in (None, claim) and not overwrite:
+        assert before is not None
         raise UsageError(
             f"{folder} holds an unfinished run that was begun otherwise:\n{_differences(before, claim)}\n"
             "Give the same settings and data to go on with it, another --out, or --overwrite to start anew."
         )
+
+
+def take(folder: Path, claim: str, overwrite: bool) -> None:
+    """Make the folder ready for this run: empty, or holding the beginning of the very same run."""
+    require_free(folder, claim, overwrite)
+    if _begun(folder) == claim and not overwrite:
+        return
+    training = folder / "training"
     shutil.rmtree(training, ignore_errors=True)
     training.mkdir(parents=True, exist_ok=True)
     aside = training / f"{_CLAIM}.part"

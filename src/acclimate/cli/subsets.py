@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import InputFormat, Json, Quiet, SkipBad
+from acclimate.cli.places import check_folder_to_write
 
 if TYPE_CHECKING:
     from acclimate.data.corpus import Corpus
@@ -92,6 +93,7 @@ def split_command(
 
     if parts and few_labels is not None:
         raise UsageError("--part and --few-labels both say what the parts are: give one of them.")
+    check_folder_to_write("--out", out, "a corpus in parts")
     console = stderr_console(quiet)
     sizes = _sizes(parts or ["train=0.8", "dev=0.1", "test=0.1"])
     corpus = open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad)

@@ -10,7 +10,7 @@ from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus
-from acclimate.data.mapping import require_labels, shared_labels
+from acclimate.data.mapping import LabelMap, require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.tagger import OWN_ENCODER, Tagger
@@ -61,6 +61,9 @@ def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
 def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     """Read every corpus named. A bundled source or target brings its own dev and test part along."""
     reading = settings.reading
+    for name in (reading.map, reading.map_source):
+        if name is not None:
+            LabelMap.load(name)  # a mistake in it is told even where nothing is mapped
     shared = {
         "scheme": reading.scheme,
         "labels": reading.labels,

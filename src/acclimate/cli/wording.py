@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 _ARGUMENT = re.compile(
     r"\b(?P<name>skip_bad|comments|words_column|column|labels|scheme|borders|format|groups|others|single)="
-    r"(?P<value>True|[\"']\w+[\"'])?"
+    r"(?P<value>True|-?\d+|[\"']\w+[\"'])?"
 )
 _PHRASES: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"map_labels\(corpus, LabelMap\.load\('([^']+)'\)\)": r"--map \1",
@@ -18,6 +18,7 @@ _PHRASES: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"with map_labels\b": "with --map FILE",
 }
 _NAMES = {"format": "input-format", "others": "other-types", "single": "label"}
+_READ_AS_THEY_ARE = ("domain-tune", "inspect")  # commands that find out the format, and are not told
 _SETTINGS = {"column": "source_column=… (or target_column)", "format": "source_format=… (or target_format)"}
 
 
@@ -28,6 +29,8 @@ def in_options(message: str, command: str | None) -> str:
 
 def _line_in_options(line: str, command: str | None) -> str:
     advice, quoting, quoted = line.partition(" The text there: ")  # the user's own text is shown as it is
+    if command in _READ_AS_THEY_ARE:
+        advice = advice.replace(", or name another format=", "")
     for phrase, option in _PHRASES.items():
         advice = re.sub(phrase, option, advice)
     return _ARGUMENT.sub(lambda found: _option(found["name"], found["value"], command), advice) + quoting + quoted

@@ -14,7 +14,7 @@ from acclimate.recipes.preparation import Preparation
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.task import tagger_for
 from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training
+from acclimate.training.loop import Training, under_way
 from acclimate.training.selectors import DevelopmentScore, Selector
 
 RULE = "from a few timed updates of every stage, with looks at the selector, without judging; stopping early saves some"
@@ -59,12 +59,11 @@ def _rehearsed(recipe: Recipe, tagger: Tagger, ready: Preparation) -> Cost:
     for stage in recipe.stages(tagger, ready.plan):
         total += time.monotonic() - since
         pupil = stage.learner or tagger
-        total += _per_update(Training(pupil, stage, engine)) * stage.updates
+        with under_way(pupil, stage, engine) as training:
+            total += _per_update(training) * stage.updates
         updates += stage.updates
         looks = -(-stage.updates // stage.evaluate_every)
         total += looks * _per_look(stage.selector or ready.selector, tagger)
-        for objective in stage.objectives.values():
-            objective.end(pupil)
         engine.free_memory()
         since = time.monotonic()
     return Cost(total + time.monotonic() - since, updates)

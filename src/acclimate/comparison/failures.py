@@ -8,6 +8,13 @@ from acclimate.settings import SettingsError, UsageError
 from acclimate.training.run import Diverged
 
 
+def told(failure: Exception) -> str:
+    """In words: what the machine says of a file comes with a number that helps nobody."""
+    if isinstance(failure, OSError) and failure.strerror:
+        return f"{failure.strerror}." if failure.filename is None else f"{failure.filename}: {failure.strerror}."
+    return str(failure)
+
+
 def is_expected(failure: Exception) -> bool:
     """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
     kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)

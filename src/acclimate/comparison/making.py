@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from typing import Any
 
-from acclimate.comparison.failures import is_expected
+from acclimate.comparison.failures import is_expected, told
 from acclimate.comparison.workers import Job, do_all, visible_gpus, workers
 
 
@@ -25,8 +25,8 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
         if not is_expected(failure):
             raise failure
         ended += 1
-        failures[job.name] = str(failure)
-        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failure}")
+        failures[job.name] = told(failure)
+        tell(f"{ended} of {len(work)}: {job.name} FAILED: {failures[job.name]}")
 
     gpus = visible_gpus() if jobs > 1 and executor is None else []
     with workers(executor, min(jobs, len(work)), gpus) as hands:

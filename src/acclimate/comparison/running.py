@@ -36,7 +36,6 @@ def run_trial(trial: Trial, ground: Ground, selectors: Sequence[str] = (), threa
 
 
 def _train(trial: Trial, ground: Ground) -> None:
-    take(trial, ground)
     task, settings = ground.task, trial.settings
     forget_peak()
     torch.manual_seed(trial.seed)
@@ -58,6 +57,7 @@ def _train(trial: Trial, ground: Ground) -> None:
         out=trial.folder,
         baseline=trial.baseline,
         shortened=settings.share,
+        begin=lambda: take(trial, ground),
         **settings.options,
     )
     memory = peak_megabytes()

@@ -94,11 +94,19 @@ class Comparison:
         return any(run.target is not None for run in self.runs)
 
     @property
-    def best(self) -> str | None:
-        """The recipe with the highest mean on the target; None without gold tags."""
+    def leaders(self) -> list[str]:
+        """The recipes with the highest mean on the target: several where the digits that are printed (hundredths of a
+        percent) do not tell them apart; none without gold tags."""
         scored = {recipe.recipe: recipe.means["target_f1"] for recipe in self.recipes if recipe.runs}
-        means = {name: found.mean for name, found in scored.items() if found is not None}
-        return max(means, key=lambda name: means[name]) if means else None
+        means = {name: round(100 * found.mean, 2) for name, found in scored.items() if found is not None}
+        return [name for name, mean in means.items() if mean == max(means.values())]
+
+    @property
+    def best(self) -> str | None:
+        """The first of the leaders, but the one that others are compared with before all: to reach it is not to be
+        better. None without gold tags."""
+        leaders = self.leaders
+        return self.against if self.against in leaders else next(iter(leaders), None)
 
     def of(self, recipe: str) -> RecipeResult:
         return next(result for result in self.recipes if result.recipe == recipe)
@@ -109,6 +117,7 @@ class Comparison:
             "metric": self.metric,
             "against": self.against,
             "best": self.best,
+            "leaders": self.leaders,
             "recipes": [recipe.as_dict() for recipe in self.recipes],
             "selectors": [choice.as_dict() for choice in self.choices],
             "failures": dict(self.failures),

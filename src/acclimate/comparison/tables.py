@@ -23,12 +23,13 @@ def score_rows(found: Comparison) -> list[Row]:
     """A row for each recipe, the head first. Scores in percent, mean ± deviation; p-values after Holm's correction."""
     head = [*(_SCORES if found.is_scored else _SCORES[:2]), *_COSTS, *(_TEST if found.is_scored else ())]
     rows: list[Row] = [head]
+    leaders = found.leaders
     for recipe in found.recipes:
         if not recipe.runs:
             rows.append([recipe.recipe, "0", *["-"] * (len(head) - 2)])
             continue
         means = recipe.means
-        cells = [f"{recipe.recipe}{' *' if recipe.recipe == found.best else ''}", str(len(recipe.runs))]
+        cells = [f"{recipe.recipe}{' *' if recipe.recipe in leaders else ''}", str(len(recipe.runs))]
         if found.is_scored:
             names = ("target_f1", "target_precision", "target_recall", "seen_f1", "unseen_f1")
             cells += [percents(means[name]) for name in names]
@@ -68,7 +69,7 @@ def legend(found: Comparison) -> Iterator[str]:
         yield f"Missing: {name}. {why}"
     if found.is_scored:
         score = "accuracy" if found.metric == "token accuracy" else "span F1"
-        yield f"Target test in percent ({score}), mean ± standard deviation over seeds; * is the best mean."
+        yield f"Target test in percent ({score}), mean ± standard deviation over seeds; {_star(found)}."
         yield (
             f"Change: against {found.against}. Paired bootstrap and permutation test over sentences, all seeds of a "
             "sentence together; p-values after Holm's correction."
@@ -79,6 +80,10 @@ def legend(found: Comparison) -> Iterator[str]:
     if any(choice.silent for choice in found.choices):
         silent = ", ".join(choice.selector for choice in found.choices if choice.silent)
         yield f"Not all runs could be judged by: {silent} (no source labels for a tagger of the target's own)."
+
+
+def _star(found: Comparison) -> str:
+    return "* is the best mean" if len(found.leaders) == 1 else "* are the best means, equal as far as they are printed"
 
 
 def render(found: Comparison) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.label_names import alike
 from acclimate.data.labels import LabelSet
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, TYPELESS, Span
@@ -113,17 +114,31 @@ def require_labels(corpus: Corpus, known: LabelSet | Iterable[str]) -> None:
     unknown = shared_labels(known, corpus).only_target
     if not unknown:
         return
-    closest = fitting_map(corpus, known)
-    advice = (
-        f"The bundled map {closest!r} fits: map_labels(corpus, LabelMap.load({closest!r}))."
-        if closest
-        else f"Map them by name with map_labels; the map's lines to begin with:\n{_lines(unknown)}\n"
-        "Or compare the spans alone: typeless(corpus)."
-    )
     raise InputError(
         f"{corpus.name} has gold labels that the tagger cannot predict: {_counted(corpus, unknown)}. "
-        f"It knows {', '.join(known) or 'no label'}. {advice}"
+        f"It knows {', '.join(known) or 'no label'}. {_advice(corpus, known, unknown)}"
     )
+
+
+def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> str:
+    """How to make labels known ones. A pair of names is suggested only where they look alike."""
+    closest = fitting_map(corpus, known)
+    if closest:
+        return f"The bundled map {closest!r} fits: map_labels(corpus, LabelMap.load({closest!r}))."
+    drops = corpus.kind != "plain"
+    similar = alike(unknown, known)
+    if similar:
+        otherwise = OUTSIDE if drops else "X"
+        names = {label: label if label in known else similar.get(label, otherwise) for label in corpus.labels}
+        told = f"Map them by name with map_labels; a map to begin with, made from the names alone:\n{map_text(names)}\n"
+        told += f"Check it; {OUTSIDE} drops a label." if drops else "Check it; X is a name to replace."
+    else:
+        told = (
+            "None of their names resembles one of these. Where one means the same nevertheless, map it by name with "
+            "map_labels: a YAML file, `labels:` in its first line, and below it a line `  OLD: NEW` for each label of "
+            f"{corpus.name}"
+        ) + (f"; {OUTSIDE} as NEW drops one." if drops else ".")
+    return f"{told} Or compare the spans alone: typeless(corpus)." if drops else told
 
 
 def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
@@ -173,9 +188,15 @@ def _counted(corpus: Corpus, labels: Iterable[str]) -> str:
     return ", ".join(f"{label} ({corpus.label_counts[label]:,})" for label in labels)
 
 
+def map_text(names: Mapping[str, str]) -> str:
+    """The map as a file has it; the dumper quotes names such as NO, which YAML would read as false."""
+    lines = (yaml.safe_dump({old: new}, allow_unicode=True).strip() for old, new in names.items())
+    return "\n".join(["labels:", *(f"  {line}" for line in lines)])
+
+
 def _lines(labels: Iterable[str]) -> str:
-    """Lines that can be pasted: the dumper quotes names such as NO, which YAML would read as false."""
-    return "\n".join(f"  {yaml.safe_dump({label: label}, allow_unicode=True).strip()}" for label in labels)
+    """Lines that can be pasted below `labels:`."""
+    return map_text({label: label for label in labels}).removeprefix("labels:\n")
 
 
 def _text_of(path: Path) -> str:

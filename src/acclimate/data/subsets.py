@@ -202,7 +202,7 @@ def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
     sizes = {part: counted.get(part, rest) for part in parts}
     if rest < 0 or min(sizes.values()) < 1:
         raise InputError(
-            f"{corpus.name} has {len(corpus):,} sentences; {dict(parts)} asks for "
+            f"{corpus.name} has {len(corpus):,} sentences; the parts ask for "
             f"{', '.join(f'{part} {size:,}' for part, size in sizes.items())}. Each part needs one at least, "
             "and together they cannot have more than there are."
         )

@@ -36,7 +36,8 @@ class Objective(nn.Module):
         """Called before the first update of a stage, and when a stage is resumed: set the learner as it is needed."""
 
     def end(self, learner: Learner) -> None:
-        """Called after the last update: undo what `begin` did."""
+        """Called when the stage is over, also one that failed or was interrupted, even before `begin`: undo what that
+        did."""
 
     def before_update(self, update: int) -> None:
         """Called with the number of the update that begins, the same in every process."""

@@ -47,6 +47,7 @@ def adapt(
     baseline: str | Path | None = None,
     look: Callable[[str, Tagger], Any] | None = None,
     shortened: float = 1.0,
+    begin: Callable[[], Any] | None = None,
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
@@ -64,6 +65,7 @@ def adapt(
     baseline would be, that one is taken, and nothing is trained twice.
     `look` is shown the tagger "before", where there is one, and "after": the first is not kept.
     `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
+    `begin` is called when nothing is left to refuse, before anything is written or trained.
     """
     started = time.monotonic()
     ready = prepare(
@@ -86,6 +88,8 @@ def adapt(
     chosen, plan, selector, tests, remarks = ready.recipe, ready.plan, ready.selector, ready.tests, ready.remarks
     folder = None if out is None else Path(out) / "training"
     begun_with = beginning_of(tagger, recipe, plan, selector, shortened)
+    if begin is not None and is_main_process():
+        begin()
     if folder is not None and is_main_process():
         claim(folder, begun_with)
 

@@ -15,12 +15,12 @@ from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError, differences
 
-_CLAIM = "begun-with.json"
+CLAIM = "begun-with.json"
 
 
 def claim(folder: Path, begun_with: Mapping[str, Any]) -> None:
     """Note what this run is begun with, or see that it is what the run on disk was begun with."""
-    place = folder / _CLAIM
+    place = folder / CLAIM
     if place.is_file():
         changed = differences(read_json(place), begun_with)
         if changed:
@@ -39,7 +39,7 @@ def claim(folder: Path, begun_with: Mapping[str, Any]) -> None:
 
 def begun_with(folder: Path) -> dict[str, Any] | None:
     """What the run of this `training` folder was begun with; None where none was."""
-    place = folder / _CLAIM
+    place = folder / CLAIM
     found: dict[str, Any] | None = read_json(place) if place.is_file() else None
     return found
 
@@ -62,6 +62,8 @@ def fingerprint(tagger: Tagger) -> str:
 
 def file_digest(path: Path) -> str:
     """Size, beginning and end: a change in the middle of a huge file is not worth reading all of it each time."""
+    if path.is_dir():
+        raise InputError("this is a folder; name the text files in it.", file=path)
     if not path.is_file():
         raise InputError("there is no such text file.", file=path)
     with path.open("rb") as file:

@@ -19,6 +19,7 @@ from acclimate.model.language_model import save_language_model
 from acclimate.model.reader import Reader
 from acclimate.recipes.claim import claim, encoder_digest
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
+from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.tuning_text import read_text
 from acclimate.settings import UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process
@@ -64,21 +65,30 @@ def domain_tune(
     out: str | Path,
     watcher: Watcher | None = None,
     tell: Callable[[str], None] = lambda message: None,
+    overwrite: bool = False,
 ) -> DomainTuned:
-    """Tune the encoder to the text, and write it to `out` as `transformers` does. Goes on where it was cut off."""
+    """Tune the encoder to the text, and write it to `out` as `transformers` does. Goes on where it was cut off; where
+    it is finished, nothing is trained. `overwrite` starts anew."""
     if not settings.text:
         raise UsageError("Domain tuning needs text of the domain: --text FILE...")
     training = Path(out) / "training"
     target = read_text(settings.text)
     source = None if settings.source is None else read_text((settings.source,))
     extra = read_text(settings.extra) if settings.extra else None
+    begun_with = _begun_with(settings, source, target, extra)
+    end = {**begun_with, "half": settings.half}
+    report = None if overwrite else finished_report(Path(out), end, tell)
+    if report is not None:
+        return DomainTuned(**report)
     reader = _reader(settings.encoder)
     engine = build_engine(settings, reader)
     tell(f"{settings.masking}: {len(target):,} sentences of {', '.join(Path(name).name for name in settings.text)}")
     torch.manual_seed(settings.seed)
     tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed, extra=extra)
     if is_main_process():
-        claim(training, _begun_with(settings, source, target, extra))
+        if overwrite:
+            shutil.rmtree(training, ignore_errors=True)
+        claim(training, begun_with)
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None
@@ -87,11 +97,11 @@ def domain_tune(
     done = _outcome(settings, tuning, stages[0], len(target) + len(extra or ()))
     if engine.is_main_process:
         texts = {"settings.yaml": dump_yaml(settings), "README.md": tuning_card(Path(out).name, settings, done)}
+        texts |= sealed(end)
         save_language_model(
             reader.model, reader.encoder.pieces.tokenizer, Path(out), settings.half, done.as_dict(), texts
         )
-        for stage in training.glob("[0-9][0-9]-*"):
-            shutil.rmtree(stage, ignore_errors=True)
+        finish(Path(out))
     engine.wait_for_everyone()
     return done
 

@@ -17,6 +17,7 @@ from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.language_model import require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete
+from acclimate.training.engine import require_device
 from acclimate.training.loop import completed
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
 from acclimate.training.settings import TrainingSettings
@@ -78,6 +79,7 @@ def prepare(
         require_language_model(tagger, f"Recipe {recipe}")
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
+    require_device(training)
     training = completed(training, tagger)
     source, selector, told = choose_selector(source, source_dev, target_dev, select, seed)
     remarks += told

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,7 @@ from acclimate.model.language_model import (
 from acclimate.model.reader import Reader
 from acclimate.model.storage import written_aside
 from acclimate.recipes.claim import claim, encoder_digest, file_digest
+from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.pretrain_report import Pretrained, model_card
 from acclimate.settings import Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
@@ -79,8 +81,10 @@ def pretrain(
     out: str | Path,
     watcher: Watcher | None = None,
     tell: Callable[[str], None] = lambda message: None,
+    overwrite: bool = False,
 ) -> Pretrained:
-    """Train tokenizer and encoder, and write them to `out` as `transformers` does. Goes on where it was cut off."""
+    """Train tokenizer and encoder, and write them to `out` as `transformers` does. Goes on where it was cut off; where
+    they are finished, nothing is trained. `overwrite` starts anew."""
     out = Path(out)
     training = out / "training"
     _require_sense(settings)
@@ -88,10 +92,18 @@ def pretrain(
     if settings.start is not None:
         model, sizes = language_model_to_go_on_from(settings.start, settings.encoder)
         settings = settings.model_copy(update={"encoder": sizes})
+    begun_with = _begun_with(settings)
+    end = {**begun_with, "half": settings.half}
+    report = None if overwrite else finished_report(out, end, tell)
+    if report is not None:
+        return Pretrained(**report)
     with main_process_first():
         if is_main_process():
-            claim(training, _begun_with(settings))
-        tokenizer, text, held_out = _prepare(settings, training, tell)
+            if overwrite:
+                shutil.rmtree(training, ignore_errors=True)
+            claim(training, begun_with)
+        with _unclaimed_if_refused(training):
+            tokenizer, text, held_out = _prepare(settings, training, tell)
     torch.manual_seed(settings.seed)
     model = model or new_language_model(settings.encoder, tokenizer)
     reader = Reader(model, tokenizer)
@@ -137,9 +149,22 @@ def pretrain(
         looks=looks,
     )
     if engine.is_main_process:
-        _save(model, tokenizer, out, settings, done)
+        _save(model, tokenizer, out, settings, done, end)
     engine.wait_for_everyone()
     return done
+
+
+@contextmanager
+def _unclaimed_if_refused(training: Path) -> Iterator[None]:
+    """Text that cannot be read must not keep the folder from other text: nothing is trained there yet."""
+    try:
+        yield
+    except (InputError, UsageError):
+        if is_main_process() and not any(training.glob("[0-9][0-9]-*")):
+            shutil.rmtree(training, ignore_errors=True)
+            with suppress(OSError):  # something else is there
+                training.parent.rmdir()
+        raise
 
 
 def _require_sense(settings: PretrainSettings) -> None:
@@ -218,9 +243,11 @@ def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
     return in_batch * rows.length * settings.training.accumulate * processes
 
 
-def _save(model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained) -> None:
-    texts = {"settings.yaml": dump_yaml(settings), "README.md": model_card(out.name, settings, done)}
+def _save(
+    model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained, end: dict[str, Any]
+) -> None:
+    texts = {"settings.yaml": dump_yaml(settings), "README.md": model_card(out.name, settings, done), **sealed(end)}
     save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
+    finish(out)
     for name in ("text.pieces", "held-out.pieces"):
         (out / "training" / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again
-    shutil.rmtree(out / "training" / f"00-{_STAGE}", ignore_errors=True)

@@ -36,6 +36,11 @@ class ComparisonData:
         return best
 
     @property
+    def leaders(self) -> list[str]:
+        """All that share the best mean; `best` is one of them."""
+        return list(self.found.get("leaders", [] if self.best is None else [self.best]))
+
+    @property
     def measure(self) -> str:
         return "accuracy" if self.found.get("metric") == "token accuracy" else "F1"
 

@@ -46,7 +46,7 @@ def _opening(found: ComparisonData) -> Markup:
         return opening("open", "Which recipe is best cannot be said", remarks)
     best = next(row for row in found.recipes if row["recipe"] == found.best)
     mean = best["target_f1"]["mean"]
-    tiles = [("best on the target", str(found.best)), (f"its {found.measure}", percent(mean))]
+    tiles = [("best on the target", listed(found.leaders)), (f"its {found.measure}", percent(mean))]
     base = next((row for row in found.recipes if row["recipe"] == found.against), None)
     if base is not None and base.get("target_f1"):
         tiles.append((found.against, percent(base["target_f1"]["mean"])))
@@ -57,6 +57,9 @@ def _opening(found: ComparisonData) -> Markup:
         said = f"No recipe is better than {found.against}"
         return opening("open", said, paragraph(told), remarks, tiles=tiles)
     verdict = verdict_of(best)
+    if len(found.leaders) > 1:
+        said = f"{listed(found.leaders)} share the best mean"
+        return opening(verdict.class_, said, paragraph(told), remarks, tiles=tiles)
     said = (
         f"{found.best} is best, and it helps"
         if verdict.class_ == "good"

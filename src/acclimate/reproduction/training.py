@@ -53,7 +53,6 @@ def run_training(trial: Trial, ground: Ground, facts: Sequence[str] = (), watch:
 
 
 def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | None) -> None:
-    take(trial, ground)
     task, settings = ground.task, trial.settings
     forget_peak()
     torch.manual_seed(trial.seed)
@@ -61,6 +60,7 @@ def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | N
         task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, ground.target_labels
     )
     ready = prepared(trial, tagger, task, watch)
+    take(trial, ground)
     learner, summaries = _through_stages(tagger, ready, trial, watch)
     memory = peak_megabytes()
     test = task.target_test

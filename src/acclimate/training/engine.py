@@ -19,8 +19,7 @@ from acclimate.training.settings import LoopSettings
 
 def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
     """Device and number format for this learner. Accelerate keeps one state per process: an old one is let go first."""
-    if settings.device == "cuda" and not torch.cuda.is_available():
-        raise UsageError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
+    require_device(settings)
     on_cpu = device_for(settings) == "cpu"
     precision = settings.precision
     if precision == "auto":
@@ -37,6 +36,12 @@ def build_engine(settings: LoopSettings, learner: Learner) -> Accelerator:
         # an objective may sit out an update: the other processes must not wait for its gradients
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
+
+
+def require_device(settings: LoopSettings) -> None:
+    """Refuse a device that is not there."""
+    if settings.device == "cuda" and not torch.cuda.is_available():
+        raise UsageError("training.device is cuda, but torch sees no CUDA device here. Use auto or cpu.")
 
 
 def device_for(settings: LoopSettings) -> Literal["cpu", "cuda"]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -106,6 +107,17 @@ def replays(settings: LoopSettings, engine: Accelerator) -> bool:
     are made in the same place every time, and a second batch would write over those of the first."""
     alone = engine.device.type == "cuda" and engine.num_processes == 1 and settings.accumulate == 1
     return settings.replay and alone and not bool(getattr(settings, "compile", False))
+
+
+@contextmanager
+def under_way(learner: Learner, stage: Stage, engine: Accelerator) -> Iterator[Training]:
+    """A training whose objectives undo what they did to the learner however it ends: who stops it with Ctrl-C may go on
+    with the same tagger."""
+    try:
+        yield Training(learner, stage, engine)
+    finally:
+        for objective in stage.objectives.values():
+            objective.end(learner)
 
 
 def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:

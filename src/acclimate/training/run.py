@@ -28,7 +28,7 @@ from acclimate.model.storage import (
     written_aside,
 )
 from acclimate.training.checkpoint import load_checkpoint, save_checkpoint
-from acclimate.training.loop import Progress, Training
+from acclimate.training.loop import Progress, Training, under_way
 from acclimate.training.record import Record
 from acclimate.training.selectors import Selector
 from acclimate.training.stage import Stage
@@ -121,7 +121,8 @@ def run_stages(
         place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
         summary = _load_finished(stage.learner or learner, place)
         if summary is None:
-            summary = _run_stage(learner, stage, engine, stage.selector or selector, place, watcher, record)
+            with under_way(stage.learner or learner, stage, engine) as training:
+                summary = _run_stage(learner, training, stage.selector or selector, place, watcher, record)
         summaries.append(summary)
     return summaries
 
@@ -140,15 +141,14 @@ def _seeded(stages: Iterable[Stage], seed: int) -> Iterator[Stage]:
 
 def _run_stage(
     learner: Learner,
-    stage: Stage,
-    engine: Accelerator,
+    training: Training,
     selector: Selector,
     folder: Path | None,
     watcher: Watcher,
     record: Record,
 ) -> dict[str, Any]:
+    stage, engine = training.stage, training.engine
     pupil = stage.learner or learner  # the learner is a part of it
-    training = Training(pupil, stage, engine)
     if engine.num_processes > 1:  # or every process would drop the same features; the weights are the first one's
         torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
     memory = Memory()
@@ -194,8 +194,6 @@ def _run_stage(
                 save_checkpoint(folder, training, vars(memory), best)
     if best:
         pupil.load_state_dict(best)
-    for objective in stage.objectives.values():
-        objective.end(pupil)
     watcher.end(stage.name)
     summary = {
         "stage": stage.name,

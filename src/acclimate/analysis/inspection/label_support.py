@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from acclimate.data.corpus import Corpus
+from acclimate.data.label_names import alike
 from acclimate.data.mapping import LabelMap, fitting_map, shared_labels
 from acclimate.evaluation.tally import ratio
 from acclimate.evaluation.unseen import surface
-
-_SHORTEST = 3  # letters of a name that another one may begin with: PER of person, not P of place
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,33 +85,6 @@ def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
         alike=lookalikes,
         bundled_map=fitting,
     )
-
-
-def alike(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Names that mean a known one by the look of it: `person` is PER, `geo-loc` is LOC. Only where one alone fits."""
-    known = list(known)
-    found = {}
-    for name in names:
-        fitting = [other for other in known if _look_alike(name, other)]
-        if len(fitting) == 1:
-            found[name] = fitting[0]
-    return found
-
-
-def _look_alike(name: str, other: str) -> bool:
-    one, two = _letters(name), _letters(other)
-    if one == two or two in _parts(name) or one in _parts(other):
-        return True
-    short, long = sorted((one, two), key=len)
-    return len(short) >= _SHORTEST and long.startswith(short)
-
-
-def _letters(name: str) -> str:
-    return "".join(_parts(name))
-
-
-def _parts(name: str) -> list[str]:
-    return [part for part in re.split(r"[\W_]+", name.lower()) if part]
 
 
 def _mentions(corpus: Corpus) -> Counter[tuple[str, str]]:

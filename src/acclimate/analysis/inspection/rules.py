@@ -14,6 +14,7 @@ from acclimate.analysis.inspection import thresholds as line
 from acclimate.analysis.inspection.facts import MAP_FILE, Facts
 from acclimate.analysis.inspection.recipes_at_hand import runnable
 from acclimate.analysis.inspection.suggestion import Suggestion
+from acclimate.data.mapping import map_text
 from acclimate.evaluation.table import count
 
 MEASURED_WITH_FEW = (
@@ -31,12 +32,12 @@ def other_names(facts: Facts) -> Suggestion | None:
         why = f"{names}: not among the source's labels, and the map {target.bundled_map}, which ships, knows them."
         return Suggestion("other_names", f"Map the target's labels: --map {target.bundled_map}.", why)
     pairs = ", ".join(f"{name} like {other}" for name, other in target.alike.items())
-    lines = [f"  {name}: {target.alike.get(name, name if name in target.both else 'O')}" for name in target.counts]
+    mapped = {name: target.alike.get(name, name if name in target.both else "O") for name in target.counts}
     return Suggestion(
         "other_names",
         f"Map the target's labels with a file {MAP_FILE} (--map {MAP_FILE}); check it: the names alone were compared.",
         f"Some names only look different: {pairs}. O drops a label.",
-        ("\n".join(["labels:", *lines]),),
+        (map_text(mapped),),
     )
 
 
@@ -47,6 +48,11 @@ def labels_without_source(facts: Facts) -> Suggestion | None:
         return None
     names = ", ".join(facts.foreign or target.counts)
     why = f"The source has no {names}; a tagger that learns from it alone cannot predict them."
+    if facts.is_other_task and target.kind == facts.labels.kind:
+        why += (
+            " No name of a label resembles one of the source's. If some mean the same nevertheless, say so in a map: "
+        )
+        why += "--map FILE, with `labels:` and below it a line `OLD: NEW` for each."
     if facts.has_few:
         text = "Train a tagger of the target's own labels: datnet with the source beside it, target-only without."
         commands = [facts.adapt(recipe, use_map=False) for recipe in ("datnet", "target-only")]

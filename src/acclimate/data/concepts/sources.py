@@ -8,6 +8,7 @@ from pathlib import Path
 from acclimate.data.concepts.concept import Concept
 from acclimate.data.concepts.files import read_concepts
 from acclimate.data.concepts.packages import PREFIX, read_package
+from acclimate.data.problems import InputError
 
 BUNDLED_CONCEPTS = {"clinical": "common diseases, symptoms, drugs and procedures; written for this project"}
 
@@ -20,4 +21,6 @@ def load_concepts(name: str | Path) -> list[Concept]:
     if text in BUNDLED_CONCEPTS and not Path(text).exists():
         with as_file(files("acclimate.data.concepts") / "bundled" / f"{text}.csv") as file:
             return read_concepts(file)
+    if not Path(text).suffix and not Path(text).exists():
+        raise InputError(f"no such concepts. Name a file, or bundled ones: {', '.join(BUNDLED_CONCEPTS)}.", file=text)
     return read_concepts(name)

@@ -48,7 +48,9 @@ def written_aside(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
         os.replace(aside, path)
     except OSError as error:
-        raise InputError(f"the file cannot be written ({error}).", file=path) from error
+        where = "" if error.filename in (None, str(path), str(aside)) else f": {error.filename}"
+        problem = f"the file cannot be written ({error.strerror or error}{where}). Name a file elsewhere."
+        raise InputError(problem, file=path) from error
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)

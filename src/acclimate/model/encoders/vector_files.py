@@ -55,7 +55,10 @@ def vector_rows(path: str | Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
                 continue
         blanks = line.count(b" ")
         width = blanks if width is None else width
-        if blanks < width or width == 0:
+        if width == 0:
+            problem = "no file of word vectors: a line is a word, then numbers, with single blanks between them."
+            raise InputError(problem, file=path, line=number, text=decoded(line, path, number))
+        if blanks < width:
             problem = f"a vector of {blanks} numbers among vectors of {width}."
             raise InputError(problem, file=path, line=number, text=decoded(line, path, number))
         # a few public files have words with inner blanks

@@ -58,7 +58,7 @@ def _table(found: ComparisonData) -> Markup:
     rows = []
     for row in found.recipes:
         against = row["against"]
-        name = f"{row['recipe']} ★" if row["recipe"] == found.best else row["recipe"]
+        name = f"{row['recipe']} ★" if row["recipe"] in found.leaders else row["recipe"]
         moved = UNKNOWN
         tests = [UNKNOWN, UNKNOWN]
         if against is not None:
@@ -66,9 +66,12 @@ def _table(found: ComparisonData) -> Markup:
             moved = join([tag("b", signed(against["difference"])), " ", ends])
             tests = [p_value(against[f"{test}_p_holm"]) for test in ("bootstrap", "permutation")]
         shown = "compared with" if row["recipe"] == found.against else verdict_of(row).badge
-        scores = [spread(row.get(key)) for key in ("target_f1", "target_precision", "target_recall")]
+        # as many digits as the star looks at
+        scores = [spread(row.get("target_f1"), digits=2)]
+        scores += [spread(row.get(key)) for key in ("target_precision", "target_recall")]
         rows.append([name, shown, scores[0], moved, *tests, *scores[1:]])
-    return join([table(head, rows, words=2, class_="tight"), paragraph("★ the best mean", class_="note")])
+    star = "★ the best mean" if len(found.leaders) == 1 else "★ the best means, equal as far as they are printed"
+    return join([table(head, rows, words=2, class_="tight"), paragraph(star, class_="note")])
 
 
 def _chart(found: ComparisonData) -> Markup | None:

@@ -10,6 +10,8 @@ from acclimate.reporting.markup import Markup, details, join, paragraph, table, 
 from acclimate.reporting.run_data import RunData
 from acclimate.reporting.section import Section
 
+_USUAL = "not set: the usual one of the tagger"
+
 
 def settings_section(run: RunData) -> Section:
     report = run.report
@@ -21,7 +23,7 @@ def settings_section(run: RunData) -> Section:
         ["source", run.source],
         ["target", run.target],
         ["encoder and head", f"{tagger.get('encoder', UNKNOWN)}, {tagger.get('head', UNKNOWN)}"],
-        ["learning rate", str(training.get("learning_rate", UNKNOWN))],
+        ["learning rate", _rate(training)],
         ["state chosen by", str(report.get("selector", UNKNOWN))],
         ["time", duration(float(report.get("seconds", 0)))],
     ]
@@ -39,6 +41,11 @@ def settings_section(run: RunData) -> Section:
             body.append(paragraph("The same run again: ", tag("code", command)))
         body.append(all_settings(run.settings))
     return Section("settings", "Settings and seeds", "What this page was made from.", join(body))
+
+
+def _rate(training: Mapping[str, Any]) -> str:
+    rate = training.get("learning_rate", UNKNOWN)
+    return _USUAL if rate is None else str(rate)
 
 
 def all_settings(settings: Mapping[str, Any]) -> Markup:
