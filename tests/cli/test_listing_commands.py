@@ -53,11 +53,14 @@ def test_the_settings_printed_are_taken_back(files: Files, tmp_path: Path) -> No
     assert acclimate("adapt", "--config", config, *words).json["recipe"] == "self-training"
 
 
-@pytest.mark.parametrize("text", ["training:\n  updats: 3\n", "- a list\n", "a: [unclosed\n"])
-def test_a_settings_file_that_is_none_is_named(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("training:\n  updats: 3\n", ""), ("- a list\n", ""), ("a: [unclosed\n", ", line 2")],
+)
+def test_a_settings_file_that_is_none_is_named(text: str, place: str, tmp_path: Path) -> None:
     config = tmp_path / "mine.yaml"
     config.write_text(text, encoding="utf-8")
-    assert f"error: {config}: " in acclimate("adapt", "--config", config, code=2).err
+    assert f"error: {config}{place}: " in acclimate("adapt", "--config", config, code=2).err
 
 
 def test_an_option_wins_over_the_file_and_set_over_both(files: Files, tmp_path: Path) -> None:
