@@ -16,7 +16,7 @@ from acclimate.data import bundled
 from acclimate.data.bundled import load_bundled
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import LoopSettings
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -47,12 +47,12 @@ def test_the_python_example_runs_word_for_word(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # less training on less text; all else as a user has it
-    monkeypatch.setattr(TrainingSettings, "updates_for", lambda self, epoch_length: 3)
+    monkeypatch.setattr(LoopSettings, "updates_for", lambda self, epoch_length: 3)
     monkeypatch.setattr(bundled, "load_bundled", beginning_of)
     (example,) = PYTHON
     names: dict[str, Any] = {}
     exec(compile(example, "README.md", "exec"), names)
-    assert names["outcome"].recipe == "self-training"
+    assert names["outcome"].recipe == "acclimate"
     assert capsys.readouterr().out.strip()
     assert isinstance(names["again"], Tagger)
     assert (tmp_path / "post-tagger" / "manifest.json").is_file()

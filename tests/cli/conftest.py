@@ -27,7 +27,7 @@ def files(tmp_path_factory: pytest.TempPathFactory, make_corpus: Callable[..., C
 def adapt_words(files: Files) -> list[object]:
     """The usual run on the toy corpora, still without --out."""
     given = ["--source", files.news, "--source-dev", files.dev, "--target", files.tweets, "--target-test", files.gold]
-    return ["adapt", *given, *QUICK]
+    return ["adapt", *given, "--recipe", "self-training", *QUICK]
 
 
 @pytest.fixture(scope="session")

@@ -109,10 +109,12 @@ def test_a_few_labelled_target_sentences_are_learned_from(adapt_words, files: Fi
     assert any("given to learn from" in remark for remark in answer.json["remarks"])
 
 
-def test_labelled_target_sentences_alone_are_a_target(files: Files, tmp_path: Path) -> None:
+def test_labelled_target_sentences_alone_are_a_target_and_the_default_recipe_learns_from_them(
+    files: Files, tmp_path: Path
+) -> None:
     words = ["--source", files.news, "--target-labelled", files.gold, *QUICK, "--out", tmp_path / "a", "--json"]
     answer = acclimate("adapt", *words)
-    assert answer.json["recipe"] == "self-training"
+    assert answer.json["recipe"] == "acclimate"
     assert "10 labelled target sentences" in answer.err
 
 

@@ -232,7 +232,7 @@ def test_plain_tags_have_accuracy_and_show_only_words_that_differ(
     corpus = tmp_path / "pos.conll"
     words = ["--source", corpus, "--source-dev", corpus, "--target", corpus, "--target-test", corpus]
     words += ["--set", "reading.labels=plain", "--set", "training.updates=3", "--out", tmp_path / "run"]
-    acclimate("adapt", *words, *QUICK_SETTINGS)
+    acclimate("adapt", "--recipe", "self-training", *words, *QUICK_SETTINGS)
     page = report_page(tmp_path / "run", Look(quick=True, sentences=0))
     found = Page(page)
     assert "accuracy" in found.sections["scores"]

@@ -24,7 +24,7 @@ def adapt_command(
         str | None,
         typer.Option(
             help="How to adapt; see `acclimate recipes`. auto: let them race, and take the one that wins.",
-            show_default="self-training",
+            show_default="acclimate",
         ),
     ] = None,
     budget: Annotated[

@@ -75,7 +75,7 @@ def corpora_command(as_json: Json = False) -> None:
 
 def settings_command(
     recipe: Annotated[
-        str | None, typer.Option(help="Whose own settings stand under options.", show_default="self-training")
+        str | None, typer.Option(help="Whose own settings stand under options.", show_default="acclimate")
     ] = None,
     pretrain: Annotated[bool, typer.Option("--pretrain", help="The settings of `pretrain` instead.")] = False,
     domain_tune: Annotated[bool, typer.Option("--domain-tune", help="The settings of `domain-tune` instead.")] = False,

@@ -30,7 +30,7 @@ def claim_of(settings: AdaptSettings, fingerprint: str) -> str:
 
 
 def default_folder(settings: AdaptSettings, claim: str, overwrite: bool) -> Path:
-    """runs/news-to-social-self-training-seed-1; with a number behind it where that one is taken by another run."""
+    """runs/news-to-social-acclimate-seed-1; with a number behind it where that one is taken by another run."""
     ends = [Path(name).name.split(".")[0] for name in (settings.source, settings.target) if name]
     name = f"{'-to-'.join(ends)}-{settings.recipe}-seed-{settings.seed}"
     folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))

@@ -41,7 +41,7 @@ class AdaptSettings(Settings):
     target_labelled: str | None = None
     target_dev: str | None = None
     target_test: str | None = None
-    recipe: str = "self-training"
+    recipe: str = "acclimate"
     options: dict[str, Any] = Field(default_factory=dict)  # the recipe's own settings
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
     train_on_dev: bool = False  # the source dev sentences are learnt from as well; the last state is kept

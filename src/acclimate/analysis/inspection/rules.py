@@ -160,12 +160,12 @@ def context(facts: Facts) -> Suggestion | None:
 
 
 def self_training(facts: Facts) -> Suggestion | None:
-    """The default recipe, and the one with figures."""
+    """Often the first idea, and the one with figures."""
     if not runnable(facts, "self-training"):
         return None
     why = "Bundled news to posts: 38.5 F1 with acclimate-mini, 45.2 for training as long on news alone; it helped only "
     why += "the tagger from random vectors (docs/results/bundled.md)."
-    text = "Do not take self-training, the default of adapt, without a look at the others."
+    text = "Do not take self-training without a look at the others."
     return Suggestion("self_training", text, why)
 
 
