@@ -87,7 +87,10 @@ class RecordedPasses:
     def _has_room(self) -> bool:
         if sum(map(len, self.made.values())) >= self.most:
             return False
-        return self.kind != "cuda" or self.taken < _SHARE * torch.cuda.get_device_properties(0).total_memory
+        return (
+            self.kind != "cuda"
+            or self.taken < _SHARE * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
+        )
 
     def _by_itself(self, read: Read, narrow: torch.dtype | None) -> Read:
         """Narrows the weights anew in every reading: what autocast remembers of a step is gone in the next."""

@@ -23,12 +23,12 @@ To replace the inside by a fused kernel, replace `_chain`: both its classes answ
 """
 
 import math
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
+from acclimate.model.heads.few_shapes import in_few_shapes
 from acclimate.model.recorded import Recorded
 
 IMPOSSIBLE = -1e30
@@ -122,7 +122,7 @@ def best_path(
     replays the search.
     """
     if by is not None:
-        tags, totals = _in_few_shapes(by, "best path", best_path, scores, transitions, mask, start, end)
+        tags, totals = in_few_shapes(by, "best path", best_path, scores, transitions, mask, start, end)
         return tags[:, : scores.shape[1]], totals
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, start, end)
@@ -204,39 +204,8 @@ def _replayed(
         chain = _chain(scores, transitions, start, end, mask, period=period)
         return chain.log_partition(), chain.words(), chain.moves()
 
-    total, words, moves = _in_few_shapes(by, f"partition {period}", work, scores, transitions, mask, start, end)
+    total, words, moves = in_few_shapes(by, f"partition {period}", work, scores, transitions, mask, start, end)
     return total, words[:, : scores.shape[1]], moves
-
-
-_ROUNDED = 8  # sentences and words to multiples of this, when they are recorded
-
-
-def _in_few_shapes(
-    by: Recorded,
-    name: str,
-    work: Callable[..., tuple[Tensor, ...]],
-    scores: Tensor,
-    transitions: Tensor,
-    mask: Tensor,
-    start: Tensor | None,
-    end: Tensor | None,
-) -> tuple[Tensor, ...]:
-    """The work on sentences to which others without words are added, and padding; results of the first ones alone."""
-    sentences, words, tags = scores.shape
-    rows, width = (-(-size // _ROUNDED) * _ROUNDED for size in (sentences, words))
-    fuller = scores.new_zeros(rows, width, tags)
-    fuller[:sentences, :words] = scores
-    inside = mask.new_zeros(rows, width)
-    inside[:sentences, :words] = mask
-    ends = [tensor for tensor in (start, end) if tensor is not None]
-
-    def whole(scores: Tensor, transitions: Tensor, mask: Tensor, *ends: Tensor) -> tuple[Tensor, ...]:
-        given = iter(ends)
-        first = None if start is None else next(given)
-        return work(scores, transitions, mask, first, None if end is None else next(given))
-
-    key = (name, start is None, end is None, scores.device)
-    return tuple(found[:sentences] for found in by(key, whole, fuller, transitions, inside, *ends))
 
 
 class _Lattice:
