@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
-from acclimate.model.encoders.recorded_pass import Pass, Read
+from acclimate.model.encoders.recorded_pass import Pass, Read, _fresh
 from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.replaying import replaying
@@ -36,7 +36,9 @@ OBJECTIVES: dict[str, Callable[[], Objective]] = {
 }
 
 
-def by_hand(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]) -> Pass:
+def by_hand(
+    model: nn.Module, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]
+) -> Pass:
     """What a GPU's recording does, on any machine: reads from and writes to the same places every time."""
     wanted = [*parameters, *([inputs] if inputs.requires_grad else [])]
     latest = [read(inputs, attention)]
@@ -275,6 +277,15 @@ def test_it_is_for_one_gpu_and_one_batch_an_update(build: Build) -> None:
     assert replays(settings, engine_with_gpu)
     assert not replays(settings.model_copy(update={"accumulate": 2}), engine_with_gpu)
     assert not replays(settings.model_copy(update={"replay": False}), engine_with_gpu)
+
+
+def test_a_recording_is_made_on_parameters_that_no_earlier_step_knows(encoder: Transformer) -> None:
+    own = list(encoder.model.parameters())
+    with _fresh(encoder.model, own) as leaves:
+        assert [each.data_ptr() for each in leaves] == [each.data_ptr() for each in own]
+        there = list(encoder.model.parameters())
+        assert all(found is fresh and found is not each for found, fresh, each in zip(there, leaves, own, strict=True))
+    assert all(found is each for found, each in zip(encoder.model.parameters(), own, strict=True))
 
 
 gpu = partial(pytest.mark.skipif, not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 Read = Callable[[Tensor, Tensor | None], Tensor]
@@ -79,9 +79,20 @@ class _Replay(torch.autograd.Function):
         return None, None, mine, *(None if each is None else each.detach() for each in of_parameters)
 
 
-def record(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]) -> Pass:
+def record(
+    model: nn.Module, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[nn.Parameter]
+) -> Pass:
     """Both directions on a GPU. `inputs` and `attention` become the places that are read from. A RuntimeError says why
     it cannot be done: something asks the GPU for an answer on the way."""
+    try:
+        with _fresh(model, parameters) as leaves:
+            return _recorded(read, inputs, attention, leaves)
+    except RuntimeError:
+        _clear()
+        raise
+
+
+def _recorded(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]) -> Pass:
     wanted = [*parameters, *([inputs] if inputs.requires_grad else [])]
     there, back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
     lots = torch.cuda.get_rng_state()
@@ -104,12 +115,44 @@ def record(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Seq
 
 
 @contextmanager
+def _fresh(model: nn.Module, parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
+    """In the places of the parameters, others with the same memory: the own ones may still be part of the last step,
+    and autograd would bring their gradients to the stream of that step, which is not the one that is recorded."""
+    leaves = {id(each): nn.Parameter(each.detach()) for each in parameters}
+    places = [
+        (part, name, own)
+        for part in model.modules()
+        for name, own in part._parameters.items()
+        if own is not None and id(own) in leaves
+    ]
+    for part, name, own in places:
+        part._parameters[name] = leaves[id(own)]
+    try:
+        yield list(leaves.values())
+    finally:
+        for part, name, own in places:
+            part._parameters[name] = own
+
+
+def _clear() -> None:
+    """A recording that broke off leaves the generator of random numbers waiting for its end: one that succeeds is that
+    end."""
+    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    with torch.cuda.stream(aside):
+        number = torch.zeros(1, device="cuda")
+        with _capturing(torch.cuda.CUDAGraph()):
+            number.add_(1)
+    torch.cuda.current_stream().wait_stream(aside)
+
+
+@contextmanager
 def _capturing(graph: torch.cuda.CUDAGraph, pool: Any = None) -> Iterator[None]:
     """`torch.cuda.graph` without emptying the allocator's cache, which the next step would have to fill again."""
     collecting = gc.isenabled()
     gc.disable()  # memory that is let go of in mid-recording would spoil it
     torch.cuda.synchronize()
-    graph.capture_begin(*(() if pool is None else (pool,)))
+    # what other threads ask of the GPU meanwhile (they prepare batches) is no business of the recording
+    graph.capture_begin(pool, "thread_local")
     try:
         yield
     finally:

@@ -6,17 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from acclimate.model.encoders.recorded_pass import Pass, Read, record
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.narrowed import NarrowedWeights
 
-Record = Callable[[Read, Tensor, Tensor | None, Sequence[Tensor]], Pass]
+Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter]], Pass]
 
 _STEP = 8  # rows and pieces are rounded up to multiples of this, so that many batches share a shape
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
+_FREE = 0.25  # of it, that they leave: other work is done there, too
 
 
 class RecordedPasses:
@@ -56,7 +57,7 @@ class RecordedPasses:
         )
 
     def _pass_for(
-        self, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]
+        self, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[nn.Parameter]
     ) -> Pass | None:
         shape = self._rounded(inputs.shape) if attention is not None else inputs.shape
         narrow = torch.get_autocast_dtype(self.kind) if torch.is_autocast_enabled(self.kind) else None
@@ -72,7 +73,8 @@ class RecordedPasses:
             return None
         before = torch.cuda.memory_reserved() if self.kind == "cuda" else 0
         try:
-            made = self.record(self._by_itself(read, narrow), *_places(shape, inputs, attention), parameters)
+            places = _places(shape, inputs, attention)
+            made = self.record(self.encoder.model, self._by_itself(read, narrow), *places, parameters)
         except RuntimeError as failure:
             self.refused[key] = str(failure)
             return None
@@ -87,10 +89,10 @@ class RecordedPasses:
     def _has_room(self) -> bool:
         if sum(map(len, self.made.values())) >= self.most:
             return False
-        return (
-            self.kind != "cuda"
-            or self.taken < _SHARE * torch.cuda.get_device_properties(torch.cuda.current_device()).total_memory
-        )
+        if self.kind != "cuda":
+            return True
+        free, total = torch.cuda.mem_get_info()
+        return self.taken < _SHARE * total and free > _FREE * total
 
     def _by_itself(self, read: Read, narrow: torch.dtype | None) -> Read:
         """Narrows the weights anew in every reading: what autocast remembers of a step is gone in the next."""
