@@ -64,6 +64,7 @@ class Pieces:
             raise ValueError(f"{type(tokenizer).__name__} is not a fast tokenizer; Acclimate needs word numbers.")
         self.tokenizer = tokenizer
         self.before, self.after = _special_pieces(tokenizer)
+        self.longest = longest_row
         self.room = longest_row - len(self.before) - len(self.after)
         if self.room < 1:
             raise ValueError(f"Rows of {longest_row} pieces leave no room for words.")

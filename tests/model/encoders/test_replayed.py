@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from acclimate.model.encoders.replayed import Replayed
+from acclimate.model.encoders.replayed import Replayed, widened
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
+from acclimate.model.recorded import Recorded
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -25,6 +26,33 @@ def test_without_a_gpu_it_reads_as_usual(bert: str) -> None:
     rows = rows_at(encoder, "cpu")
     assert torch.equal(look(encoder, rows, None), encoder.states(rows))
     assert not look.recorded.recordings
+
+
+@torch.no_grad()
+def test_weights_that_are_narrowed_together_give_the_states_of_autocast(bert: str) -> None:
+    encoder, look = encoder_at(bert, "cpu"), Replayed()
+    rows = rows_at(encoder, "cpu")
+    with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
+        assert torch.equal(look(encoder, rows, None), encoder.states(rows))
+
+
+@torch.no_grad()
+def test_padding_behind_rows_changes_no_state(bert: str) -> None:
+    encoder = encoder_at(bert, "cpu")
+    rows = rows_at(encoder, "cpu")[:3, :13]
+    attention = torch.ones_like(rows)
+    attention[1, 9:] = 0
+    wider, shown = widened(rows, attention, longest=16)
+    assert wider.shape == shown.shape == (8, 16)
+    found, wanted = encoder.states(wider, shown), encoder.states(rows, attention)
+    assert found.isfinite().all()
+    torch.testing.assert_close(found[:3, :13][attention.bool()], wanted[attention.bool()], atol=1e-5, rtol=1e-4)
+
+
+def test_rows_become_no_longer_than_the_encoder_can_read() -> None:
+    rows = torch.ones(8, 13, dtype=torch.long)
+    assert widened(rows, rows, longest=14)[0].shape == (8, 14)
+    assert widened(rows, rows, longest=12)[0].shape == (8, 13)
 
 
 @pytest.mark.gpu
@@ -54,12 +82,25 @@ def test_in_half_precision_too(bert: str) -> None:
 
 @pytest.mark.gpu
 @needs_gpu
-def test_what_cannot_be_replayed_is_read_as_usual(bert: str) -> None:
+@torch.no_grad()
+def test_rows_that_are_not_full_share_a_recording(bert: str) -> None:
     encoder, look = encoder_at(bert, "cuda"), Replayed()
+    for rows, length in ((4, 16), (3, 11), (2, 13)):
+        pieces = rows_at(encoder, "cuda")[:rows, :length]
+        attention = torch.ones_like(pieces)
+        attention[0, 5:] = 0
+        found, wanted = look(encoder, pieces, attention), encoder.states(pieces, attention)
+        torch.testing.assert_close(found[attention.bool()], wanted[attention.bool()], atol=1e-5, rtol=1e-4)
+    assert len(look.recorded.recordings) == 1
+
+
+@pytest.mark.gpu
+@needs_gpu
+def test_what_cannot_be_replayed_is_read_as_usual(bert: str) -> None:
+    encoder, look = encoder_at(bert, "cuda"), Replayed(Recorded(most=4))
     rows = rows_at(encoder, "cuda")
     assert look(encoder, rows, None).requires_grad  # a gradient is asked for
     with torch.no_grad():
-        look(encoder, rows, torch.ones_like(rows))
         for width in range(1, 9):
             look(encoder, rows[:, :width], None)
     assert len(look.recorded.recordings) == 4

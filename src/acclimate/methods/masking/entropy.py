@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from acclimate.methods.masking.entropy_kernel import in_one_reading
 from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.model.word_guesser import WordGuesser
@@ -45,7 +46,11 @@ def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = Non
     of the vocabulary are made and forgotten some places at a time."""
     flat = states.flatten(0, -2)
     at_once = at_once or _AT_ONCE.get(states.device.type, 1024)
-    parts = [entropy(guesser(flat[start : start + at_once])) for start in range(0, len(flat), at_once)]
+    parts = []
+    for start in range(0, len(flat), at_once):
+        scores = guesser(flat[start : start + at_once])
+        found = in_one_reading(scores)
+        parts.append(entropy(scores) if found is None else found)
     return torch.cat(parts).view(states.shape[:-1])
 
 

@@ -28,7 +28,7 @@ class RecordedPasses:
         self.encoder, self.record, self.most, self.kind = encoder, record, most, kind
         self.narrowed = NarrowedWeights(encoder)
         self.weights = sum(parameter.numel() for parameter in encoder.model.parameters())
-        self.longest = encoder.pieces.room + len(encoder.pieces.before) + len(encoder.pieces.after)
+        self.longest = encoder.pieces.longest
         self.made: dict[tuple[object, ...], list[Pass]] = {}
         self.met: set[tuple[object, ...]] = set()
         self.refused: dict[tuple[object, ...], str] = {}

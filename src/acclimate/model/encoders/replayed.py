@@ -2,33 +2,52 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.narrowed import own_weights
+from acclimate.model.narrowed import NarrowedWeights, own_weights
 from acclimate.model.recorded import Recorded
+
+_STEP = 8  # rows and pieces that are not full are rounded up to multiples of this, so that many batches share a shape
 
 
 @dataclass
 class Replayed:
-    """`Transformer.states` in evaluation mode and without gradient, for full rows of a few shapes on a GPU; anything
-    else is read as usual. The weights are read where they stand, so that it follows the training."""
+    """`Transformer.states` in evaluation mode and without gradient. On a GPU it is recorded for each shape; elsewhere
+    it is read as usual. The weights are read where they stand, so that it follows the training."""
 
-    recorded: Recorded = field(default_factory=Recorded)
+    recorded: Recorded = field(default_factory=lambda: Recorded(most=32, again=True))
 
     def __call__(self, encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
-        if attention is not None or encoder.training:
+        if encoder.training:
             return encoder.states(pieces, attention)
         kind = pieces.device.type
         narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-        first = next(encoder.parameters())
+        rows, length = pieces.shape
+        if attention is not None and kind == "cuda":
+            pieces, attention = widened(pieces, attention, encoder.pieces.longest)
 
-        def read(rows: Tensor) -> tuple[Tensor]:
-            with own_weights(encoder):
-                return (encoder.states(rows),)
+        def read(pieces: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
+            # all weights are narrowed together: one by one that is a hundred small jobs more
+            narrowed = nullcontext() if narrow is None else NarrowedWeights(encoder)(narrow)
+            with own_weights(encoder), narrowed:
+                return (encoder.states(pieces, attention),)
 
-        (states,) = self.recorded((narrow, first.data_ptr()), read, pieces)  # other weights, another recording
-        return states
+        key = (narrow, next(encoder.parameters()).data_ptr())  # other weights, another recording
+        (states,) = self.recorded(key, read, pieces, *(() if attention is None else (attention,)))
+        return states[:rows, :length]
+
+
+def widened(pieces: Tensor, attention: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """The same rows with padding, and rows of padding, behind them; none longer than the encoder can read."""
+    rows, length = pieces.shape
+    wider = max(0, min(length + -length % _STEP, longest) - length)
+    more = -rows % _STEP
+    attention = pad(attention, (0, wider, 0, more))
+    attention[rows:, 0] = 1  # a row of which nothing is read has no states that are numbers
+    return pad(pieces, (0, wider, 0, more)), attention
