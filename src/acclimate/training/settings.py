@@ -37,7 +37,7 @@ class LoopSettings(Settings):
     device: Literal["auto", "cpu", "cuda"] = "auto"
     # on one GPU, the readings of a small pre-trained encoder are recorded and replayed: the same numbers but for
     # rounding, in less time and more memory
-    replay: bool = False
+    replay: bool = True
     evaluate_every: int | None = Field(None, ge=1)  # updates between two looks at the selector; once per epoch
     patience: int | None = Field(None, ge=1)  # looks without a better score before stopping
     checkpoint_every: int | None = Field(None, ge=1)  # updates between two saved states; about once a minute
