@@ -112,7 +112,7 @@ def main() -> None:
     settings = {**run.__dict__, "data": None, "out": None, "tuning": options.tuning, "lines": options.lines}
     same_settings(out, settings)
     wanted = [job for part in options.part for job in planned(part, options)]
-    if any(job.encoder == TUNED for job in wanted):
+    if options.minutes != 0 and any(job.encoder == TUNED for job in wanted):
         make_tuned(options.data, options.out, options.lines, options.tuning)
     shown = partial(tables, options=options) if options.tables else lambda rows: ""
     run_grid(wanted, partial(do, run), options, settings, job_of, shown)
