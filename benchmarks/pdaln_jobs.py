@@ -338,10 +338,7 @@ def scored(run: Run, tagger: Any, target: str) -> tuple[Any, Any]:
 
 def test(run: Run, job: Job, tagger: Any, target: str) -> Row:
     found, scores = scored(run, tagger, target)
-    place = tags_file(run.out, target, job)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(place, "wt", encoding="utf-8") as file:
-        json.dump([sentence.tags for sentence in found], file)
+    keep_answers(run.out, target, job, [sentence.tags for sentence in found])
     by_type = {label: figures(tally) for label, tally in scores.by_label.items()}
     return {"tested": target, **figures(scores.span), "types": by_type}
 
@@ -353,6 +350,13 @@ def figures(tally: Any) -> Row:
 def tags_file(out: str, target: str, job: Job) -> Path:
     name = ", ".join((target, str(job.labels), job.model, *job.changes, str(job.seed)))
     return Path(out) / "tags" / f"{file_name(name)}.json.gz"
+
+
+def keep_answers(out: str, target: str, job: Job, tags: list[Any]) -> None:
+    place = tags_file(out, target, job)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(place, "wt", encoding="utf-8") as file:
+        json.dump(tags, file)
 
 
 def answers(out: str, target: str, job: Job, gold: Any) -> Any:
