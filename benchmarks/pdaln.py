@@ -27,8 +27,9 @@ for all models; what remains is unlabelled target text, without its tags. A ± i
 and test are the same for all seeds.
 
 Which state is kept. Without labels: by CoNLL-2003 dev; no target label has a say. With labels: by 100 target dev
-sentences (of 1,000 in WNUT-2016, of 280 in Wikigold, drawn once), every 50 updates, and they judge PDALN's rounds, too.
-All models have the same ones. Test is scored once (in `rounds`, after every stage; nothing is chosen by it).
+sentences (of 1,000 in WNUT-2016, of 280 in Wikigold, drawn once), every 50 updates, and they judge PDALN's rounds, too,
+at eight looks or more in each. All models have the same ones. Test is scored once (in `rounds`, after every stage;
+nothing is chosen by it).
 
 To choose options, `--judged` scores on judges in the place of test: sentences of WNUT-2016's and Wikigold's dev parts
 that are not among the 100, and 200 of SciTech's rest, which nobody learns from then. Such results have an --out of
