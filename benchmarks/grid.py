@@ -21,6 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Any
@@ -75,11 +76,12 @@ def run_grid(
     settings: dict[str, Any],
     job_of: Callable[[Row], Any],
     tables: Callable[[list[Row]], str],
+    turn: Callable[[Any], int] = lambda job: 0,
 ) -> None:
     """Do each of the wanted jobs with each seed, but for those done before, and show the tables.
 
     A job is a frozen dataclass with a `seed` and a `name`; `job_of` finds it again in a row. Seed by seed, so that
-    what is done when time runs out can be compared.
+    what is done when time runs out can be compared; but those of a later turn wait for all of an earlier one.
     """
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -97,7 +99,8 @@ def run_grid(
         if options.table:
             Path(options.table).write_text(tables(rows) + "\n", encoding="utf-8")
 
-    run_jobs(jobs, do, results, options.jobs, name=lambda job: job.name, minutes=options.minutes, after=keep)
+    named: dict[str, Any] = {"name": lambda job: job.name, "turn": turn}
+    run_jobs(jobs, do, results, options.jobs, minutes=options.minutes, after=keep, **named)
     show(tables(rows), options.table)
 
 
@@ -112,11 +115,12 @@ def run_jobs(
     one_thread: bool | None = None,
     fresh: bool = False,
     after: Callable[[Row], None] = lambda row: None,
+    turn: Callable[[Any], int] = lambda job: 0,
 ) -> list[Row]:
     """Do the jobs, `at_once` of them side by side, and give their rows; `after` is told of each as it comes.
 
     With several at once each has one thread, unless `one_thread` says otherwise. `fresh`: a process for each job;
-    otherwise a process does many.
+    otherwise a process does many. No job of a later turn begins before those of an earlier one have ended.
     """
     if at_once > 1 if one_thread is None else one_thread:
         os.environ |= ONE_THREAD
@@ -127,8 +131,9 @@ def run_jobs(
     started = time.monotonic()
     try:
         with stoppable():
-            for _ in range(TRIES):
-                for job, found in _finished(list(left), do, at_once, fresh, deadline):
+            for number, _ in product(sorted(set(map(turn, jobs))), range(TRIES)):
+                now = [job for job in left if turn(job) == number]
+                for job, found in _finished(now, do, at_once, fresh, deadline):
                     if isinstance(found, BrokenProcessPool):
                         continue
                     left.remove(job)

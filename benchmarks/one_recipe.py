@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -69,9 +69,11 @@ def train(
     aside: Mapping[str, Corpus] | None = None,
     watches: Sequence[Watch] = (),
     folder: Path | None = None,
+    after: Callable[[str], None] = lambda stage: None,
 ) -> Trained:
     """Train the tagger in place. `target` are labelled sentences; `text` is target text whose tags, if any, are
     dropped. `dev` chooses the state, or else the last one stays. `folder` holds saved states while it runs.
+    `after` is told the name of each stage when the tagger is as that has left it.
 
     A recipe that goes on from plain training on the source begins with that."""
     started = time.monotonic()
@@ -93,6 +95,7 @@ def train(
         for stage in which.stages(tagger, plan):
             last[:] = [stage.learner or tagger]
             yield watched(stage, watches)
+            after(stage.name)
 
     def run(which: Recipe, place: Path | None) -> list[dict[str, Any]]:
         engine = build_engine(settings, tagger)

@@ -3,6 +3,8 @@
     python benchmarks/pdaln.py --data FOLDER --out DIR [--part table1,table2,types,ratio,sweeps,errors] [--seeds 1,2,3]
         [--targets wnut2016,scitech,wikigold] [--labels 0,100] [--models encoder+CRF,PDALN] [--jobs 8]
         [--pdaln gamma=0.3] [--set A=B] [--minutes M] [--table FILE.md]
+    python benchmarks/pdaln.py --data FOLDER --out DIR --part variants,rounds --judged --labels 100
+        --variant "gamma=0.3 round_rate=0.1" [--variant ...]
     python benchmarks/pdaln.py --part cost [--data FOLDER] [--device cuda] [--updates 2] [--rounds 5] [--json FILE]
 
 table1  both settings: BiLSTM+CRF, encoder+CRF, La-DTL, DATNet, PDALN, with Mean Teacher, with VAT
@@ -11,6 +13,8 @@ types   Table 3: by type
 ratio   Table 4: source sentences that are augmented for each labelled target sentence
 sweeps  Figure 3: gamma, alpha, alpha' (without labels) and beta, one at a time, the others as they are
 errors  mistakes by kind, borders, over-labelling and F1 by length, of `--error-models`; all of them in DIR/errors
+variants  PDALN with other options, a line for each `--variant`, beside PDALN as it is and its first stage alone
+rounds  the same ones with every round taken, none undone: scores after the first stage and after each round
 cost    what an update costs with each term, beside encoder+CRF (pdaln_cost.py)
 
 Parts share jobs: the same one is done once.
@@ -23,8 +27,13 @@ for all models; what remains is unlabelled target text, without its tags. A ± i
 and test are the same for all seeds.
 
 Which state is kept. Without labels: by CoNLL-2003 dev; no target label has a say. With labels: by 100 target dev
-sentences (of 1,000 in WNUT-2016, of 280 in Wikigold, drawn once), every 50 updates, and they judge PDALN's rounds, too.
-All models have the same ones. Test is scored once.
+sentences (of 1,000 in WNUT-2016, of 280 in Wikigold, drawn once), every 50 updates, and they judge PDALN's rounds, too,
+at eight looks or more in each. All models have the same ones. Test is scored once (in `rounds`, after every stage;
+nothing is chosen by it).
+
+To choose options, `--judged` scores on judges in the place of test: sentences of WNUT-2016's and Wikigold's dev parts
+that are not among the 100, and 200 of SciTech's rest, which nobody learns from then. Such results have an --out of
+their own.
 
 Models. `encoder+CRF` is acclimate-mini under a CRF: without labels trained on the source; with labels, every update has
 a batch of the source and one of the labelled target. `encoder+CRF (pooled)` learns the two as one corpus instead.
@@ -36,9 +45,9 @@ rounds (3, of 4 passes over the augmented text), and every other model as many a
 together, whether these are kept or not; a round that ends PDALN's run early saves it the rest. Without augmentation the
 rounds have more passes, so that updates are as many. The LSTM, which learns from nothing, makes 4 times as many. An
 update reads `words_per_batch` words of the source, and where the target is learnt from as many of that; for PDALN half
-of these are unlabelled. In `ratio` more text makes more updates. PDALN's variants, and those of its ablations that
-differ only in the rounds, go on from the first stage of PDALN of the same seed (kept in `--states`): it would come out
-the same.
+of these are unlabelled. In `ratio` more text makes more updates. What differs from PDALN only in
+the rounds (its variants, some of its ablations, most of `--variant`) goes on from the first stage of PDALN of the same
+seed (kept in `--states`): it would come out the same.
 """
 
 from __future__ import annotations
@@ -47,29 +56,45 @@ import argparse
 from collections.abc import Iterator
 from functools import partial
 from itertools import product
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from grid import common_arguments, run_grid
+from grid import Row, common_arguments, run_grid, speed_table
 from pdaln_cost import cost
 from pdaln_jobs import (
     ABLATIONS,
     BASE,
+    FIRST_STAGE,
     LSTM_TRAINING,
     MODELS,
     PDALN,
     TARGETS,
     Job,
     Run,
+    changes_of,
     do,
     in_good_order,
     job_for,
     job_of,
     settings_of,
+    with_all_rounds,
 )
-from pdaln_tables import RATIOS, SWEEPS, ratio_changes, sweep_changes, tables
+from pdaln_rounds import round_tables, variant_lines, variant_table
+from pdaln_tables import (
+    RATIOS,
+    SWEEPS,
+    error_tables,
+    ratio_changes,
+    ratio_table,
+    sweep_changes,
+    sweep_tables,
+    table_1,
+    table_2,
+    type_tables,
+)
 
-PARTS = ("table1", "table2", "types", "ratio", "sweeps", "errors", "cost")
+PARTS = ("table1", "table2", "types", "ratio", "sweeps", "errors", "variants", "rounds", "cost")
 
 
 def planned(part: str, options: argparse.Namespace) -> Iterator[Job]:
@@ -96,6 +121,13 @@ def planned(part: str, options: argparse.Namespace) -> Iterator[Job]:
             if needs_labels == (labels > 0):
                 for value, target in product(numbers, options.targets):
                     yield job_for(target, labels, PDALN, sweep_changes(option, value, options))
+    elif part in ("variants", "rounds"):
+        for labels, target in product(some, options.targets):
+            yield job_for(target, labels, PDALN, FIRST_STAGE)
+            if part == "variants":
+                yield job_for(target, labels, BASE)
+            for changes in variant_lines(options).values():
+                yield job_for(target, labels, PDALN, changes if part == "variants" else with_all_rounds(changes))
 
 
 def main() -> None:
@@ -106,7 +138,24 @@ def main() -> None:
     run = run_of(options)
     wanted = [job for part in options.part for job in planned(part, options)]
     shown = partial(tables, options=options)
-    run_grid(in_good_order(wanted), partial(do, run), options, settings_of(run), job_of, shown)
+    turn = attrgetter("turn")
+    run_grid(in_good_order(wanted), partial(do, run), options, settings_of(run), job_of, shown, turn)
+
+
+def tables(rows: list[Row], options: argparse.Namespace) -> str:
+    makers = {
+        "table1": table_1,
+        "table2": table_2,
+        "types": type_tables,
+        "ratio": ratio_table,
+        "sweeps": sweep_tables,
+        "errors": error_tables,
+        "variants": variant_table,
+        "rounds": round_tables,
+    }
+    found = [makers[part](rows, options) for part in options.part if rows]
+    speed = [speed_table(rows, lambda row: f"{row['model']}, {row['labels']} labels")] if rows else []
+    return "\n\n".join(filter(None, [*found, *speed]))
 
 
 def run_of(options: argparse.Namespace) -> Run:
@@ -119,15 +168,17 @@ def run_of(options: argparse.Namespace) -> Run:
         "warm_up": 0.1,
         "clip": 1.0,
     }
+    states = Path(options.states or Path(options.out) / "work")
     return Run(
         options.data,
         options.out,
-        options.states or str(Path(options.out) / "work"),
+        str(states / "judged" if options.judged else states),  # SciTech's first stage is another one then
         with_assignments(values, options.set),
         with_assignments(dict(LSTM_TRAINING), options.lstm),
         options.vectors,
         with_assignments({}, options.pdaln),
         options.limit,
+        options.judged,
     )
 
 
@@ -139,6 +190,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--models", default=",".join(MODELS), metavar="MODELS", help="of table1")
     parser.add_argument("--error-models", default=f"{BASE},{PDALN}", metavar="MODELS", help="of errors")
     parser.add_argument("--pdaln", action="append", default=[], metavar="A=B", help="an option of all that is PDALN")
+    parser.add_argument(
+        "--variant", action="append", default=[], metavar="'A=B C=D'", help="a line of variants and rounds: options"
+    )
+    parser.add_argument("--judged", action="store_true", help="score on judges, not on test: to choose options")
     parser.add_argument("--lstm", action="append", default=[], metavar="A=B", help="a setting of the LSTM's training")
     parser.add_argument("--vectors", default="glove", help="of the LSTM: glove, a file, or none")
     parser.add_argument("--states", metavar="DIR", help="for trained first stages, 75 MB each; default: work in --out")
@@ -156,11 +211,29 @@ def arguments() -> argparse.Namespace:
         if unknown := [each for each in given if each not in values]:
             parser.error(f"--{name.replace('_', '-')}: unknown: {', '.join(unknown)}")
     options.labels = [int(number) for number in options.labels.split(",")]
+    options.variant = [changes_of(variant) for variant in options.variant]
+    if problem := variant_problem(options):
+        parser.error(f"--variant: {problem}")
     if "cost" in options.part and len(options.part) > 1:
         parser.error("--part cost stands alone.")
     if options.part != ["cost"] and not (options.data and options.out):
         parser.error("--data and --out are needed.")
     return options
+
+
+def variant_problem(options: argparse.Namespace) -> str | None:
+    """Told at once, not by every job."""
+    from acclimate.recipes.pdaln_settings import PdalnSettings
+    from acclimate.settings import SettingsError, complete, with_assignments
+
+    if options.variant and not {"variants", "rounds"} & set(options.part):
+        return "there are lines for it in the parts variants and rounds alone."
+    try:
+        for changes in options.variant:
+            complete(PdalnSettings, with_assignments({}, changes), where="options of pdaln")
+    except SettingsError as problem:
+        return str(problem)
+    return None
 
 
 if __name__ == "__main__":

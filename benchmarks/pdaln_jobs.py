@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from grid import Row, file_name
-from targets import drawn_from, news, target_parts
+from targets import drawn_from, news, parts_with_judges, target_parts
 from targets import targets_there as those_there
 
 MINI, LSTM = "acclimate-mini", "character-cnn-lstm"
@@ -54,7 +55,13 @@ MODELS = {
 }
 ABLATIONS = tuple(name for name in MODELS if name.startswith("w/o"))
 # options of PDALN that its first stage knows nothing of
-OF_ROUNDS = {"variant", "gamma", "augment", "ratio", "rounds", "round_epochs", "keep_best", "chances"}
+OF_ROUNDS = {
+    *("variant", "gamma", "chances", "mean_teacher", "virtual"),
+    *("rounds", "round_epochs", "round_rate", "round_looks", "keep_best", "patience"),
+    *("augment", "augmented_only", "ratio", "target_variants", "source_variants", "source_sentences", "all_entities"),
+}
+FIRST_STAGE = ("rounds=0",)  # PDALN without its rounds: others go on from it
+ALL_ROUNDS = "keep_best=false"  # none is undone, and the tagger is scored after each
 
 
 @dataclass(frozen=True)
@@ -74,13 +81,28 @@ class Job:
     @property
     def begins_as_pdaln(self) -> bool:
         """Whether its first stage is that of PDALN with as many labels: then it need not be trained again."""
-        changed = {change.partition("=")[0] for change in self.changes} | MODELS[self.model].options.keys()
+        changed = {re.split("[.=]", change)[0] for change in self.changes} | MODELS[self.model].options.keys()
         return MODELS[self.model].recipe == "pdaln" and self.labels > 0 and changed <= OF_ROUNDS
+
+    @property
+    def turn(self) -> int:
+        """First stages alone come before all that goes on from them."""
+        return 0 if (self.model, self.changes) == (PDALN, FIRST_STAGE) else 1
 
 
 def job_for(target: str, labels: int, model: str, changes: tuple[str, ...] = ()) -> Job:
     learns_target = labels > 0 or MODELS[model].recipe == "pdaln"
     return Job(target if learns_target else EVERY, labels, model, changes)
+
+
+def changes_of(variant: str) -> tuple[str, ...]:
+    """`gamma=0.3 round_rate=0.1` in one order, so that it is the same job however it is written."""
+    return tuple(sorted(variant.split()))
+
+
+def with_all_rounds(changes: tuple[str, ...]) -> tuple[str, ...]:
+    others = (change for change in changes if not change.startswith("keep_best="))
+    return tuple(sorted((*others, ALL_ROUNDS)))
 
 
 def job_of(row: Row) -> Job:
@@ -99,15 +121,31 @@ class Run:
     vectors: str  # of the LSTM's words
     pdaln: dict[str, Any]  # options of all that is PDALN
     limit: int | None
+    judged: bool = False  # scored on judges, which are neither dev nor test: options may be chosen by that
 
 
 # ------------------------------------------------------------------------------------------------------------- data
 
 
-@cache
-def drawn(data: str, target: str, labels: int, seed: int, limit: int | None) -> tuple[Any, Any]:
+def parts_for(data: str, target: str, limit: int | None, judged: bool) -> dict[str, Any]:
+    """The same pool and dev with and without judges, but for those of SciTech, which come out of its pool."""
+    return parts_with_judges(data, target, limit, True) if judged else target_parts(data, target, limit)
+
+
+def gold_for(data: str, target: str, limit: int | None, judged: bool) -> Any:
+    """What taggers are scored on."""
+    return parts_for(data, target, limit, judged)["judges" if judged else "test"]
+
+
+def drawn(run: Run, job: Job) -> tuple[Any, Any]:
     """The labelled sentences that the seed draws from the pool, and the rest without tags."""
-    return drawn_from(target_parts(data, target, limit)["pool"], labels, seed)
+    return _drawn(run.data, job.target, job.labels, job.seed, run.limit, run.judged)
+
+
+@cache
+def _drawn(data: str, target: str, labels: int, seed: int, limit: int | None, judged: bool) -> tuple[Any, Any]:
+    parts = parts_for(data, target, limit, judged)
+    return drawn_from(parts["pool"], labels, seed, parts.get("text"))
 
 
 def targets_there(data: str) -> list[str]:
@@ -127,9 +165,9 @@ def do(run: Run, job: Job) -> list[Row]:
     text: Any = None
     dev = source["dev"]
     if job.target != EVERY:
-        few, text = drawn(run.data, job.target, job.labels, job.seed, run.limit)
+        few, text = drawn(run, job)
     if job.labels:
-        dev = target_parts(run.data, job.target, run.limit)["dev"]
+        dev = parts_for(run.data, job.target, run.limit, run.judged)["dev"]
     elif recipe != "pdaln":
         recipe = "source-only"
     if job.model == POOLED:
@@ -137,6 +175,13 @@ def do(run: Run, job: Job) -> list[Row]:
     folder = Path(run.states) / file_name(job.name) if job.begins_as_pdaln else None
     if folder is not None:
         fetch_first_stage(run, job, folder)
+    after: list[tuple[str, float]] = []  # each stage, and its F1
+    follows = ALL_ROUNDS in job.changes
+
+    def follow(stage: str) -> None:
+        if follows:
+            after.append((stage, figures(scored(run, tagger, job.target)[1].span)["f1"]))
+
     done = train(
         tagger,
         recipe,
@@ -149,12 +194,14 @@ def do(run: Run, job: Job) -> list[Row]:
         seed=job.seed,
         aside={"source": source["dev"], "target": text} if recipe == "datnet" else None,
         folder=folder,
+        after=follow,
     )
     if folder is not None:
         keep_first_stage(run, job, folder)
         forget(folder)
     stages = [[one["stage"], one["updates"], one["kept_update"], one["score"]] for one in done.summaries]
     facts = {**done.facts(), "seconds": round(sum(one["seconds"] for one in done.summaries), 1), "stages": stages}
+    facts |= {"after": after} if follows else {}
     tested = targets_there(run.data) if job.target == EVERY else [job.target]
     return [{**asdict(job), **test(run, job, tagger, target), **facts} for target in tested]
 
@@ -166,11 +213,11 @@ def tagger_for(run: Run, job: Job) -> Any:
     if MODELS[job.model].encoder != LSTM:
         return Tagger.build(MINI, labels=source.labels, scheme="IOB2", seed=job.seed)
     targets = targets_there(run.data) if job.target == EVERY else [job.target]
-    few = source[:0] if job.target == EVERY else drawn(run.data, job.target, job.labels, job.seed, run.limit)[0]
+    few = source[:0] if job.target == EVERY else drawn(run, job)[0]
     # words of the targets' text that have vectors are in the table: words alone, no tags
     more = source[:0]
     for target in targets:
-        for part in target_parts(run.data, target, run.limit).values():
+        for part in parts_for(run.data, target, run.limit, run.judged).values():
             more = more + part.unlabelled()
     settings = LSTM_TAGGER if run.vectors == "none" else {**LSTM_TAGGER, "vectors": run.vectors}
     return Tagger.build(LSTM, labels=source.labels, text=source + few, more_text=more, seed=job.seed, **settings)
@@ -230,7 +277,7 @@ def plan_for(run: Run, job: Job, options: dict[str, Any]) -> Any:
     from acclimate.recipes.recipe import Plan
     from acclimate.training.settings import TrainingSettings
 
-    few, text = drawn(run.data, job.target, job.labels, job.seed, run.limit)
+    few, text = drawn(run, job)
     training, settings = TrainingSettings(**run.training), PdalnSettings(**options)
     return Plan(news(run.data, run.limit)["train"], text + few, training, settings, job.seed)
 
@@ -279,17 +326,19 @@ def copy_aside(folder: Path, place: Path) -> None:
 # ------------------------------------------------------------------------------------------------------------ tests
 
 
-def test(run: Run, job: Job, tagger: Any, target: str) -> Row:
+def scored(run: Run, tagger: Any, target: str) -> tuple[Any, Any]:
+    """The tagger's answers, and how good they are."""
     from acclimate.evaluation.scores import score
     from acclimate.inference.predict import predict
 
-    gold = target_parts(run.data, target, run.limit)["test"]
+    gold = gold_for(run.data, target, run.limit, run.judged)
     found = predict(tagger, gold)
-    scores = score(gold, found)
-    place = tags_file(run.out, target, job)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with gzip.open(place, "wt", encoding="utf-8") as file:
-        json.dump([sentence.tags for sentence in found], file)
+    return found, score(gold, found)
+
+
+def test(run: Run, job: Job, tagger: Any, target: str) -> Row:
+    found, scores = scored(run, tagger, target)
+    keep_answers(run.out, target, job, [sentence.tags for sentence in found])
     by_type = {label: figures(tally) for label, tally in scores.by_label.items()}
     return {"tested": target, **figures(scores.span), "types": by_type}
 
@@ -303,22 +352,30 @@ def tags_file(out: str, target: str, job: Job) -> Path:
     return Path(out) / "tags" / f"{file_name(name)}.json.gz"
 
 
+def keep_answers(out: str, target: str, job: Job, tags: list[Any]) -> None:
+    place = tags_file(out, target, job)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(place, "wt", encoding="utf-8") as file:
+        json.dump(tags, file)
+
+
 def answers(out: str, target: str, job: Job, gold: Any) -> Any:
     """The test sentences under the tags that a job gave them."""
     return gold.with_tags(json.loads(gzip.decompress(tags_file(out, target, job).read_bytes())))
 
 
 def settings_of(run: Run) -> dict[str, Any]:
-    """What results must have in common."""
-    return {**asdict(run), "data": None, "out": None, "states": None}
+    """What results must have in common. Those on test have never said so, and those on judges do."""
+    settings = {**asdict(run), "data": None, "out": None, "states": None}
+    return settings if run.judged else {name: value for name, value in settings.items() if name != "judged"}
 
 
 def in_good_order(jobs: list[Job]) -> list[Job]:
     """PDALN itself before all, and last those that can go on from its first stage: by then it is there."""
 
-    def turn(job: Job) -> int:
+    def place(job: Job) -> int:
         if job.begins_as_pdaln:
             return 0 if job.model == PDALN and not job.changes else 2
         return 1
 
-    return sorted(jobs, key=turn)
+    return sorted(jobs, key=lambda job: (job.turn, place(job)))

@@ -13,9 +13,18 @@ from typing import Any
 
 import numpy as np
 import pdaln_published as paper
-from grid import Row, file_name, markdown, speed_table, told
-from pdaln_jobs import ABLATIONS, BASE, MODELS, PDALN, Job, answers, job_for, job_of
-from targets import target_parts
+from grid import Row, file_name, markdown, told
+from pdaln_jobs import (
+    ABLATIONS,
+    BASE,
+    MODELS,
+    PDALN,
+    Job,
+    answers,
+    gold_for,
+    job_for,
+    job_of,
+)
 
 RATIOS = ("1", "3", "5", "7")
 USUAL_RATIO = "5"  # 500 source sentences to 100
@@ -30,20 +39,7 @@ TYPES = ("PER", "LOC", "ORG", "MISC")
 MEAN = "mean of targets"
 ROUNDS = 1000  # of the bootstrap
 SEEDS = "mean ± deviation of seeds"
-
-
-def tables(rows: list[Row], options: argparse.Namespace) -> str:
-    makers = {
-        "table1": table_1,
-        "table2": table_2,
-        "types": type_tables,
-        "ratio": ratio_table,
-        "sweeps": sweep_tables,
-        "errors": error_tables,
-    }
-    found = [makers[part](rows, options) for part in options.part if rows]
-    speed = [speed_table(rows, lambda row: f"{row['model']}, {row['labels']} labels")] if rows else []
-    return "\n\n".join(filter(None, [*found, *speed]))
+Line = tuple[str, tuple[str, ...]]  # a model, and options in which it differs
 
 
 # ----------------------------------------------------------------------------------------------------------- chosen
@@ -72,6 +68,10 @@ def values(
     return [row["f1"] for row in chosen(rows, target, labels, model, changes)]
 
 
+def measure(options: argparse.Namespace) -> str:
+    return f"{'judges' if options.judged else 'test'} span F1"
+
+
 def columns(options: argparse.Namespace) -> list[str]:
     return [*options.targets, *([MEAN] if len(options.targets) > 1 else [])]
 
@@ -80,13 +80,13 @@ def columns(options: argparse.Namespace) -> list[str]:
 
 
 @cache
-def counts(out: str, data: str, limit: int | None, target: str, jobs: tuple[Job, ...]) -> Any:
+def counts(out: str, data: str, limit: int | None, judged: bool, target: str, jobs: tuple[Job, ...]) -> Any:
     """Gold, predicted and right spans of each test sentence, all seeds together: a sentence is drawn with the answers
     of all of them, since seeds are no further sentences and would make p too small."""
     from acclimate.evaluation.pairs import pair_up
     from acclimate.evaluation.significance import count_sentences
 
-    gold = target_parts(data, target, limit)["test"]
+    gold = gold_for(data, target, limit, judged)
     systems = [pair_up(gold, answers(out, target, job, gold), "lenient") for job in jobs]
     return sum(count_sentences(systems, "span f1", "O"))  # (sentence, 1, gold/predicted/right)
 
@@ -94,19 +94,26 @@ def counts(out: str, data: str, limit: int | None, target: str, jobs: tuple[Job,
 def compared(rows: list[Row], target: str, labels: int, reference: str, model: str, options: argparse.Namespace) -> str:
     """The difference to another model and its p, by the paired bootstrap. Of several targets, each is drawn anew and
     the mean of their F1 is what is compared."""
+    return compared_lines(rows, target, labels, (reference, ()), (model, ()), options)
+
+
+def compared_lines(
+    rows: list[Row], target: str, labels: int, reference: Line, line: Line, options: argparse.Namespace
+) -> str:
     from acclimate.evaluation.significance import bootstrap_differences, figure, share_as_extreme
 
-    if model == reference:
+    if line == reference:
         return ""
     targets = options.targets if target == MEAN else [target]
     observed, drawn = [], []
     for number, name in enumerate(targets):
-        pair = [{row["seed"]: job_of(row) for row in chosen(rows, name, labels, each)} for each in (reference, model)]
+        pair = [{row["seed"]: job_of(row) for row in chosen(rows, name, labels, *each)} for each in (reference, line)]
         seeds = sorted(pair[0].keys() & pair[1].keys())
         if not seeds:
             return ""
         one, other = (
-            counts(options.out, options.data, options.limit, name, tuple(jobs[seed] for seed in seeds)) for jobs in pair
+            counts(options.out, options.data, options.limit, options.judged, name, tuple(jobs[seed] for seed in seeds))
+            for jobs in pair
         )
         observed.append(float(figure(other.sum(0), "span f1") - figure(one.sum(0), "span f1")))
         drawn.append(bootstrap_differences(one, other, "span f1", ROUNDS, seed=number))
@@ -135,7 +142,7 @@ def table_1_of(rows: list[Row], labels: int, options: argparse.Namespace) -> str
         details.append([model, *(detail(chosen(rows, target, labels, model)) for target in options.targets)])
     for model, numbers in paper.TABLE_1[labels > 0].items():
         lines.append([f"paper: {model}", *(numbers.get(target, "") for target in columns(options))])
-    title = f"Table 1, {labels} labelled target sentences: test span F1 in percent, {SEEDS}"
+    title = f"Table 1, {labels} labelled target sentences: {measure(options)} in percent, {SEEDS}"
     first = f"{title} (difference to {BASE}, p of the paired bootstrap)\n\n{markdown(['', *columns(options)], lines)}"
     second = "The same: best seed; precision / recall, mean of seeds; dev; updates; seconds of training"
     return f"{first}\n\n{second}\n\n{markdown(['', *options.targets], details)}"
@@ -168,7 +175,8 @@ def table_2(rows: list[Row], options: argparse.Namespace) -> str:
         for model, numbers in paper.TABLE_2.items():
             lines.append([f"paper: {model}", *(numbers.get(target, "") for target in columns(options))])
         title = (
-            f"Table 2, {labels} labelled target sentences: test span F1 in percent, {SEEDS} (difference to {PDALN}, p)"
+            f"Table 2, {labels} labelled target sentences: {measure(options)} in percent, {SEEDS} "
+            f"(difference to {PDALN}, p)"
         )
         found.append(f"{title}\n\n{markdown(['', *columns(options)], lines)}")
     return "\n\n".join(found)
@@ -214,7 +222,8 @@ def ratio_table(rows: list[Row], options: argparse.Namespace) -> str:
         for name, numbers in paper.TABLE_4.items():
             lines.append([f"paper: {name}", *(numbers.get(target, "") for target in columns(options))])
         title = (
-            f"Table 4: labelled target to source sentences that are augmented, {labels} labels; test span F1, {SEEDS}"
+            f"Table 4: labelled target to source sentences that are augmented, {labels} labels; {measure(options)}, "
+            f"{SEEDS}"
         )
         found.append(f"{title}\n\n{markdown(['', *columns(options)], lines)}")
     return "\n\n".join(found)
@@ -252,7 +261,7 @@ def sweep_tables(rows: list[Row], options: argparse.Namespace) -> str:
                 ]
                 for value in numbers
             ]
-            title = f"Figure 3: {name}, {labels} labels; test span F1 in percent, {SEEDS}"
+            title = f"Figure 3: {name}, {labels} labels; {measure(options)} in percent, {SEEDS}"
             found.append(f"{title}\n\n{markdown([name, *columns(options)], lines)}")
     return "\n\n".join(found)
 
@@ -269,7 +278,7 @@ def error_tables(rows: list[Row], options: argparse.Namespace) -> str:
                 if labels == 0 and MODELS[model].needs_labels:
                     continue
                 reports = [
-                    error_report(options.out, options.data, options.limit, target, job_of(row))
+                    error_report(options.out, options.data, options.limit, options.judged, target, job_of(row))
                     for row in chosen(rows, target, labels, model)
                 ]
                 if reports:
@@ -295,10 +304,10 @@ def error_tables(rows: list[Row], options: argparse.Namespace) -> str:
 
 
 @cache
-def error_report(out: str, data: str, limit: int | None, target: str, job: Job) -> Any:
+def error_report(out: str, data: str, limit: int | None, judged: bool, target: str, job: Job) -> Any:
     from acclimate.evaluation.error_report import report_errors
 
-    gold = target_parts(data, target, limit)["test"]
+    gold = gold_for(data, target, limit, judged)
     report = report_errors(gold, answers(out, target, job, gold))
     place = Path(out) / "errors" / f"{file_name(f'{target}, {job.name}')}.json"
     place.parent.mkdir(parents=True, exist_ok=True)

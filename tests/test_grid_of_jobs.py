@@ -34,6 +34,12 @@ def test_a_job_that_fails_leaves_the_others_their_results(tmp_path: Path, capfd:
     assert "failed: no JSON: JSONDecodeError" in capfd.readouterr().err
 
 
+def test_jobs_of_a_later_turn_wait_for_all_of_an_earlier_one(tmp_path: Path) -> None:
+    jobs = ['[{"turn": 1}]', "no JSON", '[{"turn": 0}]']
+    rows = run_jobs(jobs, json.loads, tmp_path / "results.jsonl", 2, turn=lambda job: int('"turn": 1' in job))
+    assert rows == [{"turn": 0}, {"turn": 1}]
+
+
 def test_what_is_done_is_not_done_again_and_the_table_has_all(tmp_path: Path) -> None:
     seen: list[int] = []
 

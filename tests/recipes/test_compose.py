@@ -137,15 +137,20 @@ def test_a_weight_counts(build: Callable[..., Tagger], same_weights, news, tweet
     assert not same_weights(trained(0.5), trained(1.0))
 
 
-def test_a_round_that_the_selector_finds_worse_ends_the_rounds(build: Callable[..., Tagger], news, tweets) -> None:
+@pytest.mark.parametrize("patience", [0, 1])
+def test_rounds_that_the_selector_finds_worse_end_them(
+    build: Callable[..., Tagger], news, tweets, patience: int
+) -> None:
+    ruin = {"name": "ruin", **TAGGING, "learning_rate": 30.0, "updates": 2, "rounds": 3, "keep_best": True}
     tagger = build(dropout=0.0)
     stages = composed(
         {"name": "first", **TAGGING, "updates": 80},
-        {"name": "ruin", **TAGGING, "learning_rate": 30.0, "updates": 2, "rounds": 3, "keep_best": True},
+        {**ruin, "patience": patience},
     )
     watcher = Losses()
     adapt(tagger, news, None, "compose", source_dev=news, training=TRAINING, watcher=watcher, **stages)
-    assert [name for name in watcher.found if name.startswith("ruin")] == ["ruin-1/tagging"]
+    made = [name for name in watcher.found if name.startswith("ruin")]
+    assert made == ["ruin-1/tagging", "ruin-2/tagging"][: 1 + patience]
 
 
 def test_what_is_written_comes_back(news) -> None:

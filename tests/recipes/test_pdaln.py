@@ -13,7 +13,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.distillation import Distillation
+from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher
 from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
 from acclimate.model.tagger import Tagger
@@ -186,6 +186,24 @@ def test_a_round_takes_so_many_passes_over_its_own_text(build: Build, plan: Plan
     assert stage.updates == 3  # as many as were asked for
 
 
+def test_a_round_has_a_share_of_the_run_s_learning_rate(build: Build, plan: Plan) -> None:
+    first, *rounds = stages_of(build(), with_options(plan, round_rate=0.5))
+    assert first.settings.learning_rate == 0.02
+    assert [stage.settings.learning_rate for stage in rounds] == [0.01] * 3
+    usual = replace(plan, training=TRAINING.model_copy(update={"learning_rate": None}))
+    first, *rounds = stages_of(build(), with_options(usual, round_rate=0.5))
+    assert {stage.settings.learning_rate for stage in rounds} == {first.settings.learning_rate / 2}
+
+
+def test_a_round_is_looked_at_often_where_somebody_chooses(build: Build, plan: Plan) -> None:
+    long = replace(plan, training=TRAINING.model_copy(update={"updates": 1_000, "evaluate_every": 50, "patience": 2}))
+    for selector, every, patience in [(Scores([]), 3, 34), (LastUpdate(), 50, 2), (None, 50, 2)]:
+        options = {"rounds": 1, "round_epochs": 4, "round_looks": 8}
+        first, stage = stages_of(build(), with_options(replace(long, selector=selector), **options))
+        assert (first.settings.evaluate_every, first.settings.patience) == (50, 2)
+        assert (stage.updates, stage.settings.evaluate_every, stage.settings.patience) == (24, every, patience)
+
+
 # teacher and student
 
 
@@ -228,10 +246,12 @@ class Scores:
         return self.given.pop(0)
 
 
-def names_after(tagger: Tagger, plan: Plan, scores: list[float]) -> list[str]:
+def names_after(
+    tagger: Tagger, plan: Plan, scores: list[float], seen: Callable[[Stage], Stage] = lambda stage: stage
+) -> list[str]:
     training = TRAINING.model_copy(update={"updates": 1})
     selector = Scores(scores)
-    stages = pdaln(tagger, replace(plan, training=training, selector=selector))
+    stages = map(seen, pdaln(tagger, replace(plan, training=training, selector=selector)))
     summaries = run_stages(tagger, stages, build_engine(training, tagger), selector, 1)
     assert not selector.given
     return [summary["stage"] for summary in summaries]
@@ -246,9 +266,47 @@ def test_a_round_that_the_selector_finds_worse_is_undone_and_the_last(
     build: Build, plan: Plan, same_weights: Any
 ) -> None:
     tagger, sooner = build(), build()
-    assert names_after(tagger, plan, [0.5, 0.5, 0.6, 0.6, 0.4]) == ["align", "round-1", "round-2"]
+    strict = with_options(plan, patience=0)
+    assert names_after(tagger, strict, [0.5, 0.5, 0.6, 0.6, 0.4]) == ["align", "round-1", "round-2"]
     assert names_after(sooner, with_options(plan, rounds=1), [0.5, 0.5, 0.6]) == ["align", "round-1"]
     assert same_weights(tagger, sooner)
+
+
+def test_with_patience_the_next_round_starts_from_the_best_on_other_text(
+    build: Build, plan: Plan, same_weights: Any
+) -> None:
+    tagger, worse = build(), [0.5, 0.5, 0.4, 0.5, 0.6, 0.6, 0.4]
+    before: list[Tagger] = []
+    texts: list[Any] = []
+
+    def seen(stage: Stage) -> Stage:
+        before.append(frozen_copy(tagger))
+        texts.append(stage.batches.batch(0)["source"])
+        return stage
+
+    assert len(names_after(tagger, plan, worse, seen)) == 4
+    assert same_weights(before[1], before[2])  # the first round was undone
+    assert not same_weights(before[2], before[3])
+    assert same_weights(before[3], tagger)  # and so was the last
+    assert len({tuple(sentence.words for sentence in text) for text in texts}) == 4
+
+
+@pytest.mark.parametrize(
+    ("patience", "scores", "made"),
+    [
+        (0, [0.4], 1),
+        (1, [0.4, 0.4], 2),
+        (1, [0.4, 0.6, 0.4, 0.7, 0.4, 0.4], 6),  # only those in a row count
+        (2, [0.4, 0.4, 0.4], 3),
+    ],
+)
+def test_rounds_end_when_more_in_a_row_are_undone_than_patience_allows(
+    build: Build, plan: Plan, patience: int, scores: list[float], made: int
+) -> None:
+    looks = [0.5]
+    for score in scores:
+        looks += [max(looks), score]
+    assert len(names_after(build(), with_options(plan, patience=patience, rounds=8), looks)) == 1 + made
 
 
 def test_or_all_rounds_are_made(build: Build, plan: Plan) -> None:

@@ -22,8 +22,8 @@ from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, r
 from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of, learns_of
 from acclimate.recipes.mat import MaskedNoiseSettings
 from acclimate.recipes.mslm import entity_stage
-from acclimate.recipes.pdaln import same_weights
 from acclimate.recipes.recipe import Plan
+from acclimate.recipes.rounds import Patience, same_weights
 from acclimate.training.schedules import Schedule
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
@@ -40,13 +40,15 @@ def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     normalise_tables(tagger, plan)
     number = 0
     for stage in options.stages:
+        patience = Patience(stage.patience)
         for name in round_names(stage):
             made = made_stage(name, stage, tagger, plan, number)
             before = frozen_copy(tagger) if stage.keep_best else None  # by now it has the heads that the stage trains
             yield made
             number += 1
-            if before is not None and same_weights(before, tagger):
-                break  # the selector has gone back to what was before this round
+            # where the selector has gone back to what was before this round, the next one starts there
+            if before is not None and patience.ends_after(undone=same_weights(before, tagger)):
+                break
 
 
 def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, number: int) -> Stage:

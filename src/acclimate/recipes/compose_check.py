@@ -26,7 +26,7 @@ from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
 
 # of a stage, that its domain tuning says itself or does not know
-NOT_IN_TUNING = ("learns", "beside", "updates", "epochs", "share", "learning_rate", "keep_best", "edits")
+NOT_IN_TUNING = ("learns", "beside", "updates", "epochs", "share", "learning_rate", "keep_best", "patience", "edits")
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:

@@ -40,7 +40,8 @@ class StageSettings(Settings):
     share: float = Field(1.0, gt=0)  # of the run's usual number of updates, where neither of those is set
     learning_rate: float | None = Field(None, gt=0)
     rounds: int = Field(1, ge=1)  # the stage so many times; teacher and made text are made anew each time
-    keep_best: bool = False  # what was before is a candidate for the run's selector; a round that is worse ends them
+    keep_best: bool = False  # what was before is a candidate for the run's selector: a round that is worse is undone
+    patience: int = Field(0, ge=0)  # rounds in a row that may be undone before they end
     keep: float = Field(0.5, gt=0, le=1)  # pseudo-labelled: share of target sentences believed, surest first
     anchors: AnchorSettings = AnchorSettings()
     edits: EditSettings = EditSettings()  # of the texts synonyms and deletion

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-import torch
-
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.joined import Joined
@@ -33,6 +31,8 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln_edits import edit_for
 from acclimate.recipes.pdaln_settings import AnchorSettings, ContrastSettings, PdalnSettings, VirtualSettings
 from acclimate.recipes.recipe import Plan
+from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
+from acclimate.training.loop import completed
 from acclimate.training.schedules import Schedule
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
@@ -44,10 +44,12 @@ Terms = dict[str, tuple[float, Objective]]
 def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: PdalnSettings = plan.options
     few = plan.target.labelled()
+    plan = replace(plan, training=completed(plan.training, tagger))
     edit = edit_for(tagger, plan) if options.contrast > 0 else None
     yield stage("align", alignment(tagger, plan, edit), batches_of(tagger, plan, plan.source.labelled()), plan.training)
     if not few:
         return
+    patience = Patience(options.patience)
     for number in range(1, options.rounds + 1):
         teacher = frozen_copy(tagger)
         made = exchanged_for(plan, number) if options.augment else None
@@ -62,8 +64,9 @@ def pdaln(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
             selector=plan.selector if options.keep_best else None,
             watches=() if made is None else (Anchored(made.variants),),
         )
-        if options.keep_best and same_weights(teacher, tagger):
-            return  # the selector has gone back to what was before this round
+        # where the selector has gone back to what was before this round, the next one starts there, on other text
+        if options.keep_best and patience.ends_after(undone=same_weights(teacher, tagger)):
+            return
 
 
 def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) -> Terms:
@@ -174,11 +177,16 @@ def batches_of(tagger: Tagger, plan: Plan, first: Corpus, shift: int = 0) -> Str
 
 
 def round_training(plan: Plan, batches: Stream) -> TrainingSettings:
-    """So many passes over the round's text; never more updates than were asked for."""
-    training = plan.training.model_copy(update={"epochs": plan.options.round_epochs, "updates": None})
+    """So many passes over the round's text, at a lower rate; never more updates than were asked for."""
+    options: PdalnSettings = plan.options
+    rate = plan.training.learning_rate
+    lower = None if rate is None else options.round_rate * rate
+    passes = {"epochs": options.round_epochs, "updates": None, "learning_rate": lower}
+    training = plan.training.model_copy(update=passes)
     updates = training.updates_for(batches.epoch_length)
     most = plan.training.updates
-    return training.model_copy(update={"updates": updates if most is None else min(updates, most)})
+    training = training.model_copy(update={"updates": updates if most is None else min(updates, most)})
+    return looked_at(training, batches, options.round_looks) if chooses(plan) else training
 
 
 def stage(
@@ -186,8 +194,3 @@ def stage(
 ) -> Stage:
     weights = {term: weight for term, (weight, _) in terms.items()}
     return Stage(name, {term: objective for term, (_, objective) in terms.items()}, batches, training, weights)
-
-
-def same_weights(one: Tagger, other: Tagger) -> bool:
-    theirs = other.state_dict()
-    return all(torch.equal(value, theirs[name]) for name, value in one.state_dict().items())

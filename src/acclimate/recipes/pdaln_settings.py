@@ -78,7 +78,10 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     chances: Chances = "marginals"  # what teacher and student compare; or softmax, of each word's own scores
     rounds: int = Field(3, ge=0)
     round_epochs: float = Field(4.0, gt=0)  # passes over a round's text
-    keep_best: bool = True  # leave out a round that the run's selector finds worse, and stop there
+    round_rate: float = Field(0.25, gt=0)  # learning rate of a round, as a share of the run's
+    round_looks: int = Field(8, ge=1)  # at the run's selector in a round, at least: many looks chose what it must beat
+    keep_best: bool = True  # undo a round that the run's selector finds worse; or take every round as it is
+    patience: int = Field(1, ge=0)  # rounds in a row that may be undone; each next one has other text. 0: stop at once
     augment: bool = True  # exchange entities; or rounds take source and labelled target sentences as they are
     augmented_only: bool = False  # in a round, tags are learnt from augmented sentences alone
     mean_teacher: MeanTeacherSettings = MeanTeacherSettings()
