@@ -39,12 +39,13 @@ def entropies(scores: Tensor) -> Tensor:
     return found
 
 
-def _read_row(scores: Any, found: Any, stride: Any, count: Any, at_once: tl.constexpr) -> None:
+# Triton looks up the names in annotations, and knows none but its own
+def _read_row(scores, found, stride, count, at_once: tl.constexpr):  # type: ignore[no-untyped-def]
     """Triton's own language: each place is read by a program of its own."""
     place = tl.program_id(0).to(tl.int64)
-    highest = tl.full((), float("-inf"), tl.float32)
-    total = tl.zeros((), tl.float32)  # of exp(score - highest)
-    weighted = tl.zeros((), tl.float32)  # of exp(score - highest) × (score - highest)
+    highest = float("-inf")
+    total = 0.0  # of exp(score - highest)
+    weighted = 0.0  # of exp(score - highest) × (score - highest)
     for start in range(0, count, at_once):
         numbers = start + tl.arange(0, at_once)
         inside = numbers < count
