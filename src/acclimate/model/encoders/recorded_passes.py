@@ -9,12 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.model.encoders.recorded_pass import Pass, Read, record
+from acclimate.model.encoders.replayed import rounded
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.narrowed import NarrowedWeights
 
 Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter]], Pass]
 
-_STEP = 8  # rows and pieces are rounded up to multiples of this, so that many batches share a shape
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
 _FREE = 0.25  # of it, that they leave: other work is done there, too
@@ -83,8 +83,7 @@ class RecordedPasses:
         return made
 
     def _rounded(self, shape: torch.Size) -> tuple[int, ...]:
-        rows, pieces = (-(-size // _STEP) * _STEP for size in shape[:2])
-        return (rows, max(shape[1], min(pieces, self.longest)), *shape[2:])
+        return rounded(shape, self.longest)
 
     def _has_room(self) -> bool:
         if sum(map(len, self.made.values())) >= self.most:

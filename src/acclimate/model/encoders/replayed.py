@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
@@ -46,8 +47,14 @@ class Replayed:
 def widened(pieces: Tensor, attention: Tensor, longest: int) -> tuple[Tensor, Tensor]:
     """The same rows with padding, and rows of padding, behind them; none longer than the encoder can read."""
     rows, length = pieces.shape
-    wider = max(0, min(length + -length % _STEP, longest) - length)
-    more = -rows % _STEP
+    all_rows, whole = rounded(pieces.shape, longest)
+    more, wider = all_rows - rows, whole - length
     attention = pad(attention, (0, wider, 0, more))
     attention[rows:, 0] = 1  # a row of which nothing is read has no states that are numbers
     return pad(pieces, (0, wider, 0, more)), attention
+
+
+def rounded(shape: Sequence[int], longest: int) -> tuple[int, ...]:
+    """(row, piece, ...), rows and pieces rounded up; no row becomes longer than the encoder can read."""
+    rows, pieces = (size + -size % _STEP for size in shape[:2])
+    return (rows, max(shape[1], min(pieces, longest)), *shape[2:])
