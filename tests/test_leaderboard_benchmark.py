@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from acclimate.data.corpus import Corpus
-from acclimate.data.writing import write_corpus
+from written_sets import written
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
@@ -39,12 +39,7 @@ def folder(tmp_path: Path, make_corpus: Callable[..., Corpus], monkeypatch: pyte
         "fin": {"train": 40, "test": 8},
         "wikigold": {"train": 20, "dev": 25, "test": 8},
     }
-    place = tmp_path / "data"
-    for seed, (name, parts) in enumerate(sizes.items()):
-        (place / name).mkdir(parents=True)
-        for number, (part, size) in enumerate(parts.items()):
-            write_corpus(make_corpus(size, seed=10 * seed + number), place / name / f"{part}.conll")
-    return place
+    return written(tmp_path / "data", sizes, make_corpus)
 
 
 def bodies(corpus: Corpus) -> set[tuple[str, ...]]:
