@@ -14,7 +14,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
-from acclimate.model.narrowed import NarrowedWeights, own_weights
+from acclimate.model.narrowed import NarrowedWeights, narrow_throughout, own_weights
 from acclimate.model.tagger import Tagger
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, narrows_at_once
@@ -126,3 +126,31 @@ def test_on_a_gpu_training_is_that_of_autocast(build: Build, news: Corpus, monke
         return [float(done.losses["tag"]) for done in Training(tagger, stage, build_engine(settings, tagger))]
 
     assert trained(True) == pytest.approx(trained(False), rel=1e-2)
+
+
+@torch.no_grad()
+def test_narrow_throughout_is_the_module_made_narrow_and_leaves_no_trace(build: Build) -> None:
+    encoder = build("bert").encoder.eval()
+    other = build("bert").encoder.eval()
+    other.load_state_dict(encoder.state_dict())
+    other.to(torch.bfloat16)
+    pieces = torch.randint(5, 20, (3, 11))
+    wide = encoder.states(pieces)
+    layer = next(layer for layer in encoder.modules() if isinstance(layer, nn.Linear))
+    layer.__dict__["weight"] = kept = torch.zeros_like(layer._parameters["weight"])  # that of a step under way
+    with torch.autocast("cpu", torch.bfloat16), narrow_throughout(encoder, torch.bfloat16):
+        found = encoder.states(pieces)
+    assert found.dtype == torch.bfloat16
+    assert torch.equal(found, other.states(pieces))
+    assert layer.__dict__.pop("weight") is kept
+    assert torch.equal(encoder.states(pieces), wide)
+
+
+@torch.no_grad()
+def test_narrow_throughout_makes_what_stands_twice_once() -> None:
+    pair = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+    pair[1].weight = pair[0].weight
+    with narrow_throughout(pair, torch.bfloat16):
+        assert pair[1].weight is pair[0].weight
+        assert pair[0].weight.dtype == torch.bfloat16
+    assert pair[0].weight.dtype == torch.float32

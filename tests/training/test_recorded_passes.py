@@ -16,7 +16,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
-from acclimate.model.encoders.recorded_pass import Pass, Read, _fresh
+from acclimate.model.encoders.recorded_pass import Pass, Read, Slot, _fresh, gradients
 from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.replaying import replaying
@@ -37,15 +37,18 @@ OBJECTIVES: dict[str, Callable[[], Objective]] = {
 
 
 def by_hand(
-    model: nn.Module, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]
+    model: nn.Module,
+    read: Read,
+    inputs: Tensor,
+    attention: Tensor | None,
+    parameters: Sequence[Tensor],
+    slot: Slot,
 ) -> Pass:
     """What a GPU's recording does, on any machine: reads from and writes to the same places every time."""
-    wanted = [*parameters, *([inputs] if inputs.requires_grad else [])]
     latest = [read(inputs, attention)]
     states = latest[0].detach().clone()
     gradient = torch.zeros_like(states)
-    found = torch.autograd.grad(latest[0], wanted, gradient, allow_unused=True)
-    gradients = [*found, *([] if inputs.requires_grad else [None])]
+    owners, of_owners, of_inputs = gradients(latest[0], gradient, inputs, parameters, slot)
 
     def forward() -> None:
         with torch.enable_grad():
@@ -53,12 +56,11 @@ def by_hand(
         states.copy_(latest[0].detach())
 
     def backward() -> None:
-        now = torch.autograd.grad(latest[0], wanted, gradient, retain_graph=True, allow_unused=True)
-        for place, value in zip(gradients, now, strict=False):
-            if place is not None and value is not None:
-                place.copy_(value)
+        _, _, found = gradients(latest[0], gradient, inputs, parameters, slot)
+        if found is not None and of_inputs is not None:
+            of_inputs.copy_(found)
 
-    return Pass(inputs, attention, states, gradient, gradients, forward, backward)
+    return Pass(inputs, attention, states, gradient, owners, of_owners, of_inputs, forward, backward, slot)
 
 
 def still(tagger: Tagger) -> Tagger:
@@ -124,12 +126,13 @@ def test_full_rows_are_replayed_without_attention(build: Build) -> None:
 
 
 def sentences(*lengths: int) -> list[Sentence]:
-    return [Sentence(tuple("abcdefghij"[:length])) for length in lengths]
+    return [Sentence(tuple(("abcdefghij" * 3)[:length])) for length in lengths]
 
 
 def reading(encoder: Transformer, *lengths: int) -> Tensor:
+    device = next(encoder.parameters()).device
     inputs = encoder.number(sentences(*lengths))
-    return encoder.states(inputs["pieces"], inputs["attention"])
+    return encoder.states(inputs["pieces"].to(device), inputs["attention"].to(device))
 
 
 @pytest.fixture
@@ -163,12 +166,47 @@ def test_two_readings_of_a_step_do_not_share_memory(encoder: Transformer) -> Non
             with replaying(encoder, **REPLAYED) as (passes,):
                 reading(encoder, 3, 3)
                 (reading(encoder, 4, 3).sin().sum() * reading(encoder, 2, 5).cos().sum()).backward()  # type: ignore[no-untyped-call]
-            assert [len(found) for found in passes.made.values()] == [2]
+            assert [[each.slot.number for each in found] for found in passes.made.values()] == [[0, 1]]
         found = encoder.model.get_input_embeddings().weight.grad  # type: ignore[operator]
         assert isinstance(found, Tensor)
         return found.clone()
 
     torch.testing.assert_close(gradient(True), gradient(False), rtol=1e-3, atol=1e-5)
+
+
+def test_shapes_share_a_slot_from_step_to_step_and_none_within_a_step(encoder: Transformer) -> None:
+    def step(*lengths: int) -> None:
+        passes.release()
+        torch.stack([reading(encoder, length).sum() for length in lengths]).sum().backward()  # type: ignore[no-untyped-call]
+
+    with replaying(encoder, **REPLAYED) as (passes,):
+        for lengths in ((3,), (3,), (12,), (12,), (3, 12), (12, 3)):
+            step(*lengths)
+        numbers = [[each.slot.number for each in found] for found in passes.made.values()]
+        busy = [each.slot.number for found in passes.made.values() for each in found if each.busy]
+    assert numbers == [[0, 1], [0, 1]]
+    assert sorted(busy) == [0, 1]
+    rows = [slot.rows for slot in passes.slots]
+    assert [len(each) for each in rows] == [1, 1]  # all recordings of a slot write their gradients there
+
+
+def test_parameters_are_joined_once_in_a_step(encoder: Transformer) -> None:
+    with replaying(encoder, **REPLAYED) as (passes,):
+        reading(encoder, 3)
+        passes.release()
+        reading(encoder, 3)
+        first = dict(passes.joined)
+        reading(encoder, 3)
+        assert passes.joined == first
+        assert len(first) == 1
+        passes.release()
+        assert not passes.joined
+
+
+def test_parameters_of_several_formats_are_read_as_usual(encoder: Transformer) -> None:
+    slot = Slot(0)
+    with pytest.raises(RuntimeError, match="several number formats"):
+        slot.row([torch.zeros(2), torch.zeros(2, dtype=torch.float64)], (0, 1))
 
 
 def test_a_gradient_that_comes_too_late_is_an_error_and_not_a_wrong_one(encoder: Transformer) -> None:
@@ -338,6 +376,45 @@ def test_on_a_gpu_gradients_are_those_of_plain_readings(build: Build, news: Corp
         assert (each.grad is None) == (wanted[name] is None), name
         if each.grad is not None:
             torch.testing.assert_close(each.grad, wanted[name], rtol=1e-2, atol=1e-5, msg=name)
+
+
+@pytest.mark.gpu
+@gpu()
+def test_on_a_gpu_recordings_that_share_memory_do_not_disturb_one_another(build: Build) -> None:
+    encoder = build("bert").encoder.cuda().eval()
+    assert isinstance(encoder, Transformer)
+
+    def gradients(*lengths: int) -> list[Tensor]:
+        encoder.zero_grad()
+        torch.stack([reading(encoder, length).sin().sum() for length in lengths]).prod().backward()  # type: ignore[no-untyped-call]
+        return [parameter.grad.clone() for parameter in encoder.parameters() if parameter.grad is not None]
+
+    steps = [(3,), (3,), (12,), (12,), (20,), (20,), (3,), (12, 20), (20, 12), (3, 3), (12, 20), (3,), (20, 3, 12)]
+    wanted = [gradients(*lengths) for lengths in steps]
+    with replaying(encoder) as (passes,):
+        for lengths, plain in zip(steps, wanted, strict=True):
+            passes.release()
+            for ours, theirs in zip(gradients(*lengths), plain, strict=True):
+                torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=1e-4)
+        assert not passes.refused
+        assert {each.slot.number for found in passes.made.values() for each in found} == {0, 1, 2}
+
+
+@pytest.mark.gpu
+@gpu()
+def test_on_a_gpu_shapes_that_share_a_slot_take_little_more_memory_than_one() -> None:
+    encoder = Tagger.build("acclimate-mini", labels=("PER",), seed=1).encoder.cuda().train()
+    assert isinstance(encoder, Transformer)
+    taken = []
+    with replaying(encoder) as (passes,), torch.autocast("cuda", torch.bfloat16):
+        for length in (128, 120, 112, 104, 96, 88):
+            for _ in range(2):
+                passes.release()
+                encoder.states(torch.ones(16, length, dtype=torch.long, device="cuda")).sum().backward()
+                encoder.zero_grad()
+            taken.append(passes.taken)
+        assert not passes.refused
+    assert taken[-1] - taken[0] < taken[0] / 2, taken
 
 
 @pytest.mark.gpu

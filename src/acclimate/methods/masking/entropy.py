@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from acclimate.methods.masking.entropy_kernel import in_one_reading
 from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.methods.masking.puzzle import Puzzle, looking
+from acclimate.model.narrowed import narrow_throughout
 from acclimate.model.word_guesser import WordGuesser
 
 # places whose scores of the whole vocabulary are in memory together: a CPU likes what fits into its cache
@@ -44,13 +46,19 @@ class Entropy(Policy):
 def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = None) -> Tensor:
     """Entropy in nats of the guesser's law at every place (row, piece), from states (row, piece, feature). The scores
     of the vocabulary are made and forgotten some places at a time."""
+    kind = states.device.type
     flat = states.flatten(0, -2)
-    at_once = at_once or _AT_ONCE.get(states.device.type, 1024)
+    at_once = at_once or _AT_ONCE.get(kind, 1024)
+    narrowed: AbstractContextManager[None] = nullcontext()
+    if kind == "cuda" and torch.is_autocast_enabled(kind):  # the table of pieces is narrowed once, not for each part
+        flat = flat.to(torch.get_autocast_dtype(kind))
+        narrowed = narrow_throughout(guesser, flat.dtype)
     parts = []
-    for start in range(0, len(flat), at_once):
-        scores = guesser(flat[start : start + at_once])
-        found = in_one_reading(scores)
-        parts.append(entropy(scores) if found is None else found)
+    with narrowed:
+        for start in range(0, len(flat), at_once):
+            scores = guesser(flat[start : start + at_once])
+            found = in_one_reading(scores)
+            parts.append(entropy(scores) if found is None else found)
     return torch.cat(parts).view(states.shape[:-1])
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -21,24 +21,53 @@ Read = Callable[[Tensor, Tensor | None], Tensor]
 
 
 @dataclass
+class Slot:
+    """What recordings share of which only one is in use at a time. Memory: what lies between a reading and its gradient
+    is written anew by each; a stream goes with it, since memory that was let go of is found again on its own alone. And
+    the place of the gradients: all parameters' in one row."""
+
+    number: int
+    pool: Any = None
+    stream: Any = None
+    rows: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
+
+    @classmethod
+    def on_gpu(cls, number: int) -> Slot:
+        return cls(number, torch.cuda.graph_pool_handle(), torch.cuda.Stream())  # type: ignore[no-untyped-call]
+
+    def row(self, parameters: Sequence[Tensor], owners: tuple[int, ...]) -> Tensor:
+        """For the gradients of these of the parameters."""
+        if owners not in self.rows:
+            formats = {parameters[number].dtype for number in owners}
+            if len(formats) > 1:
+                raise RuntimeError(f"parameters of several number formats: {', '.join(map(str, formats))}")
+            length = sum(parameters[number].numel() for number in owners)
+            self.rows[owners] = parameters[owners[0]].new_zeros(length)
+        return self.rows[owners]
+
+
+@dataclass
 class Pass:
-    """The places that a recording reads from and writes to, and how it is replayed. `gradients` belong to the
-    parameters, the last one to the inputs; None for what has no part in it."""
+    """The places that a recording reads from and writes to, and how it is replayed. `owners` are the numbers of the
+    parameters that get a gradient."""
 
     inputs: Tensor
     attention: Tensor | None
     states: Tensor
     gradient: Tensor  # of the loss by the states
-    gradients: Sequence[Tensor | None]
+    owners: tuple[int, ...]
+    of_owners: Tensor | None  # their gradients in one row
+    of_inputs: Tensor | None
     forward: Callable[[], None]
     backward: Callable[[], None]
+    slot: Slot
     turn: int = 0  # how often it was read through
     busy: bool = False  # between a reading and the end of its step: its memory is in use
 
-    def read(self, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]) -> Tensor:
-        """The states of rows that may be fewer and shorter than the recording's."""
+    def read(self, inputs: Tensor, attention: Tensor | None, joined: Tensor | None) -> Tensor:
+        """The states of rows that may be fewer and shorter than the recording's. `joined` stands for the owners."""
         self.busy = True
-        states: Tensor = _Replay.apply(self, attention, inputs, *parameters)  # type: ignore[no-untyped-call]
+        states: Tensor = _Replay.apply(self, attention, inputs, joined)  # type: ignore[no-untyped-call]
         return states
 
     def fill(self, inputs: Tensor, attention: Tensor | None) -> None:
@@ -52,7 +81,7 @@ class Pass:
 
 class _Replay(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, made: Pass, attention: Tensor | None, inputs: Tensor, *parameters: Tensor) -> Tensor:
+    def forward(context: Any, made: Pass, attention: Tensor | None, inputs: Tensor, joined: Tensor | None) -> Tensor:
         made.turn += 1
         made.fill(inputs, attention)
         made.forward()
@@ -73,45 +102,94 @@ class _Replay(torch.autograd.Function):
         made.gradient.zero_()
         made.gradient[:rows, :pieces].copy_(gradient)
         made.backward()
-        *of_parameters, of_inputs = made.gradients
-        mine = None if of_inputs is None else of_inputs[:rows, :pieces].clone()
-        # not copied: the loop is through with them before the next replay
-        return None, None, mine, *(None if each is None else each.detach() for each in of_parameters)
+        of_inputs = None if made.of_inputs is None else made.of_inputs[:rows, :pieces].clone()
+        # not copied: the loop is through with it before the next replay
+        return None, None, of_inputs, None if made.of_owners is None else made.of_owners.detach()
+
+
+class _Join(torch.autograd.Function):
+    @staticmethod
+    def forward(context: Any, *parameters: Tensor) -> Tensor:
+        context.shapes = [parameter.shape for parameter in parameters]
+        return parameters[0].new_zeros(()).expand(sum(parameter.numel() for parameter in parameters))
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor, ...]:
+        return tuple(in_shapes(gradient, context.shapes))
+
+
+def join(parameters: Sequence[Tensor]) -> Tensor:
+    """What stands for all of them in autograd's graph: a row as long as all together, without memory of its own, of
+    which nobody reads a value. Gradients of several readings are then added at once, and each parameter is visited once
+    in a step, not once for every reading."""
+    row: Tensor = _Join.apply(*parameters)  # type: ignore[no-untyped-call]
+    return row
+
+
+def in_shapes(row: Tensor, shapes: Sequence[torch.Size]) -> list[Tensor]:
+    parts = torch.split(row, [shape.numel() for shape in shapes])
+    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def record(
-    model: nn.Module, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[nn.Parameter]
+    model: nn.Module,
+    read: Read,
+    inputs: Tensor,
+    attention: Tensor | None,
+    parameters: Sequence[nn.Parameter],
+    slot: Slot,
 ) -> Pass:
     """Both directions on a GPU. `inputs` and `attention` become the places that are read from. A RuntimeError says why
     it cannot be done: something asks the GPU for an answer on the way."""
     try:
         with _fresh(model, parameters) as leaves:
-            return _recorded(read, inputs, attention, leaves)
+            return _recorded(read, inputs, attention, leaves, slot)
     except RuntimeError:
         _clear()
+        slot.pool = torch.cuda.graph_pool_handle()  # the other one may wait for the end of what broke off
         raise
 
 
-def _recorded(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor]) -> Pass:
-    wanted = [*parameters, *([inputs] if inputs.requires_grad else [])]
+def _recorded(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor], slot: Slot) -> Pass:
     there, back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
     lots = torch.cuda.get_rng_state()
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    aside = slot.stream
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
         for _ in range(2):  # libraries choose their kernels in the first calls, which cannot be recorded
             states = read(inputs, attention)
-            torch.autograd.grad(states, wanted, torch.zeros_like(states), allow_unused=True)
-        gradient = torch.zeros_like(states)
-        with _capturing(there):
+            gradient = torch.zeros_like(states)
+            owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
+        with _capturing(there, slot.pool):
             states = read(inputs, attention)
-        with _capturing(back, there.pool()):
-            # kept for another turn: adversarial noise goes back twice from one reading
-            found = torch.autograd.grad(states, wanted, gradient, retain_graph=True, allow_unused=True)
+        with _capturing(back, slot.pool):
+            owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
     torch.cuda.current_stream().wait_stream(aside)
     torch.cuda.set_rng_state(lots)
-    gradients = found if inputs.requires_grad else (*found, None)
-    return Pass(inputs, attention, states, gradient, gradients, there.replay, back.replay)
+    # detached: what autograd holds of this reading is let go of, and the next recording of the slot writes there
+    places = (inputs, attention, states.detach(), gradient)
+    return Pass(*places, owners, of_owners, of_inputs, there.replay, back.replay, slot)
+
+
+def gradients(
+    states: Tensor, gradient: Tensor, inputs: Tensor, parameters: Sequence[Tensor], slot: Slot
+) -> tuple[tuple[int, ...], Tensor | None, Tensor | None]:
+    """Who of the parameters gets a gradient, these in one row, and that of the inputs."""
+    wanted = [*parameters, *([inputs] if inputs.requires_grad else [])]
+    # kept for another turn: adversarial noise goes back twice from one reading
+    found = torch.autograd.grad(states, wanted, gradient, retain_graph=True, allow_unused=True)
+    of_parameters = found[: len(parameters)]
+    of_inputs = found[-1] if inputs.requires_grad else None
+    owners = tuple(number for number, each in enumerate(of_parameters) if each is not None)
+    if not owners:
+        return owners, None, of_inputs
+    row = slot.row(parameters, owners)
+    torch._foreach_copy_(
+        in_shapes(row, [parameters[number].shape for number in owners]),
+        [each for each in of_parameters if each is not None],
+    )
+    return owners, row, of_inputs
 
 
 @contextmanager

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import count
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.model.encoders.recorded_pass import Pass, Read, record
+from acclimate.model.encoders.recorded_pass import Pass, Read, Slot, join, record
 from acclimate.model.encoders.replayed import rounded
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.narrowed import NarrowedWeights
 
-Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter]], Pass]
+Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter], Slot], Pass]
 
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
@@ -22,20 +23,23 @@ _FREE = 0.25  # of it, that they leave: other work is done there, too
 
 class RecordedPasses:
     """Stands before a Transformer's reading. A shape is recorded when it is met for the second time; one that cannot
-    be, or too many of them, are read as usual. Several readings of a step have a recording each."""
+    be, or too many of them, are read as usual. Several readings of a step have a recording each, in different slots."""
 
-    def __init__(self, encoder: Transformer, record: Record = record, most: int = 48, kind: str = "cuda") -> None:
+    def __init__(self, encoder: Transformer, record: Record = record, most: int = 96, kind: str = "cuda") -> None:
         self.encoder, self.record, self.most, self.kind = encoder, record, most, kind
         self.narrowed = NarrowedWeights(encoder)
         self.weights = sum(parameter.numel() for parameter in encoder.model.parameters())
         self.longest = encoder.pieces.longest
         self.made: dict[tuple[object, ...], list[Pass]] = {}
         self.met: set[tuple[object, ...]] = set()
+        self.slots: list[Slot] = []
+        self.joined: dict[tuple[int, ...], Tensor] = {}  # in this step, by who is in it
         self.refused: dict[tuple[object, ...], str] = {}
         self.taken = 0  # bytes of the GPU's memory
 
     def release(self) -> None:
         """A new step begins: nobody asks for a gradient of the last one's readings any more."""
+        self.joined = {}
         for passes in self.made.values():
             for each in passes:
                 each.busy = False
@@ -47,7 +51,14 @@ class RecordedPasses:
         if not parameters and not inputs.requires_grad:
             return read(inputs, attention)
         found = self._pass_for(read, inputs, attention, parameters)
-        return read(inputs, attention) if found is None else found.read(inputs, attention, parameters)
+        if found is None:
+            return read(inputs, attention)
+        return found.read(inputs, attention, self._joined(found.owners, parameters))
+
+    def _joined(self, owners: tuple[int, ...], parameters: Sequence[nn.Parameter]) -> Tensor | None:
+        if owners and owners not in self.joined:
+            self.joined[owners] = join([parameters[number] for number in owners])
+        return self.joined.get(owners)
 
     def _serves(self, inputs: Tensor) -> bool:
         return (
@@ -65,7 +76,8 @@ class RecordedPasses:
             *(read.__name__, shape, inputs.dtype, inputs.requires_grad, attention is None, narrow),
             *(self.encoder.training, len(parameters), next(self.encoder.model.parameters()).data_ptr()),
         )
-        free = next((each for each in self.made.get(key, []) if not each.busy), None)
+        taken = {each.slot.number for found in self.made.values() for each in found if each.busy}
+        free = next((each for each in self.made.get(key, []) if each.slot.number not in taken), None)
         if free is not None or key in self.refused or not self._has_room():
             return free
         if key not in self.met:
@@ -74,13 +86,19 @@ class RecordedPasses:
         before = torch.cuda.memory_reserved() if self.kind == "cuda" else 0
         try:
             places = _places(shape, inputs, attention)
-            made = self.record(self.encoder.model, self._by_itself(read, narrow), *places, parameters)
+            slot = self._slot(next(number for number in count() if number not in taken))
+            made = self.record(self.encoder.model, self._by_itself(read, narrow), *places, parameters, slot)
         except RuntimeError as failure:
             self.refused[key] = str(failure)
             return None
         self.taken += torch.cuda.memory_reserved() - before if self.kind == "cuda" else 0
         self.made.setdefault(key, []).append(made)
         return made
+
+    def _slot(self, number: int) -> Slot:
+        while len(self.slots) <= number:
+            self.slots.append((Slot.on_gpu if self.kind == "cuda" else Slot)(len(self.slots)))
+        return self.slots[number]
 
     def _rounded(self, shape: torch.Size) -> tuple[int, ...]:
         return rounded(shape, self.longest)

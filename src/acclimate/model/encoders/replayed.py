@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.narrowed import NarrowedWeights, own_weights
+from acclimate.model.narrowed import NarrowedWeights, narrow_throughout, own_weights
 from acclimate.model.recorded import Recorded
 
 _STEP = 8  # rows and pieces that are not full are rounded up to multiples of this, so that many batches share a shape
@@ -19,8 +19,9 @@ _STEP = 8  # rows and pieces that are not full are rounded up to multiples of th
 
 @dataclass
 class Replayed:
-    """`Transformer.states` in evaluation mode and without gradient. On a GPU it is recorded for each shape; elsewhere
-    it is read as usual. The weights are read where they stand, so that it follows the training."""
+    """`Transformer.states` in evaluation mode and without gradient. On a GPU it is recorded for each shape, and where
+    autocast is on, all of it is narrow; elsewhere it is read as usual. The weights are read where they stand, so that
+    it follows the training."""
 
     recorded: Recorded = field(default_factory=lambda: Recorded(most=32, again=True))
 
@@ -34,6 +35,9 @@ class Replayed:
             pieces, attention = widened(pieces, attention, encoder.pieces.longest)
 
         def read(pieces: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
+            if narrow is not None and kind == "cuda":
+                with narrow_throughout(encoder, narrow):
+                    return (encoder.states(pieces, attention),)
             # all weights are narrowed together: one by one that is a hundred small jobs more
             narrowed = nullcontext() if narrow is None else NarrowedWeights(encoder)(narrow)
             with own_weights(encoder), narrowed:
