@@ -182,12 +182,24 @@ def test_shapes_share_a_slot_from_step_to_step_and_none_within_a_step(encoder: T
     with replaying(encoder, **REPLAYED) as (passes,):
         for lengths in ((3,), (3,), (12,), (12,), (3, 12), (12, 3)):
             step(*lengths)
-        numbers = [[each.slot.number for each in found] for found in passes.made.values()]
+        (made,) = passes.made.values()
+        numbers = sorted((each.inputs.shape[1], each.slot.number) for each in made)
         busy = [each.slot.number for found in passes.made.values() for each in found if each.busy]
-    assert numbers == [[0, 1], [0, 1]]
+    assert numbers == [(8, 0), (8, 1), (16, 0), (16, 1)]
     assert sorted(busy) == [0, 1]
     rows = [slot.rows for slot in passes.slots]
     assert [len(each) for each in rows] == [1, 1]  # all recordings of a slot write their gradients there
+
+
+def test_a_recording_that_is_a_little_larger_does(encoder: Transformer) -> None:
+    with replaying(encoder, **REPLAYED) as (passes,):
+        for length in (25, 25, 20, 12, 12, 12):  # and [CLS] and [SEP]
+            passes.release()
+            found = reading(encoder, length)
+        (made,) = passes.made.values()
+    assert [each.inputs.shape[1] for each in made] == [32, 16]  # the 22 pieces are read in 32
+    assert [each.turn for each in made] == [2, 2]
+    torch.testing.assert_close(found, reading(encoder, 12), rtol=1e-4, atol=1e-5)
 
 
 def test_parameters_are_joined_once_in_a_step(encoder: Transformer) -> None:

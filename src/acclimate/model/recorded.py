@@ -5,12 +5,16 @@ Many small steps cost the CPU longer to ask for than the GPU needs to do them. R
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from acclimate.model.late_number import LateNumber
 
 
 @dataclass(frozen=True)
@@ -28,21 +32,62 @@ class Recording:
         return tuple(output.clone() for output in self.outputs)  # the next replay writes there again
 
 
-def record(work: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Tensor]) -> Recording | str:
+@dataclass
+class Memory:
+    """What recordings share of which only one is in use at a time: whatever lies between what they read and what they
+    give is written anew by each. A stream goes with it, since memory that was let go of is found again on its own
+    alone."""
+
+    pool: Any = None
+    stream: Any = None
+
+    @classmethod
+    def on_gpu(cls) -> Memory:
+        return cls(torch.cuda.graph_pool_handle(), torch.cuda.Stream())  # type: ignore[no-untyped-call]
+
+    def leave(self) -> None:
+        """A recording broke off: the pool may wait for its end."""
+        self.pool = torch.cuda.graph_pool_handle()
+
+
+@contextmanager
+def aside(memory: Memory) -> Iterator[None]:
+    """Inside, work is done on the memory's stream; others wait for it."""
+    memory.stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(memory.stream):
+        yield
+    torch.cuda.current_stream().wait_stream(memory.stream)
+
+
+@contextmanager
+def capturing(graph: torch.cuda.CUDAGraph, pool: Any = None) -> Iterator[None]:
+    """`torch.cuda.graph` without emptying the allocator's cache, which the next step would have to fill again."""
+    collecting = gc.isenabled()
+    gc.disable()  # memory that is let go of in mid-recording would spoil it
+    torch.cuda.synchronize()
+    # what other threads ask of the GPU meanwhile (they prepare batches) is no business of the recording
+    graph.capture_begin(pool, "thread_local")
+    try:
+        yield
+    finally:
+        graph.capture_end()
+        if collecting:
+            gc.enable()
+
+
+def record(work: Callable[..., tuple[Tensor, ...]], inputs: Sequence[Tensor], memory: Memory) -> Recording | str:
     """A recording of `work(*inputs)`, or why there is none: something in it asks the GPU for an answer."""
     kept = tuple(tensor.clone() for tensor in inputs)
     graph = torch.cuda.CUDAGraph()
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):  # libraries choose their kernels in the first calls, which cannot be recorded
-        for _ in range(2):
+    with aside(memory):
+        for _ in range(2):  # libraries choose their kernels in the first calls, which cannot be recorded
             work(*kept)
-    torch.cuda.current_stream().wait_stream(aside)
-    try:
-        with torch.cuda.graph(graph):
-            outputs = work(*kept)
-    except RuntimeError as failure:
-        return str(failure)
+        try:
+            with capturing(graph, memory.pool):
+                outputs = work(*kept)
+        except RuntimeError as failure:
+            memory.leave()
+            return str(failure)
     return Recording(graph, kept, outputs)
 
 
@@ -52,9 +97,11 @@ class Recorded:
     asked for again (`again`)."""
 
     def __init__(self, most: int = 4, again: bool = False) -> None:
-        self.most, self.again = most, again  # each recording keeps its memory
+        self.most, self.again = most, again  # each recording keeps what it reads and gives
         self.recordings: dict[tuple[object, ...], Recording | str] = {}
         self.met: set[tuple[object, ...]] = set()
+        self.memory: Memory | None = None
+        self.late = LateNumber()  # for work that depends on a number
 
     def __call__(
         self, key: tuple[object, ...], work: Callable[..., tuple[Tensor, ...]], *inputs: Tensor
@@ -68,7 +115,8 @@ class Recorded:
             self.met.add(key)
             if fresh or len(self.recordings) >= self.most:
                 return work(*inputs)
-            self.recordings[key] = record(work, inputs)  # one that failed is not tried again
+            self.memory = self.memory or Memory.on_gpu()
+            self.recordings[key] = record(work, inputs, self.memory)  # one that failed is not tried again
         recording = self.recordings[key]
         return work(*inputs) if isinstance(recording, str) else recording.replay(inputs)
 

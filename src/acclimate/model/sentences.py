@@ -20,6 +20,7 @@ class Sentences:
     mask: Tensor  # (sentence, word), True on words
     tags: Tensor  # (sentence, word)
     labelled: Tensor  # (sentence)
+    numbers: Tensor  # the tags on the CPU (sentence, word), -1 where there is no word or no tag
 
     def __len__(self) -> int:
         return len(self.originals)
@@ -29,7 +30,7 @@ class Sentences:
         return replace(self, inputs=dict(inputs))
 
     def to(self, device: torch.device | str) -> Sentences:
-        """Everything on the device, but `lengths`: reading them there would make the CPU wait."""
+        """Everything on the device, but `lengths` and `numbers`: reading them there would make the CPU wait."""
         inputs = {
             name: tensor if name == "lengths" else tensor.to(device, non_blocking=True)
             for name, tensor in self.inputs.items()

@@ -144,12 +144,14 @@ class Tagger(Learner):
         tags = torch.zeros(mask.shape, dtype=torch.long)
         if any(sentence.tags is not None for sentence in sentences):
             tags[mask] = torch.from_numpy(np.concatenate([self._number_tags(sentence) for sentence in sentences]))
+        labelled = torch.tensor([sentence.tags is not None for sentence in sentences])
         return Sentences(
             originals=tuple(sentences),
             inputs=self.encoder.number(sentences),
             mask=mask,
             tags=tags,
-            labelled=torch.tensor([sentence.tags is not None for sentence in sentences]),
+            labelled=labelled,
+            numbers=tags.masked_fill(~(mask & labelled.unsqueeze(1)), -1),
         )
 
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:

@@ -22,10 +22,8 @@ ENCODERS = ["character-cnn-lstm", "bert"]
 
 def words(features: Tensor, tags: list[list[int]], labelled: list[bool] | None = None) -> Any:
     """A view that has nothing but features and tags; -1 is padding."""
-    numbers = torch.tensor(tags)
-    sentences = SimpleNamespace(
-        mask=numbers >= 0, tags=numbers.clamp_min(0), labelled=torch.tensor(labelled or [True] * len(tags))
-    )
+    counted = torch.tensor(labelled or [True] * len(tags)).unsqueeze(1)
+    sentences = SimpleNamespace(numbers=torch.tensor(tags).masked_fill(~counted, -1))
     return SimpleNamespace(features=features, sentences=sentences, tagger=SimpleNamespace(tags=TAGS))
 
 

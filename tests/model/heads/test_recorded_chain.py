@@ -55,6 +55,17 @@ def test_sums_and_gradients_are_the_plain_ones(shape: tuple[int, int, int], kind
         torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("spread", [2.0, 6.0, 12.0])
+def test_sums_are_right_where_transitions_lie_twice_as_far_apart_as_was_known(spread: float) -> None:
+    given = problem(4, 90, 5, spread)
+    given["mask"][:] = True
+    by = Recorded()
+    by.late = lambda number: float(number) / 2  # type: ignore[assignment]
+    exact = {name: tensor if name == "mask" else tensor.double() for name, tensor in given.items()}
+    for ours, wanted in zip(partition_and_gradients(given, by), partition_and_gradients(exact, None), strict=True):
+        torch.testing.assert_close(ours.double(), wanted, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("kind", SPREADS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_best_paths_are_the_plain_ones(shape: tuple[int, int, int], kind: str) -> None:
@@ -89,6 +100,7 @@ def test_sentences_of_like_shape_are_one_kind_of_work(monkeypatch: pytest.Monkey
 def test_what_is_asked_for_once_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     monkeypatch.setattr("acclimate.model.recorded.record", lambda *_: made.append(1) or "cannot")
+    monkeypatch.setattr("acclimate.model.recorded.Memory.on_gpu", object)
 
     class OnGpu:
         device, dtype, shape = torch.device("cuda"), torch.float32, (2,)

@@ -71,9 +71,7 @@ class WordDiscrepancy(Objective):
 
     def _by_tag(self, view: View) -> dict[int, Tensor]:
         """Where the words of each tag stand in the flat batch; on the CPU, or it would wait at each."""
-        sentences = view.sentences
-        counted = sentences.mask & sentences.labelled.unsqueeze(1)
-        tags = sentences.tags.masked_fill(~counted, -1).flatten().cpu()  # (sentence × word)
+        tags = view.sentences.numbers.flatten()  # (sentence × word)
         found = {}
         for number in sorted(set(tags.tolist()) - {-1}):
             places = (tags == number).nonzero().squeeze(1)

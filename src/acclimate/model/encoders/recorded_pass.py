@@ -6,7 +6,6 @@ for work without a gradient is done here for training.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,24 +15,24 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from acclimate.model.recorded import Memory, aside, capturing
+
 Read = Callable[[Tensor, Tensor | None], Tensor]
 """Rows of pieces (row, piece) or of their embeddings (row, piece, width), and attention (row, piece) → states."""
 
 
 @dataclass
 class Slot:
-    """What recordings share of which only one is in use at a time. Memory: what lies between a reading and its gradient
-    is written anew by each; a stream goes with it, since memory that was let go of is found again on its own alone. And
-    the place of the gradients: all parameters' in one row."""
+    """What recordings share of which only one is in use at a time: memory, and the place of the gradients, all
+    parameters' in one row."""
 
     number: int
-    pool: Any = None
-    stream: Any = None
+    memory: Memory | None = None
     rows: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
 
     @classmethod
     def on_gpu(cls, number: int) -> Slot:
-        return cls(number, torch.cuda.graph_pool_handle(), torch.cuda.Stream())  # type: ignore[no-untyped-call]
+        return cls(number, Memory.on_gpu())
 
     def row(self, parameters: Sequence[Tensor], owners: tuple[int, ...]) -> Tensor:
         """For the gradients of these of the parameters."""
@@ -147,25 +146,23 @@ def record(
             return _recorded(read, inputs, attention, leaves, slot)
     except RuntimeError:
         _clear()
-        slot.pool = torch.cuda.graph_pool_handle()  # the other one may wait for the end of what broke off
+        slot.memory = Memory.on_gpu()
         raise
 
 
 def _recorded(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor], slot: Slot) -> Pass:
+    assert slot.memory is not None
     there, back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
     lots = torch.cuda.get_rng_state()
-    aside = slot.stream
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
+    with aside(slot.memory):
         for _ in range(2):  # libraries choose their kernels in the first calls, which cannot be recorded
             states = read(inputs, attention)
             gradient = torch.zeros_like(states)
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
-        with _capturing(there, slot.pool):
+        with capturing(there, slot.memory.pool):
             states = read(inputs, attention)
-        with _capturing(back, slot.pool):
+        with capturing(back, slot.memory.pool):
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
-    torch.cuda.current_stream().wait_stream(aside)
     torch.cuda.set_rng_state(lots)
     # detached: what autograd holds of this reading is let go of, and the next recording of the slot writes there
     places = (inputs, attention, states.detach(), gradient)
@@ -215,25 +212,8 @@ def _fresh(model: nn.Module, parameters: Sequence[nn.Parameter]) -> Iterator[lis
 def _clear() -> None:
     """A recording that broke off leaves the generator of random numbers waiting for its end: one that succeeds is that
     end."""
-    aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    with torch.cuda.stream(aside):
+    memory = Memory.on_gpu()
+    with aside(memory):
         number = torch.zeros(1, device="cuda")
-        with _capturing(torch.cuda.CUDAGraph()):
+        with capturing(torch.cuda.CUDAGraph(), memory.pool):
             number.add_(1)
-    torch.cuda.current_stream().wait_stream(aside)
-
-
-@contextmanager
-def _capturing(graph: torch.cuda.CUDAGraph, pool: Any = None) -> Iterator[None]:
-    """`torch.cuda.graph` without emptying the allocator's cache, which the next step would have to fill again."""
-    collecting = gc.isenabled()
-    gc.disable()  # memory that is let go of in mid-recording would spoil it
-    torch.cuda.synchronize()
-    # what other threads ask of the GPU meanwhile (they prepare batches) is no business of the recording
-    graph.capture_begin(pool, "thread_local")
-    try:
-        yield
-    finally:
-        graph.capture_end()
-        if collecting:
-            gc.enable()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import count
 from typing import Any
 
@@ -14,9 +14,12 @@ from acclimate.model.encoders.replayed import rounded
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.narrowed import NarrowedWeights
 
+Kind = tuple[object, ...]
+"""What recordings of different shapes have in common where one may do for the other."""
 Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter], Slot], Pass]
 
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
+_WASTE = 1.5  # times as large as what is read in it a recording may be
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
 _FREE = 0.25  # of it, that they leave: other work is done there, too
 
@@ -25,12 +28,12 @@ class RecordedPasses:
     """Stands before a Transformer's reading. A shape is recorded when it is met for the second time; one that cannot
     be, or too many of them, are read as usual. Several readings of a step have a recording each, in different slots."""
 
-    def __init__(self, encoder: Transformer, record: Record = record, most: int = 96, kind: str = "cuda") -> None:
+    def __init__(self, encoder: Transformer, record: Record = record, most: int = 128, kind: str = "cuda") -> None:
         self.encoder, self.record, self.most, self.kind = encoder, record, most, kind
         self.narrowed = NarrowedWeights(encoder)
         self.weights = sum(parameter.numel() for parameter in encoder.model.parameters())
         self.longest = encoder.pieces.longest
-        self.made: dict[tuple[object, ...], list[Pass]] = {}
+        self.made: dict[Kind, list[Pass]] = {}
         self.met: set[tuple[object, ...]] = set()
         self.slots: list[Slot] = []
         self.joined: dict[tuple[int, ...], Tensor] = {}  # in this step, by who is in it
@@ -70,14 +73,15 @@ class RecordedPasses:
     def _pass_for(
         self, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[nn.Parameter]
     ) -> Pass | None:
-        shape = self._rounded(inputs.shape) if attention is not None else inputs.shape
+        shape = self._rounded(inputs.shape) if attention is not None else tuple(inputs.shape)
         narrow = torch.get_autocast_dtype(self.kind) if torch.is_autocast_enabled(self.kind) else None
-        key = (
-            *(read.__name__, shape, inputs.dtype, inputs.requires_grad, attention is None, narrow),
+        kind = (
+            *(read.__name__, shape[2:], inputs.dtype, inputs.requires_grad, attention is None, narrow),
             *(self.encoder.training, len(parameters), next(self.encoder.model.parameters()).data_ptr()),
         )
         taken = {each.slot.number for found in self.made.values() for each in found if each.busy}
-        free = next((each for each in self.made.get(key, []) if each.slot.number not in taken), None)
+        free = self._smallest(kind, shape, taken, attention is not None)
+        key = (kind, shape)
         if free is not None or key in self.refused or not self._has_room():
             return free
         if key not in self.met:
@@ -92,8 +96,20 @@ class RecordedPasses:
             self.refused[key] = str(failure)
             return None
         self.taken += torch.cuda.memory_reserved() - before if self.kind == "cuda" else 0
-        self.made.setdefault(key, []).append(made)
+        self.made.setdefault(kind, []).append(made)
         return made
+
+    def _smallest(self, kind: Kind, shape: Sequence[int], taken: Collection[int], padded: bool) -> Pass | None:
+        """The recording of which the least stays empty; rows that are full are read in their own shape alone."""
+        rows, pieces = shape[:2]
+        most = rows * pieces * (_WASTE if padded else 1)
+        fitting = [
+            (all_rows * length, made)
+            for made in self.made.get(kind, [])
+            for all_rows, length in [made.inputs.shape[:2]]
+            if made.slot.number not in taken and all_rows >= rows and length >= pieces and all_rows * length <= most
+        ]
+        return min(fitting, key=lambda found: found[0])[1] if fitting else None
 
     def _slot(self, number: int) -> Slot:
         while len(self.slots) <= number:

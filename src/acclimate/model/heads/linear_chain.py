@@ -195,7 +195,9 @@ def _replayed(
     by: Recorded, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Log partition (sentence,), words (sentence, word, tag) and moves (sentence, from tag, to tag)."""
-    period = _rescaling_period(transitions)
+    # the number is that of an update or two ago, and transitions move slowly: half as much again is room enough
+    spread = 1.5 * by.late((transitions.max() - transitions.min()).detach())
+    period = _rescaling_period(transitions, spread)
     period = 1 << period.bit_length() - 1 if period else 0  # rescaled more often than need be, in fewer ways
 
     def work(
@@ -390,15 +392,16 @@ def _chain(
     return _ScaledChain(lattice, period, both_ways) if period else _ExactChain(lattice, both_ways)
 
 
-def _rescaling_period(transitions: Tensor) -> int:
+def _rescaling_period(transitions: Tensor, spread: float | None = None) -> int:
     """After how many words probabilities must be rescaled; 0 where they cannot be trusted at all.
 
     From word to word a sentence's summed probability shrinks at most by the transitions' spread, and grows at most by
     the number of tags. In float32, forwards times backwards may then reach exp(-56); the smallest number that keeps its
     digits is exp(-87), so what is lost is below 1e-13 of the sum.
     """
-    # the one wait for the GPU in a training step; it buys a recursion of two short calls a word instead of ten
-    spread = float((transitions.max() - transitions.min()).detach())
+    if spread is None:
+        # a wait for the GPU; it buys a recursion of two short calls a word instead of ten
+        spread = float((transitions.max() - transitions.min()).detach())
     budget = 28.0 if transitions.dtype == torch.float32 else 300.0
     if not spread <= budget:  # so written, NaN takes the exact way too, and shows
         return 0
