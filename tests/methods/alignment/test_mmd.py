@@ -19,6 +19,7 @@ from acclimate.methods.alignment.mmd import (
     median_of_pairs,
     squared_distances,
     squared_mmd,
+    squared_mmds,
 )
 
 # Oracle 4_mmd
@@ -194,3 +195,32 @@ def test_free_of_the_scale_points_that_are_all_the_same_have_no_slope() -> None:
 def test_fixed_widths_cannot_be_free_of_the_scale() -> None:
     with pytest.raises(ValueError, match="in medians"):
         Kernel((1.0,), scale_free=True)
+
+
+@pytest.mark.parametrize("unbiased", [False, True])
+@pytest.mark.parametrize("kernel", [MEDIANS, SCALE_FREE, BANK])
+def test_several_pairs_at_once_are_each_what_they_are_alone(kernel: Kernel, unbiased: bool) -> None:
+    counts = [(2, 3), (7, 2), (4, 4), (2, 11)]
+    rows = (3 * torch.randn(sum(map(sum, counts)), 5, dtype=torch.float64) + 7).requires_grad_()
+    sets = rows.split([size for pair in counts for size in pair])
+    alone = [
+        squared_mmd(mine, theirs, kernel, unbiased=unbiased) for mine, theirs in zip(sets[::2], sets[1::2], strict=True)
+    ]
+    together = squared_mmds(rows, counts, kernel, unbiased=unbiased)
+    torch.testing.assert_close(together, torch.stack(alone))
+    weights = torch.arange(1.0, 5.0, dtype=torch.float64)
+    (wanted,) = torch.autograd.grad((weights * torch.stack(alone)).sum(), rows)
+    (found,) = torch.autograd.grad((weights * together).sum(), rows)
+    torch.testing.assert_close(found, wanted)
+    assert wanted.abs().sum() > 0
+
+
+def test_pairs_of_single_points_and_of_equal_ones_are_finite() -> None:
+    rows = torch.cat([torch.randn(2, 3), torch.ones(6, 3)]).requires_grad_()
+    counts = [(1, 1), (3, 3)]
+    found = squared_mmds(rows, counts)
+    alone = [squared_mmd(rows[:1], rows[1:2]), squared_mmd(rows[2:5], rows[5:])]
+    torch.testing.assert_close(found, torch.stack(alone), atol=1e-6, rtol=1e-5)
+    found.sum().backward()
+    assert rows.grad is not None
+    assert rows.grad.isfinite().all()

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from acclimate.methods.alignment.mmd import MEDIANS, Kernel, squared_mmd
+from acclimate.methods.alignment.mmd import MEDIANS, Kernel, squared_mmd, squared_mmds
 from acclimate.methods.objective import Objective
 from acclimate.model.view import View
+
+_FEW = 96  # words of one tag on both sides: with fewer, tags are looked at together
 
 
 class SentenceDiscrepancy(Objective):
@@ -57,14 +59,31 @@ class WordDiscrepancy(Objective):
         mine, theirs = self._by_tag(source), self._by_tag(target)
         weights = {number: self._weight(source, number) for number in sorted(mine.keys() & theirs.keys())}
         numbers = [number for number, weight in weights.items() if weight != 0]
-        terms = []
+        if not numbers:
+            return torch.zeros((), device=source.features.device, requires_grad=True)
         sides = _chosen(source, mine, numbers), _chosen(target, theirs, numbers)
+        few: list[tuple[int, Tensor, Tensor]] = []
+        many: list[tuple[int, Tensor, Tensor]] = []
         for number, here, there in zip(numbers, *sides, strict=True):
-            found = squared_mmd(here, there, kernel=self.kernel, unbiased=self.unbiased)
-            terms.append(weights[number] * (found if self.floor is None else found.clamp_min(self.floor)))
+            if min(len(here), len(there)) < (2 if self.unbiased else 1):
+                continue  # too few to say anything
+            (few if len(here) + len(there) <= _FEW else many).append((number, here, there))
+        terms = [
+            weights[number] * self._bounded(squared_mmd(here, there, self.kernel, unbiased=self.unbiased))
+            for number, here, there in many
+        ]
+        if few:
+            rows = torch.cat([row for _, *both in few for row in both])
+            counts = [(len(here), len(there)) for _, here, there in few]
+            found = self._bounded(squared_mmds(rows, counts, self.kernel, unbiased=self.unbiased))
+            weighing = torch.tensor([weights[number] for number, *_ in few], dtype=found.dtype)
+            terms.append((weighing.to(found.device, non_blocking=True) * found).sum())
         if not terms:
             return torch.zeros((), device=source.features.device, requires_grad=True)
         return torch.stack(terms).sum()
+
+    def _bounded(self, found: Tensor) -> Tensor:
+        return found if self.floor is None else found.clamp_min(self.floor)
 
     def _weight(self, view: View, number: int) -> float:
         return self.usual if self.mu is None else self.mu.get(view.tagger.tags[number], self.usual)
@@ -84,8 +103,6 @@ class WordDiscrepancy(Objective):
 def _chosen(view: View, places: Mapping[int, Tensor], numbers: Sequence[int]) -> Sequence[Tensor]:
     """The features of each tag's words, (word, feature) each. All are fetched at once: one by one, each would have a
     gradient as large as the batch."""
-    if not numbers:
-        return ()
     every = torch.cat([places[number] for number in numbers]).to(view.features.device, non_blocking=True)
     rows = view.features.flatten(0, 1).index_select(0, every)
     return rows.split_with_sizes([len(places[number]) for number in numbers])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -58,6 +59,84 @@ def squared_mmd(source: Tensor, target: Tensor, kernel: Kernel = MEDIANS, *, unb
         return (similar * _shares(count, others, points, unbiased)).sum()
 
 
+def squared_mmds(
+    rows: Tensor, counts: Sequence[tuple[int, int]], kernel: Kernel = MEDIANS, *, unbiased: bool = False
+) -> Tensor:
+    """`squared_mmd` of several pairs of small sets at once, (pair): a GPU has fewer orders. `rows` (row, size) hold the
+    first pair's source points, its target points, then those of the next pair. No set may be empty, or have a single
+    point where it is `unbiased`."""
+    with torch.autocast(rows.device.type, enabled=False):
+        pairs = _Pairs.of(counts, rows.device)
+        rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
+        points = rows.index_select(0, pairs.places.flatten()).view(*pairs.places.shape, -1)  # (pair, point, size)
+        inside = pairs.inside.to(rows.dtype)  # (pair, point)
+        total = inside.sum(1)
+        points = points - (points.detach() * inside.unsqueeze(2)).sum(1, keepdim=True) / total.view(-1, 1, 1)
+        squares = points.square().sum(2)
+        distances = squares.unsqueeze(2) + squares.unsqueeze(1) - 2 * points @ points.mT  # (pair, point, point)
+        itself = torch.eye(points.shape[1], dtype=torch.bool, device=rows.device)
+        distances = distances.masked_fill(itself, 0).clamp_min(0)
+        both = inside.unsqueeze(2) * inside.unsqueeze(1)
+        widths = torch.tensor(kernel.widths, dtype=rows.dtype, device=rows.device).view(1, -1, 1, 1)
+        if kernel.in_medians:
+            exact = torch.finfo(rows.dtype)
+            original = rows.detach().square().sum(1).index_select(0, pairs.places.flatten()).view_as(inside)
+            rounding = exact.eps * (original * inside).sum(1) / total + exact.tiny
+            widths = widths * pairs.medians(distances.detach()).maximum(rounding).view(-1, 1, 1, 1)
+        if kernel.scale_free:
+            mean = (distances * both).sum((1, 2)) / total.square()
+            widths = widths * _relative(mean).view(-1, 1, 1, 1)
+        similar = (distances.unsqueeze(1) / (-2 * widths)).exp().sum(1)
+        return (similar * both * pairs.shares(rows.dtype, unbiased)).sum((1, 2))
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Where the points of each pair of sets stand among the rows, which of them are of the source, and how many pairs
+    of points there are."""
+
+    places: Tensor  # (pair, point); 0 where a pair has fewer points than others
+    source: Tensor  # (pair, point)
+    target: Tensor  # (pair, point)
+    middle: Tensor  # (pair, 2), the two numbers of the median among the sorted distances
+
+    @classmethod
+    def of(cls, counts: Sequence[tuple[int, int]], device: torch.device) -> _Pairs:
+        width = max(mine + theirs for mine, theirs in counts)
+        sizes = torch.tensor(counts)
+        total = sizes.sum(1)
+        numbers = torch.arange(width)
+        inside = numbers < total.unsqueeze(1)
+        places = ((total.cumsum(0) - total).unsqueeze(1) + numbers).masked_fill(~inside, 0)
+        source = numbers < sizes[:, :1]
+        middle = torch.stack([(total * (total - 1) // 2 - 1) // 2, total * (total - 1) // 4], 1)
+        return cls(*(made.to(device, non_blocking=True) for made in (places, source, inside & ~source, middle)))
+
+    @property
+    def inside(self) -> Tensor:
+        return self.source | self.target
+
+    def medians(self, distances: Tensor) -> Tensor:
+        """As `median_of_pairs`, (pair)."""
+        width = distances.shape[1]
+        rows, columns = torch.triu_indices(width, width, offset=1, device=distances.device)
+        inside = self.inside
+        apart = distances[:, rows, columns].masked_fill(~(inside[:, rows] & inside[:, columns]), torch.inf)
+        return apart.sort(1).values.gather(1, self.middle).mean(1)
+
+    def shares(self, dtype: torch.dtype, unbiased: bool) -> Tensor:
+        """As `_shares`, (pair, point, point)."""
+        mine, theirs = self.source.to(dtype), self.target.to(dtype)
+        count, others = mine.sum(1, keepdim=True), theirs.sum(1, keepdim=True)
+        sides = mine / count - theirs / others
+        shares = sides.unsqueeze(2) * sides.unsqueeze(1)
+        if not unbiased:
+            return shares
+        more = mine * (count / (count - 1)) + theirs * (others / (others - 1))
+        shares = torch.where(shares > 0, shares * more.unsqueeze(1), shares)
+        return shares.masked_fill(torch.eye(shares.shape[1], dtype=torch.bool, device=shares.device), 0)
+
+
 def squared_distances(points: Tensor) -> Tensor:
     """Of every two points, (point, point). By way of products: the differences themselves would not fit into memory."""
     points = points - points.detach().mean(0)  # far from the origin the products would lose the small differences
@@ -90,7 +169,10 @@ def _widths(points: Tensor, distances: Tensor, kernel: Kernel) -> Tensor:
 
 def _grown(distances: Tensor) -> Tensor:
     """1, with the relative gradient of the mean distance. Among points that are all the same there is none."""
-    mean = distances.mean()
+    return _relative(distances.mean())
+
+
+def _relative(mean: Tensor) -> Tensor:
     still = mean.detach()
     return torch.where(still > 0, mean / still.clamp_min(torch.finfo(mean.dtype).tiny), torch.ones_like(still))
 
