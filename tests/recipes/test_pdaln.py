@@ -259,16 +259,17 @@ def names_after(
 
 def test_rounds_go_on_while_the_selector_finds_them_no_worse(build: Build, plan: Plan) -> None:
     looks = [0.5, 0.5, 0.6, 0.6, 0.7, 0.7, 0.7]  # the alignment; then before and after each round
-    assert names_after(build(), plan, looks) == ["align", "round-1", "round-2", "round-3"]
+    choosy = with_options(plan, keep_best=True)
+    assert names_after(build(), choosy, looks) == ["align", "round-1", "round-2", "round-3"]
 
 
 def test_a_round_that_the_selector_finds_worse_is_undone_and_the_last(
     build: Build, plan: Plan, same_weights: Any
 ) -> None:
     tagger, sooner = build(), build()
-    strict = with_options(plan, patience=0)
+    strict = with_options(plan, keep_best=True, patience=0)
     assert names_after(tagger, strict, [0.5, 0.5, 0.6, 0.6, 0.4]) == ["align", "round-1", "round-2"]
-    assert names_after(sooner, with_options(plan, rounds=1), [0.5, 0.5, 0.6]) == ["align", "round-1"]
+    assert names_after(sooner, with_options(plan, keep_best=True, rounds=1), [0.5, 0.5, 0.6]) == ["align", "round-1"]
     assert same_weights(tagger, sooner)
 
 
@@ -284,7 +285,7 @@ def test_with_patience_the_next_round_starts_from_the_best_on_other_text(
         texts.append(stage.batches.batch(0)["source"])
         return stage
 
-    assert len(names_after(tagger, plan, worse, seen)) == 4
+    assert len(names_after(tagger, with_options(plan, keep_best=True), worse, seen)) == 4
     assert same_weights(before[1], before[2])  # the first round was undone
     assert not same_weights(before[2], before[3])
     assert same_weights(before[3], tagger)  # and so was the last
@@ -306,11 +307,12 @@ def test_rounds_end_when_more_in_a_row_are_undone_than_patience_allows(
     looks = [0.5]
     for score in scores:
         looks += [max(looks), score]
-    assert len(names_after(build(), with_options(plan, patience=patience, rounds=8), looks)) == 1 + made
+    choosy = with_options(plan, keep_best=True, patience=patience, rounds=8)
+    assert len(names_after(build(), choosy, looks)) == 1 + made
 
 
 def test_or_all_rounds_are_made(build: Build, plan: Plan) -> None:
-    assert len(names_after(build(), with_options(plan, keep_best=False), [0.5, 0.4, 0.3, 0.2])) == 4
+    assert len(names_after(build(), plan, [0.5, 0.4, 0.3, 0.2])) == 4
 
 
 def test_the_run_s_own_selector_is_asked_and_never_the_test_sentences(

@@ -69,7 +69,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     alpha: float = Field(0.1, ge=0)  # of L_d, sentences made alike; the paper's alpha' where there are no target labels
     beta: float = Field(0.1, ge=0)  # of L_w, words of each tag made alike; only with labelled target sentences
     contrast: float = Field(1.0, ge=0)  # of L_c
-    gamma: float = Field(0.5, ge=0, le=1)  # of the teacher in a round; the other terms have what is left
+    gamma: float = Field(0.98, ge=0, le=1)  # of the teacher in a round; the other terms have what is left
     variant: Variant = "distillation"  # what is done in the rounds beside equation 10
     mu: float | dict[str, float] = 0.25  # weight of a tag in L_w: one for all, or by tag
     unbiased: bool = False  # leave a point's likeness to itself out of both discrepancies
@@ -80,7 +80,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     round_epochs: float = Field(4.0, gt=0)  # passes over a round's text
     round_rate: float = Field(0.25, gt=0)  # learning rate of a round, as a share of the run's
     round_looks: int = Field(8, ge=1)  # at the run's selector in a round, at least: many looks chose what it must beat
-    keep_best: bool = True  # undo a round that the run's selector finds worse; or take every round as it is
+    keep_best: bool = False  # undo a round that the run's selector finds worse; or take every round as it is
     patience: int = Field(1, ge=0)  # rounds in a row that may be undone; each next one has other text. 0: stop at once
     augment: bool = True  # exchange entities; or rounds take source and labelled target sentences as they are
     augmented_only: bool = False  # in a round, tags are learnt from augmented sentences alone
