@@ -25,12 +25,12 @@ MAIN_RATES = (1.0, 0.075)  # ELM, BLM
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     VANILLA: ("source-only", {}),
     "heads": ("mslm", {"tags_on": "clean", "losses": {"words": 0.0}}),
-    MSLM: ("mslm", {}),
+    MSLM: ("mslm", {"tags_on": "both"}),
     "MSLM-clean": ("mslm", {"tags_on": "clean"}),
     "MSLM-masked": ("mslm", {"tags_on": "masked"}),
-    UNWEIGHTED: ("mslm", {"weighted": False}),
-    "SPAN": ("mslm", {"masking": "span"}),
-    "PMI": ("mslm", {"masking": "pmi"}),
+    UNWEIGHTED: ("mslm", {"weighted": False, "tags_on": "both"}),
+    "SPAN": ("mslm", {"masking": "span", "tags_on": "both"}),
+    "PMI": ("mslm", {"masking": "pmi", "tags_on": "both"}),
 }
 
 

@@ -256,7 +256,7 @@ def do(run: Run, job: Job) -> list[Row]:
         None,
         dev,
         training=training,
-        options=run.mslm if job.method == "MSLM" else {},
+        options={"tags_on": "both", **run.mslm} if job.method == "MSLM" else {},
         seed=job.seed,
         folder=folder,
     )

@@ -66,7 +66,7 @@ def test_its_defaults_are_the_paper_s_but_for_what_the_tagger_reads() -> None:
     options = MslmSettings()
     assert (options.elm, options.blm, options.threshold, options.masking) == (1.0, 0.075, 0.5, "joint")
     assert (options.entities.width, options.entities.type_width, options.entities.dropout) == (100, 100, 0.1)
-    assert (options.swapped, options.kept, options.tags_on, options.static) == (0.0, 0.0, "both", False)
+    assert (options.swapped, options.kept, options.tags_on, options.static) == (0.0, 0.0, "clean", False)
 
 
 def test_the_weights_are_counted_in_the_training_sentences_alone(build: Build, news: Corpus, tweets: Corpus) -> None:

@@ -268,6 +268,24 @@ def test_no_more_recordings_than_there_may_be(encoder: Transformer) -> None:
     assert sum(map(len, passes.made.values())) == 1
 
 
+def test_where_memory_is_short_it_is_asked_for_again_now_and_then(
+    encoder: Transformer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    free = [0.05, 0.05, 0.9]
+
+    def told() -> tuple[float, int]:
+        asked.append(1)
+        return free.pop(0) if len(free) > 1 else free[0], 1
+
+    for name, answer in (("mem_get_info", told), ("memory_reserved", lambda: 0), ("memory_allocated", lambda: 0)):
+        monkeypatch.setattr(torch.cuda, name, answer)
+    passes = RecordedPasses(encoder)
+    found = [passes._has_room() for _ in range(410)]
+    assert found.index(True) == 402  # at 0 and 201 there is none
+    assert len(asked) == 2 + 410 - 402
+
+
 def test_a_shape_that_cannot_be_recorded_is_not_tried_again(encoder: Transformer) -> None:
     tries = []
 

@@ -9,6 +9,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import torch
@@ -35,19 +36,24 @@ class Recording:
 @dataclass
 class Memory:
     """What recordings share of which only one is in use at a time: whatever lies between what they read and what they
-    give is written anew by each. A stream goes with it, since memory that was let go of is found again on its own
-    alone."""
+    give is written anew by each. A stream goes with it, one for all: memory that was let go of is found again on its
+    own stream alone."""
 
     pool: Any = None
     stream: Any = None
 
     @classmethod
     def on_gpu(cls) -> Memory:
-        return cls(torch.cuda.graph_pool_handle(), torch.cuda.Stream())  # type: ignore[no-untyped-call]
+        return cls(torch.cuda.graph_pool_handle(), _stream(torch.cuda.current_device()))
 
     def leave(self) -> None:
         """A recording broke off: the pool may wait for its end."""
         self.pool = torch.cuda.graph_pool_handle()
+
+
+@cache
+def _stream(device: int) -> Any:
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 @contextmanager

@@ -60,8 +60,9 @@ class MslmSettings(Settings):
     threshold: float = Field(0.5, ge=0, le=1)  # at least so much for terms, at most for others, before the softmax
     normalise: Normalise = "masked"  # divide by the number of hidden pieces, or by their weights' sum (weights)
     # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked: with all
-    # terms hidden the tagger then never sees an entity, and finds none in text without masks
-    tags_on: ReadBy = "both"
+    # terms hidden the tagger then never sees an entity, and finds none in text without masks. Both is 1 to 3 F1 below
+    # clean (docs/results/mslm.md)
+    tags_on: ReadBy = "clean"
     entities: EntitySettings = EntitySettings()
     losses: TermWeights = TermWeights()
 

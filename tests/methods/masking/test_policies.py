@@ -16,7 +16,7 @@ from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, policy_names
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.density_ratio import DensityRatio, density_ratios, piece_counts
-from acclimate.methods.masking.entropy import Entropy, entropies_of, entropy
+from acclimate.methods.masking.entropy import Entropy, entropies_of, entropy, in_whole_blocks
 from acclimate.methods.masking.mixture import Mixture
 from acclimate.methods.masking.part_of_speech import PartOfSpeech
 from acclimate.methods.masking.policy import Policy
@@ -96,6 +96,20 @@ def test_only_some_places_are_scored_at_once_and_all_come_out_the_same(news: Cor
     watch.remove()
     assert max(sizes) <= 5
     torch.testing.assert_close(found, entropy(reader.guesser(states)).detach())
+
+
+@torch.no_grad()
+def test_pieces_that_do_not_exist_change_no_entropy(bert: str) -> None:
+    reader = reader_of(bert)
+    states = torch.randn(2, 7, reader.encoder.state_width)
+    wanted = entropies_of(reader.guesser, states)
+    vocabulary = reader.guesser(states).shape[-1]
+    with in_whole_blocks(reader.guesser):
+        scores = reader.guesser(states)
+        torch.testing.assert_close(entropies_of(reader.guesser, states), wanted, rtol=1e-5, atol=1e-5)
+    assert vocabulary % 64  # or nothing was tried
+    assert scores.shape[-1] == -(-vocabulary // 64) * 64
+    assert reader.guesser(states).shape[-1] == vocabulary
 
 
 def test_top_takes_the_highest_and_proportional_prefers_them(news: Corpus, bert: str) -> None:

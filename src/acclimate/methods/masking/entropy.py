@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional
 
 from acclimate.methods.masking.entropy_kernel import in_one_reading
 from acclimate.methods.masking.policy import Policy, gumbel_like
@@ -14,6 +16,8 @@ from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.model.narrowed import narrow_throughout
 from acclimate.model.word_guesser import WordGuesser
 
+_BLOCK = 64  # scores
+_IMPOSSIBLE = -1e4  # a score that no chance is left to; not infinite, since 0 times that is no number
 # places whose scores of the whole vocabulary are in memory together: a CPU likes what fits into its cache
 _AT_ONCE = {"cpu": 128, "cuda": 2048}
 
@@ -49,17 +53,41 @@ def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = Non
     kind = states.device.type
     flat = states.flatten(0, -2)
     at_once = at_once or _AT_ONCE.get(kind, 1024)
-    narrowed: AbstractContextManager[None] = nullcontext()
-    if kind == "cuda" and torch.is_autocast_enabled(kind):  # the table of pieces is narrowed once, not for each part
-        flat = flat.to(torch.get_autocast_dtype(kind))
-        narrowed = narrow_throughout(guesser, flat.dtype)
     parts = []
-    with narrowed:
+    with ExitStack() as narrowed:
+        if kind == "cuda" and torch.is_autocast_enabled(kind):
+            # the table of pieces is narrowed once, not for each part
+            flat = flat.to(torch.get_autocast_dtype(kind))
+            narrowed.enter_context(narrow_throughout(guesser, flat.dtype))
+            narrowed.enter_context(in_whole_blocks(guesser))
         for start in range(0, len(flat), at_once):
             scores = guesser(flat[start : start + at_once])
             found = in_one_reading(scores)
             parts.append(entropy(scores) if found is None else found)
     return torch.cat(parts).view(states.shape[:-1])
+
+
+@contextmanager
+def in_whole_blocks(guesser: WordGuesser) -> Iterator[None]:
+    """Inside, the guesser scores a few pieces more, which do not exist and are impossible: products of matrices are
+    slow on a GPU where rows do not end at a whole block of memory."""
+    *_, last = (layer for layer in guesser.modules() if isinstance(layer, nn.Linear))
+    more = -last.out_features % _BLOCK
+    if last.bias is None or not more:
+        yield
+        return
+    names = ("weight", "bias")
+    before: dict[str, Tensor] = {name: last.__dict__[name] for name in names if name in last.__dict__}
+    last.__dict__ |= {
+        "weight": functional.pad(last.weight, (0, 0, 0, more)),
+        "bias": functional.pad(last.bias, (0, more), value=_IMPOSSIBLE),
+    }
+    try:
+        yield
+    finally:
+        for name in names:
+            del last.__dict__[name]
+        last.__dict__ |= before
 
 
 def entropy(scores: Tensor) -> Tensor:

@@ -155,7 +155,8 @@ def _recorded(read: Read, inputs: Tensor, attention: Tensor | None, parameters: 
     there, back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
     lots = torch.cuda.get_rng_state()
     with aside(slot.memory):
-        for _ in range(2):  # libraries choose their kernels in the first calls, which cannot be recorded
+        # libraries choose their kernels in the first calls, which cannot be recorded, and need two for the very first
+        for _ in range(1 if slot.rows else 2):
             states = read(inputs, attention)
             gradient = torch.zeros_like(states)
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)

@@ -21,7 +21,10 @@ Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
 _WASTE = 1.5  # times as large as what is read in it a recording may be
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
-_FREE = 0.25  # of it, that they leave: other work is done there, too
+_FREE = 0.1  # of it, that they leave: other work is done there, too
+_TIGHT = 0.4  # of it: where less is free, what plain readings before this one have left over is given back
+_MUCH = 1 << 30  # bytes
+_PAUSE = 200  # readings that are not recorded, before it is asked again whether there is room
 
 
 class RecordedPasses:
@@ -39,6 +42,7 @@ class RecordedPasses:
         self.joined: dict[tuple[int, ...], Tensor] = {}  # in this step, by who is in it
         self.refused: dict[tuple[object, ...], str] = {}
         self.taken = 0  # bytes of the GPU's memory
+        self.pause = 0  # readings, until there may be room again
 
     def release(self) -> None:
         """A new step begins: nobody asks for a gradient of the last one's readings any more."""
@@ -82,10 +86,12 @@ class RecordedPasses:
         taken = {each.slot.number for found in self.made.values() for each in found if each.busy}
         free = self._smallest(kind, shape, taken, attention is not None)
         key = (kind, shape)
-        if free is not None or key in self.refused or not self._has_room():
+        if free is not None or key in self.refused:
             return free
         if key not in self.met:
             self.met.add(key)
+            return None
+        if not self._has_room():
             return None
         before = torch.cuda.memory_reserved() if self.kind == "cuda" else 0
         try:
@@ -124,8 +130,17 @@ class RecordedPasses:
             return False
         if self.kind != "cuda":
             return True
+        if self.pause:  # there was none just now, and to ask takes time
+            self.pause -= 1
+            return False
         free, total = torch.cuda.mem_get_info()
-        return self.taken < _SHARE * total and free > _FREE * total
+        unused = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+        if free < _TIGHT * total and unused > _MUCH:
+            torch.cuda.empty_cache()
+            free, total = torch.cuda.mem_get_info()
+        has = self.taken < _SHARE * total and free > _FREE * total
+        self.pause = 0 if has else _PAUSE
+        return has
 
     def _by_itself(self, read: Read, narrow: torch.dtype | None) -> Read:
         """Narrows the weights anew in every reading: what autocast remembers of a step is gone in the next."""
