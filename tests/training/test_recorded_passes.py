@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
@@ -316,6 +317,17 @@ def test_rows_are_not_made_longer_than_the_encoder_can_read(encoder: Transformer
         assert passes._rounded(torch.Size([16, 8, 5])) == (16, 8, 5)
 
 
+def test_teachers_are_among_those_who_are_replayed_and_are_left_as_they_were(build: Build) -> None:
+    tagger, teacher = build("bert"), frozen_copy(build("bert"))
+    assert list(Distillation(teacher).readers()) == [teacher]
+    with replaying(tagger, [teacher], **REPLAYED) as passes:
+        assert len(passes) == 2
+        assert teacher.encoder.passes is passes[1]  # type: ignore[union-attr]
+        assert teacher.head.recorded is not None
+    assert teacher.encoder.passes is None  # type: ignore[union-attr]
+    assert teacher.head.recorded is None
+
+
 def test_a_copy_has_no_recordings_and_afterwards_nobody_has(build: Build) -> None:
     tagger = build("bert")
     with replaying(tagger, **REPLAYED):
@@ -357,6 +369,39 @@ def test_a_recording_is_made_on_parameters_that_no_earlier_step_knows(encoder: T
 
 
 gpu = partial(pytest.mark.skipif, not torch.cuda.is_available(), reason="needs a CUDA device")
+
+
+@pytest.mark.gpu
+@gpu()
+@pytest.mark.parametrize("precision", ["no", "bf16"])
+def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
+    build: Build, news: Corpus, precision: str
+) -> None:
+    def run(replay: bool) -> list[float]:
+        settings = TrainingSettings(
+            words_per_batch=60,
+            learning_rate=1e-3,
+            updates=12,
+            replay=replay,
+            precision=precision,  # type: ignore[arg-type]
+        )
+        tagger = still(build("bert"))
+        teacher = frozen_copy(build("bert", seed=7))
+        terms: dict[str, Objective] = {"tag": Tagging(), "distil": Distillation(teacher)}
+        stage = Stage("only", terms, Batches({"source": news}, 60, seed=5), settings)
+        training = Training(tagger, stage, build_engine(settings, tagger))
+        found = []
+        for done in training:
+            found.append(float(done.losses["distil"]))
+            passes = list(training.bare_step.passes)
+        if replay:
+            assert len(passes) == 2
+            made = passes[1].looks.recordings
+            assert made
+            assert not [each for each in made.values() if isinstance(each, str)], made
+        return found
+
+    assert run(True) == pytest.approx(run(False), rel=1e-3 if precision == "no" else 3e-2)
 
 
 @pytest.mark.gpu

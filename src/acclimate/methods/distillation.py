@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -61,6 +62,9 @@ class Distillation(Objective):
     @property
     def teacher(self) -> Tagger:
         return self._teacher[0]
+
+    def readers(self) -> Sequence[Tagger]:
+        return self._teacher
 
     def begin(self, learner: Learner) -> None:
         self.teacher.to(learner.device)

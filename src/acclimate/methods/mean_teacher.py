@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -46,6 +47,9 @@ class MeanTeacher(Objective):
         super().train(mode)
         self.teacher.eval()  # it never drops anything
         return self
+
+    def readers(self) -> Sequence[Tagger]:
+        return (self.teacher,)
 
     def forward(self, source: View, target: View) -> Tensor:
         sentences = target.sentences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -29,6 +29,10 @@ class Objective(nn.Module):
         """Parameters of players with an aim of their own. Each group is clipped by itself: a large gradient of one must
         not shorten the step of another."""
         return []
+
+    def readers(self) -> Sequence[nn.Module]:
+        """Who reads text in a step beside the learner, and does not learn: teachers."""
+        return ()
 
     rate = 1.0  # how fast the players that stand apart learn, in learning rates of the rest
 

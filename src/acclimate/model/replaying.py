@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,11 +16,13 @@ from acclimate.model.recorded import Recorded
 
 
 @contextmanager
-def replaying(learner: nn.Module, **settings: Any) -> Iterator[list[RecordedPasses]]:
+def replaying(learner: nn.Module, readers: Sequence[nn.Module] = (), **settings: Any) -> Iterator[list[RecordedPasses]]:
     """Inside, every pre-trained encoder in the learner replays its readings (those that share a model share the
-    recordings), and every head its recursions. `settings` are for `RecordedPasses`."""
-    encoders = [part for part in learner.modules() if isinstance(part, Transformer)]
-    heads = [part for part in learner.modules() if isinstance(part, ConditionalRandomField | IndependentTags)]
+    recordings), and every head its recursions; `readers`, who do not learn, alike. `settings` are for
+    `RecordedPasses`."""
+    parts = [part for module in (learner, *readers) for part in module.modules()]
+    encoders = [part for part in parts if isinstance(part, Transformer)]
+    heads = [part for part in parts if isinstance(part, ConditionalRandomField | IndependentTags)]
     passes: dict[int, RecordedPasses] = {}
     for encoder in encoders:
         encoder.passes = passes.setdefault(id(encoder.model), RecordedPasses(encoder, **settings))

@@ -56,7 +56,8 @@ class Training:
         if not self.replays:
             yield from self._updates()
             return
-        with replaying(self.bare_step.learner) as self.bare_step.passes:
+        readers = [reader for objective in self.stage.objectives.values() for reader in objective.readers()]
+        with replaying(self.bare_step.learner, readers) as self.bare_step.passes:
             yield from self._updates()
 
     def _updates(self) -> Iterator[Progress]:

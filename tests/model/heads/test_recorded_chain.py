@@ -12,7 +12,7 @@ from torch import Tensor
 
 from acclimate.model.heads.crf import ConditionalRandomField
 from acclimate.model.heads.legality import Legality
-from acclimate.model.heads.linear_chain import best_path, log_partition
+from acclimate.model.heads.linear_chain import best_path, log_partition, marginals
 from acclimate.model.recorded import Recorded
 
 SHAPES = [(1, 1, 2), (3, 5, 4), (8, 8, 3), (9, 17, 5), (2, 1, 9)]
@@ -41,6 +41,33 @@ def partition_and_gradients(given: dict[str, Tensor], by: Recorded | None) -> li
     weights = torch.linspace(0.5, 1.5, len(total), device=total.device)
     wanted = [leaves[name] for name in leaves if name != "mask"]
     return [total.detach(), *torch.autograd.grad((weights * total).sum(), wanted)]
+
+
+def marginals_and_gradients(given: dict[str, Tensor], by: Recorded | None) -> list[Tensor]:
+    leaves = {
+        name: tensor.clone().requires_grad_() if tensor.is_floating_point() else tensor
+        for name, tensor in given.items()
+    }
+    words = marginals(**leaves, by=by)
+    weights = torch.linspace(-1, 1, words.numel(), device=words.device).view_as(words)
+    wanted = [leaves[name] for name in leaves if name != "mask"]
+    found = torch.autograd.grad((weights * words).sum(), wanted, allow_unused=True, materialize_grads=True)
+    return [words.detach(), *found]
+
+
+@pytest.mark.parametrize("kind", SPREADS)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("without", [(), ("start",), ("start", "end")])
+def test_marginals_and_their_gradients_are_the_plain_ones(
+    shape: tuple[int, int, int], kind: str, without: tuple[str]
+) -> None:
+    given = {name: tensor for name, tensor in problem(*shape, SPREADS[kind]).items() if name not in without}
+    plain = marginals_and_gradients(given, None)
+    for ours, wanted in zip(marginals_and_gradients(given, Recorded()), plain, strict=True):
+        assert ours.shape == wanted.shape
+        torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-5)
+    with torch.no_grad():
+        torch.testing.assert_close(marginals(**given, by=Recorded()), plain[0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", SPREADS)
@@ -136,3 +163,40 @@ def test_on_a_gpu_replays_give_the_plain_ones(kind: str) -> None:
         assert torch.equal(best_path(**given, by=by)[0], best_path(**given)[0])
     assert by.recordings
     assert not [found for found in by.recordings.values() if isinstance(found, str)]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("kind", SPREADS)
+def test_on_a_gpu_replayed_marginals_and_their_gradients_are_the_plain_ones(kind: str) -> None:
+    by = Recorded(most=64)
+    for shape in (*SHAPES, *SHAPES):
+        given = problem(*shape, SPREADS[kind], device="cuda")
+        plain = marginals_and_gradients(given, None)
+        for ours, wanted in zip(marginals_and_gradients(given, by), plain, strict=True):
+            torch.testing.assert_close(ours, wanted, rtol=1e-3, atol=1e-4)
+        with torch.no_grad():
+            torch.testing.assert_close(marginals(**given, by=by), plain[0], rtol=1e-3, atol=1e-4)
+    assert not by.refused
+    assert sum(each.turn for made in by.graded.values() for each in made) == 2 * len(SHAPES)
+    assert any(not isinstance(found, str) for found in by.recordings.values())
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_on_a_gpu_two_at_once_have_a_recording_each_and_more_are_done_as_usual() -> None:
+    by = Recorded(most=64)
+    given = problem(3, 5, 4, 0.5, device="cuda")
+    scores = given.pop("scores").requires_grad_()
+    shifts = (0.0, 0.5, -1.0)
+    found = [(marginals(scores * (1 + shift), **given, by=by)[..., 0]).sum() for shift in shifts]
+    wanted = [(marginals(scores * (1 + shift), **given)[..., 0]).sum() for shift in shifts]
+    (ours,), (plain,) = (torch.autograd.grad(sum(each), scores) for each in (found, wanted))
+    torch.testing.assert_close(ours, plain, rtol=1e-3, atol=1e-5)
+    (made,) = by.graded.values()
+    assert len(made) == 2
+    assert not any(each.busy for each in made)
+    kept = marginals(scores, **given, by=by)
+    assert made[0].busy
+    del kept
+    assert not made[0].busy  # nobody can ask for its gradient any more

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from acclimate.model.recorded import Memory, aside, capturing
+from acclimate.model.recording_memory import Memory, aside, capturing, clear
 
 Read = Callable[[Tensor, Tensor | None], Tensor]
 """Rows of pieces (row, piece) or of their embeddings (row, piece, width), and attention (row, piece) → states."""
@@ -145,7 +145,7 @@ def record(
         with _fresh(model, parameters) as leaves:
             return _recorded(read, inputs, attention, leaves, slot)
     except RuntimeError:
-        _clear()
+        clear()
         slot.memory = Memory.on_gpu()
         raise
 
@@ -208,13 +208,3 @@ def _fresh(model: nn.Module, parameters: Sequence[nn.Parameter]) -> Iterator[lis
     finally:
         for part, name, own in places:
             part._parameters[name] = own
-
-
-def _clear() -> None:
-    """A recording that broke off leaves the generator of random numbers waiting for its end: one that succeeds is that
-    end."""
-    memory = Memory.on_gpu()
-    with aside(memory):
-        number = torch.zeros(1, device="cuda")
-        with capturing(torch.cuda.CUDAGraph(), memory.pool):
-            number.add_(1)

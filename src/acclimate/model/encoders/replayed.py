@@ -49,13 +49,14 @@ class Replayed:
 
 
 def widened(pieces: Tensor, attention: Tensor, longest: int) -> tuple[Tensor, Tensor]:
-    """The same rows with padding, and rows of padding, behind them; none longer than the encoder can read."""
-    rows, length = pieces.shape
-    all_rows, whole = rounded(pieces.shape, longest)
+    """The same rows, of pieces or of their embeddings, with padding, and rows of padding, behind them; none longer than
+    the encoder can read."""
+    rows, length = pieces.shape[:2]
+    all_rows, whole = rounded(pieces.shape, longest)[:2]
     more, wider = all_rows - rows, whole - length
     attention = pad(attention, (0, wider, 0, more))
     attention[rows:, 0] = 1  # a row of which nothing is read has no states that are numbers
-    return pad(pieces, (0, wider, 0, more)), attention
+    return pad(pieces, (*(0, 0) * (pieces.ndim - 2), 0, wider, 0, more)), attention
 
 
 def rounded(shape: Sequence[int], longest: int) -> tuple[int, ...]:

@@ -67,7 +67,7 @@ class ConditionalRandomField(nn.Module):
     def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return linear_chain.marginals(scores, transitions, mask, start, end)
+        return linear_chain.marginals(scores, transitions, mask, start, end, self.recorded)
 
     def decode(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The best legal path, (sentence, word), 0 at padding."""

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from acclimate.model.heads.few_shapes import in_few_shapes
+from acclimate.model.heads.few_shapes import in_few_shapes, in_few_shapes_with_gradient
 from acclimate.model.recorded import Recorded
 
 IMPOSSIBLE = -1e30
@@ -85,14 +85,20 @@ def path_score(
 
 
 def marginals(
-    scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None = None, end: Tensor | None = None
+    scores: Tensor,
+    transitions: Tensor,
+    mask: Tensor,
+    start: Tensor | None = None,
+    end: Tensor | None = None,
+    by: Recorded | None = None,
 ) -> Tensor:
-    """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
+    """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable; with `by`, a
+    GPU replays it, and it is differentiable once."""
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, start, end)
         if scores.shape[1] == 0:
             return inputs[0]
-        return _chain(*inputs, mask).words()
+        return _chain(*inputs, mask).words() if by is None else _replayed_marginals(by, *inputs, mask)
 
 
 def pair_marginals(
@@ -195,10 +201,7 @@ def _replayed(
     by: Recorded, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Log partition (sentence,), words (sentence, word, tag) and moves (sentence, from tag, to tag)."""
-    # the number is that of an update or two ago, and transitions move slowly: half as much again is room enough
-    spread = 1.5 * by.late((transitions.max() - transitions.min()).detach())
-    period = _rescaling_period(transitions, spread)
-    period = 1 << period.bit_length() - 1 if period else 0  # rescaled more often than need be, in fewer ways
+    period = _late_period(by, transitions)
 
     def work(
         scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
@@ -208,6 +211,29 @@ def _replayed(
 
     total, words, moves = in_few_shapes(by, f"partition {period}", work, scores, transitions, mask, start, end)
     return total, words[:, : scores.shape[1]], moves
+
+
+def _replayed_marginals(
+    by: Recorded, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
+) -> Tensor:
+    period = _late_period(by, transitions)
+
+    def work(scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None) -> Tensor:
+        return _chain(scores, transitions, start, end, mask, period=period).words()
+
+    given = (scores, transitions, mask.bool(), start, end)
+    if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in given):
+        words = in_few_shapes_with_gradient(by, f"marginals {period}", work, *given)
+    else:
+        (words,) = in_few_shapes(by, f"marginals {period}", lambda *inputs: (work(*inputs),), *given)
+    return words[:, : scores.shape[1]]
+
+
+def _late_period(by: Recorded, transitions: Tensor) -> int:
+    # the number is that of an update or two ago, and transitions move slowly: half as much again is room enough
+    spread = 1.5 * by.late((transitions.max() - transitions.min()).detach())
+    period = _rescaling_period(transitions, spread)
+    return 1 << period.bit_length() - 1 if period else 0  # rescaled more often than need be, in fewer ways
 
 
 class _Lattice:

@@ -1,0 +1,70 @@
+"""Where a GPU's recordings have their memory, and how one is made without disturbing others."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import torch
+
+
+@dataclass
+class Memory:
+    """What recordings share of which only one is in use at a time: whatever lies between what they read and what they
+    give is written anew by each. A stream goes with it, one for all: memory that was let go of is found again on its
+    own stream alone."""
+
+    pool: Any = None
+    stream: Any = None
+
+    @classmethod
+    def on_gpu(cls) -> Memory:
+        return cls(torch.cuda.graph_pool_handle(), _stream(torch.cuda.current_device()))
+
+    def leave(self) -> None:
+        """A recording broke off: the pool may wait for its end."""
+        self.pool = torch.cuda.graph_pool_handle()
+
+
+@cache
+def _stream(device: int) -> Any:
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def aside(memory: Memory) -> Iterator[None]:
+    """Inside, work is done on the memory's stream; others wait for it."""
+    memory.stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(memory.stream):
+        yield
+    torch.cuda.current_stream().wait_stream(memory.stream)
+
+
+@contextmanager
+def capturing(graph: torch.cuda.CUDAGraph, pool: Any = None) -> Iterator[None]:
+    """`torch.cuda.graph` without emptying the allocator's cache, which the next step would have to fill again."""
+    collecting = gc.isenabled()
+    gc.disable()  # memory that is let go of in mid-recording would spoil it
+    torch.cuda.synchronize()
+    # what other threads ask of the GPU meanwhile (they prepare batches) is no business of the recording
+    graph.capture_begin(pool, "thread_local")
+    try:
+        yield
+    finally:
+        graph.capture_end()
+        if collecting:
+            gc.enable()
+
+
+def clear() -> None:
+    """A recording that broke off leaves the generator of random numbers waiting for its end: one that succeeds is that
+    end."""
+    memory = Memory.on_gpu()
+    with aside(memory):
+        number = torch.zeros(1, device="cuda")
+        with capturing(torch.cuda.CUDAGraph(), memory.pool):
+            number.add_(1)
