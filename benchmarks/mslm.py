@@ -18,10 +18,10 @@ Parts share jobs: the same one is done once. Pictures go to DIR/pictures where m
 Methods. `vanilla`: the same encoder under one linear layer and a softmax, plainly trained. `heads`: MSLM's heads,
 plainly trained, nothing hidden: what those alone do. `MSLM`: the tag losses on masked text and on text as it is
 (`tags_on=both`), so that an update reads a sentence twice; `MSLM-unweighted`, `SPAN` and `PMI` alike. `MSLM-clean`, the
-recipe's default: tag losses on text as it is alone. `MSLM-masked`: on masked text alone, the paper's own; it shows what that does to text without masks.
-`MSLM-unweighted`: without weights. `SPAN`, `PMI`: as many words of each sentence hidden, chosen otherwise. ELM is 1 and
-BLM 0.075 unless a part says otherwise. All make the same number of updates of the same batches; the state is chosen on
-dev by span F1, and test, never masked, is scored once.
+recipe's default: tag losses on text as it is alone. `MSLM-masked`: on masked text alone, the paper's own; it shows what
+that does to text without masks. `MSLM-unweighted`: without weights. `SPAN`, `PMI`: as many words of each sentence
+hidden, chosen otherwise. ELM is 1 and BLM 0.075 unless a part says otherwise. All make the same number of updates of
+the same batches; the state is chosen on dev by span F1, and test, never masked, is scored once.
 
 Encoders. `acclimate-mini` as it ships, and `tuned`: the same tuned with random masking to a fixed sample of `--lines`
 lines of FOLDER/pubmed/unlabelled.txt.gz, made once in DIR/tuned. That text holds no dev or test sentence of the sets
