@@ -30,7 +30,7 @@ RATIOS = ("1", "3", "5", "7")
 USUAL_RATIO = "5"  # 500 source sentences to 100
 # by name: whether there are labels, the option, and its values
 SWEEPS: dict[str, tuple[bool, str, tuple[str, ...]]] = {
-    "gamma": (True, "gamma", ("0.1", "0.3", "0.5", "0.7", "0.9")),
+    "gamma": (True, "gamma", ("0.1", "0.3", "0.5", "0.7", "0.9", "0.98")),
     "alpha": (True, "alpha", ("0.01", "0.1", "0.5", "1")),
     "alpha'": (False, "alpha", ("0.01", "0.1", "0.5", "1")),
     "beta": (True, "beta", ("0.01", "0.1", "0.5", "1")),
