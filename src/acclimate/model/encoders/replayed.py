@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from acclimate.model.encoders.lean_reading import LeanReading
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.narrowed import NarrowedWeights, narrow_throughout, own_weights
 from acclimate.model.recorded import Recorded
@@ -36,6 +37,9 @@ class Replayed:
 
         def read(pieces: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
             if narrow is not None and kind == "cuda":
+                lean = LeanReading.of(encoder.model)
+                if lean is not None:
+                    return (lean(pieces, attention, narrow),)
                 with narrow_throughout(encoder, narrow):
                     return (encoder.states(pieces, attention),)
             # all weights are narrowed together: one by one that is a hundred small jobs more
