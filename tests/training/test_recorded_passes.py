@@ -22,6 +22,7 @@ from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.replaying import replaying
 from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, replays
 from acclimate.training.settings import TrainingSettings
@@ -29,11 +30,33 @@ from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
 
 Build = Callable[..., Tagger]
+
+
+class Both(Objective):
+    """Each keeps a gradient until all is gone back through."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.terms = nn.ModuleList(
+            [AdversarialTraining(task, {"source": {"pieces": 0.5}}) for task in (Tagging(), Half())]
+        )
+
+    def forward(self, source: View, target: View) -> Tensor:
+        found: Tensor = torch.stack([term(source, target) for term in self.terms]).sum()
+        return found
+
+
+class Half(Objective):
+    def forward(self, source: View, target: View) -> Tensor:
+        return source.features.square().mean() / 2
+
+
 OBJECTIVES: dict[str, Callable[[], Objective]] = {
     "plain": Tagging,
     "two readings, one of them gone back through twice": lambda: AdversarialTraining(
         Tagging(), {"source": {"pieces": 0.5}}
     ),
+    "two who go back through one reading": Both,
 }
 
 

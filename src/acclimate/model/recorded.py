@@ -14,8 +14,9 @@ from torch import Tensor
 
 from acclimate.model.late_number import LateNumber
 from acclimate.model.recorded_both_ways import BothWays, record_both_ways
-from acclimate.model.recording_memory import Memory, aside, capturing, clear
+from acclimate.model.recording_memory import Memory, aside, capturing, clear, has_room
 
+_TRIES = 3  # at recording work of one name
 _AT_ONCE = 2  # recordings of one kind, where several are between forward and backward
 
 
@@ -99,7 +100,13 @@ class Recorded:
     def _is_worth_it(self, key: tuple[object, ...]) -> bool:
         fresh = self.again and key not in self.met
         self.met.add(key)
-        return not fresh and len(self.recordings) + sum(map(len, self.graded.values())) < self.most
+        count = len(self.recordings) + sum(map(len, self.graded.values()))
+        return not fresh and count < self.most and self._failures(key[0]) < _TRIES and has_room()
+
+    def _failures(self, name: object) -> int:
+        """Of work of this name: what cannot be recorded in one shape cannot be in others, and to try takes time."""
+        broken = (key for key, found in self.recordings.items() if isinstance(found, str))
+        return sum(key[0] == name for key in (*broken, *self.refused))
 
     def __deepcopy__(self, memo: Any) -> Recorded:
         """A recording reads and writes places of its own: a copy begins anew."""

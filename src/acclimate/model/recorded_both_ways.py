@@ -91,5 +91,6 @@ def record_both_ways(work: Callable[..., Tensor], inputs: Sequence[Tensor]) -> B
 def gradients_of(output: Tensor, gradient: Tensor, inputs: Sequence[Tensor]) -> tuple[Tensor | None, ...]:
     """By each input; None for those that need none."""
     wanted = [tensor for tensor in inputs if tensor.requires_grad]
-    found = iter(torch.autograd.grad(output, wanted, gradient, allow_unused=True))
+    # kept for another turn, or what lies between would be written over on the way back
+    found = iter(torch.autograd.grad(output, wanted, gradient, retain_graph=True, allow_unused=True))
     return tuple(next(found) if tensor.requires_grad else None for tensor in inputs)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import torch
+
+FREE = 0.1  # of the GPU's memory, that recordings leave: other work is done there, too
+_broken: list[torch.cuda.CUDAGraph] = []  # recordings that broke off: the allocator may still know their places
 
 
 @dataclass
@@ -45,26 +48,51 @@ def aside(memory: Memory) -> Iterator[None]:
 
 
 @contextmanager
-def capturing(graph: torch.cuda.CUDAGraph, pool: Any = None) -> Iterator[None]:
+def capturing(graph: torch.cuda.CUDAGraph, pool: Any) -> Iterator[None]:
     """`torch.cuda.graph` without emptying the allocator's cache, which the next step would have to fill again."""
     collecting = gc.isenabled()
     gc.disable()  # memory that is let go of in mid-recording would spoil it
-    torch.cuda.synchronize()
-    # what other threads ask of the GPU meanwhile (they prepare batches) is no business of the recording
-    graph.capture_begin(pool, "thread_local")
     try:
-        yield
+        torch.cuda.synchronize()
+        # what other threads ask of the GPU meanwhile (they prepare batches) is no business of the recording
+        graph.capture_begin(pool, "thread_local")
+        try:
+            yield
+        except BaseException:
+            with suppress(RuntimeError):  # the cause is what counts, not its echo
+                _end(graph, pool)
+            raise
+        _end(graph, pool)
     finally:
-        graph.capture_end()
         if collecting:
             gc.enable()
+
+
+def _end(graph: torch.cuda.CUDAGraph, pool: Any) -> None:
+    """A recording that broke off may end with an error before the allocator has been told that it has ended: then its
+    cache would never be emptied again."""
+    try:
+        graph.capture_end()
+    except RuntimeError:
+        _broken.append(graph)
+        device, inside = torch.cuda.current_device(), torch._C
+        with suppress(RuntimeError):  # it knows already
+            inside._cuda_endAllocateToPool(device, pool)
+            inside._cuda_releasePool(device, pool)
+        raise
+
+
+def has_room() -> bool:
+    """Whether enough of the GPU's memory is free for one more recording."""
+    free, total = torch.cuda.mem_get_info()
+    return free > FREE * total
 
 
 def clear() -> None:
     """A recording that broke off leaves the generator of random numbers waiting for its end: one that succeeds is that
     end."""
     memory = Memory.on_gpu()
-    with aside(memory):
+    with suppress(RuntimeError), aside(memory):
         number = torch.zeros(1, device="cuda")
         with capturing(torch.cuda.CUDAGraph(), memory.pool):
             number.add_(1)

@@ -57,8 +57,11 @@ class Training:
             yield from self._updates()
             return
         readers = [reader for objective in self.stage.objectives.values() for reader in objective.readers()]
-        with replaying(self.bare_step.learner, readers) as self.bare_step.passes:
-            yield from self._updates()
+        try:
+            with replaying(self.bare_step.learner, readers) as self.bare_step.passes:
+                yield from self._updates()
+        finally:
+            self.bare_step.passes = ()  # their memory is for the next stage
 
     def _updates(self) -> Iterator[Progress]:
         engine, stage = self.engine, self.stage

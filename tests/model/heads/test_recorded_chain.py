@@ -128,6 +128,7 @@ def test_what_is_asked_for_once_is_not_recorded(monkeypatch: pytest.MonkeyPatch)
     made = []
     monkeypatch.setattr("acclimate.model.recorded.record", lambda *_: made.append(1) or "cannot")
     monkeypatch.setattr("acclimate.model.recorded.Memory.on_gpu", object)
+    monkeypatch.setattr("acclimate.model.recorded.has_room", lambda: True)
 
     class OnGpu:
         device, dtype, shape = torch.device("cuda"), torch.float32, (2,)

@@ -71,9 +71,11 @@ def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = Non
 def in_whole_blocks(guesser: WordGuesser) -> Iterator[None]:
     """Inside, the guesser scores a few pieces more, which do not exist and are impossible: products of matrices are
     slow on a GPU where rows do not end at a whole block of memory."""
-    *_, last = (layer for layer in guesser.modules() if isinstance(layer, nn.Linear))
+    *others, last = (layer for layer in guesser.modules() if isinstance(layer, nn.Linear))
     more = -last.out_features % _BLOCK
-    if last.bias is None or not more:
+    # a head may put its table together from several (MobileBERT): then it is left alone
+    pieced = any(last.out_features in (other.in_features, other.out_features) for other in others)
+    if last.bias is None or not more or pieced:
         yield
         return
     names = ("weight", "bias")

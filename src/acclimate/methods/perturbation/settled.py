@@ -17,7 +17,9 @@ def settled(loss: Tensor, causes: Sequence[Tensor], gradients: Sequence[Tensor |
     it nearly for free, and going back through the network again for it would cost a third of the whole update.
     """
     hand_over: Any = _Settled.apply
-    value: Tensor = hand_over(loss.detach(), list(gradients), *causes)
+    # parts of something larger may be written over before they are asked for (replayed readings share one row)
+    kept = [found.clone() if found is not None and found._is_view() else found for found in gradients]
+    value: Tensor = hand_over(loss.detach(), kept, *causes)
     return value
 
 

@@ -29,6 +29,7 @@ class Slot:
     number: int
     memory: Memory | None = None
     rows: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
+    taken: int = 0  # bytes of the GPU's memory that recordings have kept
 
     @classmethod
     def on_gpu(cls, number: int) -> Slot:
@@ -160,10 +161,12 @@ def _recorded(read: Read, inputs: Tensor, attention: Tensor | None, parameters: 
             states = read(inputs, attention)
             gradient = torch.zeros_like(states)
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
+        before = torch.cuda.memory_reserved()
         with capturing(there, slot.memory.pool):
             states = read(inputs, attention)
         with capturing(back, slot.memory.pool):
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
+        slot.taken += torch.cuda.memory_reserved() - before
     torch.cuda.set_rng_state(lots)
     # detached: what autograd holds of this reading is let go of, and the next recording of the slot writes there
     places = (inputs, attention, states.detach(), gradient)

@@ -14,6 +14,7 @@ from acclimate.model.encoders.replayed import rounded, widened
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.narrowed import NarrowedWeights
 from acclimate.model.recorded import Recorded
+from acclimate.model.recording_memory import FREE
 
 Kind = tuple[object, ...]
 """What recordings of different shapes have in common where one may do for the other."""
@@ -22,9 +23,9 @@ Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
 _WASTE = 1.5  # times as large as what is read in it a recording may be
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
-_FREE = 0.1  # of it, that they leave: other work is done there, too
 _TIGHT = 0.4  # of it: where less is free, what plain readings before this one have left over is given back
 _MUCH = 1 << 30  # bytes
+_TRIES = 3  # at recording: what cannot be done in one shape cannot be in others, and to try takes time
 _PAUSE = 200  # readings that are not recorded, before it is asked again whether there is room
 
 
@@ -42,9 +43,14 @@ class RecordedPasses:
         self.slots: list[Slot] = []
         self.joined: dict[tuple[int, ...], Tensor] = {}  # in this step, by who is in it
         self.refused: dict[tuple[object, ...], str] = {}
-        self.looks = Recorded(most=64, again=True)
-        self.taken = 0  # bytes of the GPU's memory
+        self.looks = Recorded(most=24, again=True)
+        self.parameters = list(encoder.model.parameters())
         self.pause = 0  # readings, until there may be room again
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the GPU's memory."""
+        return sum(slot.taken for slot in self.slots)
 
     def release(self) -> None:
         """A new step begins: nobody asks for a gradient of the last one's readings any more."""
@@ -58,7 +64,7 @@ class RecordedPasses:
             return self._looked(read, inputs, attention)
         if not self._serves(inputs):
             return read(inputs, attention)
-        parameters = [parameter for parameter in self.encoder.model.parameters() if parameter.requires_grad]
+        parameters = [parameter for parameter in self.parameters if parameter.requires_grad]
         if not parameters and not inputs.requires_grad:
             return read(inputs, attention)
         found = self._pass_for(read, inputs, attention, parameters)
@@ -73,8 +79,8 @@ class RecordedPasses:
 
     def _looked(self, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
         """Without a gradient: a teacher's reading in every step. A learner looks at dev too seldom to be recorded."""
-        learns = any(parameter.requires_grad for parameter in self.encoder.model.parameters())
-        if learns or self.encoder.training or not self._serves(inputs):
+        learns = any(parameter.requires_grad for parameter in self.parameters)
+        if learns or self.encoder.model.training or not self._serves(inputs):
             return read(inputs, attention)
         rows, length = inputs.shape[:2]
         narrow = torch.get_autocast_dtype(self.kind) if torch.is_autocast_enabled(self.kind) else None
@@ -85,7 +91,7 @@ class RecordedPasses:
         def work(inputs: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
             return (by_itself(inputs, attention),)
 
-        key = (read.__name__, narrow, next(self.encoder.model.parameters()).data_ptr())
+        key = (read.__name__, narrow, self.parameters[0].data_ptr())
         (states,) = self.looks(key, work, inputs, *(() if attention is None else (attention,)))
         return states[:rows, :length]
 
@@ -99,7 +105,7 @@ class RecordedPasses:
         narrow = torch.get_autocast_dtype(self.kind) if torch.is_autocast_enabled(self.kind) else None
         kind = (
             *(read.__name__, shape[2:], inputs.dtype, inputs.requires_grad, attention is None, narrow),
-            *(self.encoder.training, len(parameters), next(self.encoder.model.parameters()).data_ptr()),
+            *(self.encoder.model.training, self.parameters[0].data_ptr(), *map(id, parameters)),
         )
         taken = {each.slot.number for found in self.made.values() for each in found if each.busy}
         free = self._smallest(kind, shape, taken, attention is not None)
@@ -109,9 +115,8 @@ class RecordedPasses:
         if key not in self.met:
             self.met.add(key)
             return None
-        if not self._has_room():
+        if sum(other == kind for other, _ in self.refused) >= _TRIES or not self._has_room():
             return None
-        before = torch.cuda.memory_reserved() if self.kind == "cuda" else 0
         try:
             places = _places(shape, inputs, attention)
             slot = self._slot(next(number for number in count() if number not in taken))
@@ -119,7 +124,6 @@ class RecordedPasses:
         except RuntimeError as failure:
             self.refused[key] = str(failure)
             return None
-        self.taken += torch.cuda.memory_reserved() - before if self.kind == "cuda" else 0
         self.made.setdefault(kind, []).append(made)
         return made
 
@@ -152,11 +156,11 @@ class RecordedPasses:
             self.pause -= 1
             return False
         free, total = torch.cuda.mem_get_info()
-        unused = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+        unused = torch.cuda.memory_reserved() - torch.cuda.memory_allocated() - self.taken
         if free < _TIGHT * total and unused > _MUCH:
             torch.cuda.empty_cache()
             free, total = torch.cuda.mem_get_info()
-        has = self.taken < _SHARE * total and free > _FREE * total
+        has = self.taken < _SHARE * total and free > FREE * total
         self.pause = 0 if has else _PAUSE
         return has
 

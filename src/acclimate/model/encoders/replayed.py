@@ -41,11 +41,11 @@ class Replayed:
                 if lean is not None:
                     return (lean(pieces, attention, narrow),)
                 with narrow_throughout(encoder, narrow):
-                    return (encoder.states(pieces, attention),)
+                    return (encoder.plain_states(pieces, attention),)
             # all weights are narrowed together: one by one that is a hundred small jobs more
             narrowed = nullcontext() if narrow is None else NarrowedWeights(encoder)(narrow)
             with own_weights(encoder), narrowed:
-                return (encoder.states(pieces, attention),)
+                return (encoder.plain_states(pieces, attention),)
 
         key = (narrow, next(encoder.parameters()).data_ptr())  # other weights, another recording
         (states,) = self.recorded(key, read, pieces, *(() if attention is None else (attention,)))

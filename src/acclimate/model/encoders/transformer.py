@@ -179,7 +179,7 @@ class Transformer(Encoder):
 
     def states(self, pieces: Tensor, attention: Tensor | None = None) -> Tensor:
         """The last layer at every piece (row, piece, feature). No attention means that the rows are full."""
-        return self._passed(self._states, pieces, attention)
+        return self._passed(self.plain_states, pieces, attention)
 
     def states_of(self, embeddings: Tensor, attention: Tensor | None = None) -> Tensor:
         """The last layer (row, piece, feature) from embeddings (row, piece, width) as `embed` gives them."""
@@ -188,7 +188,8 @@ class Transformer(Encoder):
     def _passed(self, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
         return read(inputs, attention) if self.passes is None else self.passes(read, inputs, attention)
 
-    def _states(self, pieces: Tensor, attention: Tensor | None) -> Tensor:
+    def plain_states(self, pieces: Tensor, attention: Tensor | None) -> Tensor:
+        """`states`, whether or not readings are replayed."""
         model: Any = self.model
         if attention is None and hasattr(model, "embeddings") and hasattr(model, "encoder"):
             # asked as a whole, some versions make up a mask of ones, which shuts out the fast attention kernels
