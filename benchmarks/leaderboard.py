@@ -56,7 +56,7 @@ from targets import TARGETS
 
 PARTS = (MAIN, VARIANTS, "tables")
 TYPING = {"typed": True, "typeless": False}
-SWITCHES = ("tuning", "noise", "alignment", "distillation", "self_labels", "anchors")
+SWITCHES = ("tuning", "noise", "alignment", "contrast", "distillation", "self_labels", "anchors")
 LONGER = "training.epochs=4.5"  # as many updates as with two rounds
 # what is on; anchors need labels
 USUAL_VARIANTS = (
@@ -73,6 +73,12 @@ USUAL_VARIANTS = (
     "tuning anchors",
     "tuning noise anchors",
     "tuning noise anchors distillation",
+    "alignment contrast",
+    "tuning alignment contrast",
+    "tuning noise alignment contrast",
+    "alignment contrast anchors distillation",
+    "tuning alignment contrast anchors distillation",
+    "tuning noise alignment contrast anchors distillation",
 )
 HEAVY = ("datnet", "acclimate", "adversarial-masking", "pdaln")  # jobs that take longest begin first
 

@@ -12,11 +12,14 @@ from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.acclimate import AcclimateSettings, composition, left_out
 from acclimate.recipes.adapt import adapt
+from acclimate.recipes.catalogue import find_recipe
+from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError, complete
 from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage
 
-ALL = {"alignment": True, "noise": True, "anchors": True, "self_labels": True, "distillation": True}
+ALL = dict.fromkeys(("alignment", "contrast", "noise", "anchors", "self_labels", "distillation"), True)
 NONE = dict.fromkeys(ALL, False) | {"tuning": False}
 TUNING = {"domain_tuning": {"updates": 2, "rows_per_batch": 4, "quick": False}}
 
@@ -29,7 +32,7 @@ def stages_of(tagger: Tagger, source: Corpus, target: Corpus, **options: Any) ->
 def test_with_no_labels_the_tagger_teaches_itself(build: Callable[..., Tagger], news, tweets) -> None:
     found = stages_of(build("bert"), news, tweets.unlabelled(), **ALL)
     assert list(found) == ["domain-tuning", "learn", "round"]
-    assert list(found["learn"]["objectives"]) == ["mat", "sentence-mmd"]
+    assert list(found["learn"]["objectives"]) == ["mat", "sentence-mmd", "contrast"]
     assert found["round"]["learns"] == ["source"]
     assert list(found["round"]["objectives"]) == ["tagging", "target-tagging", "distillation"]
 
@@ -39,6 +42,36 @@ def test_with_a_few_labels_it_learns_anchors_and_words(build: Callable[..., Tagg
     assert found["learn"]["objectives"]["mat"]["settings"]["side"] == "both"
     assert "word-mmd" in found["learn"]["objectives"]
     assert found["round"]["learns"] == ["anchors"]
+
+
+PDALN = {**dict.fromkeys(ALL, True), "noise": False, "self_labels": False, "tuning": False}
+
+
+def test_with_pdaln_s_parts_it_has_pdaln_s_terms(build: Callable[..., Tagger], news, tweets) -> None:
+    target = tweets[:4] + tweets[4:].unlabelled()
+    theirs = list(find_recipe("pdaln").stages(build("bert"), plan_for(news, target, PdalnSettings())))
+    mine = list(find_recipe("acclimate").stages(build("bert"), plan_for(news, target, AcclimateSettings(**PDALN))))
+    assert len(theirs) == len(mine) == 4
+    for one, other in zip(theirs, mine, strict=True):
+        assert sorted(weights_of(one)) == pytest.approx(sorted(weights_of(other)))
+        assert {type(term) for term in one.objectives.values()} == {type(term) for term in other.objectives.values()}
+        assert one.updates == other.updates
+        assert one.settings.learning_rate == pytest.approx(other.settings.learning_rate)
+
+
+def plan_for(source: Corpus, target: Corpus, options: Any) -> Plan:
+    return Plan(source, target, TrainingSettings(updates=8, words_per_batch=60, learning_rate=1e-3), options, 1)
+
+
+def weights_of(stage: Stage) -> list[float]:
+    found = (stage.weights.get(name, 1.0) for name in stage.objectives)
+    return [weight(0) if callable(weight) else weight for weight in found]
+
+
+def test_on_target_text_where_there_are_no_anchors(build: Callable[..., Tagger], news, tweets) -> None:
+    found = stages_of(build("bert"), news, tweets.unlabelled(), **PDALN)
+    assert found["round"]["learns"] == ["source"]
+    assert found["round"]["objectives"]["distillation"]["settings"] == {"side": "target"}
 
 
 def test_an_encoder_that_is_no_language_model_is_not_tuned_unless_asked(build, news, tweets) -> None:

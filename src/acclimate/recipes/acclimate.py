@@ -1,7 +1,8 @@
 """Parts of several papers, put together: tune the encoder to the target's text, and learn to tag under masked noise.
 
-On request both domains are made alike, and rounds of teaching on the target follow: by the last round's tagger, by its
-own labels, and with anchors where a few target sentences are labelled. What lost in trials is off (docs/compose.md).
+On request both domains are made alike, sentences are told from one another, and rounds of teaching follow: by the last
+round's tagger, by its own labels, and with anchors where a few target sentences are labelled. What lost in trials is
+off (docs/compose.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
@@ -27,6 +28,7 @@ from acclimate.recipes.pdaln import anchors
 from acclimate.recipes.pdaln_settings import AnchorSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings, complete
+from acclimate.training.loop import default_learning_rate
 from acclimate.training.stage import Stage
 
 MASKING = "mix-adversarial"  # of domain tuning
@@ -44,17 +46,21 @@ class AcclimateSettings(Settings):
 
     tuning: bool | None = None  # tune the encoder first; null: where it is a masked language model
     alignment: bool = False  # make sentences of both domains alike, and words of one tag where there are target labels
+    contrast: bool = False  # tell sentences from one another, beside edited twins
     noise: bool = True  # learn under adversarial noise with words hidden (MAT)
     anchors: bool = False  # in the rounds, learn sentences with entities of the other domain; with target labels only
     self_labels: bool = False  # in the rounds, believe the tagger where it is surest
-    distillation: bool = False  # in the rounds, agree with the last round's tagger on target text
-    rounds: int = Field(2, ge=0)
+    distillation: bool = False  # in the rounds, agree with the last round's tagger: on anchors, or else on target text
+    rounds: int = Field(3, ge=0)
     share: float = Field(0.25, gt=0)  # of the usual number of updates, per round
     keep: float = Field(0.5, gt=0, le=1)  # share of target sentences believed, surest first
-    alpha: float = Field(0.01, gt=0)  # weight of sentences made alike
-    beta: float = Field(0.01, gt=0)  # of words of each tag made alike
+    alpha: float = Field(0.1, gt=0)  # weight of sentences made alike
+    beta: float = Field(0.1, gt=0)  # of words of each tag made alike
     believe: float = Field(0.5, gt=0)  # of the tagger's own labels
-    gamma: float = Field(0.5, gt=0)  # of the teacher
+    gamma: float = Field(0.5, gt=0)  # of the teacher on target text, beside the tags
+    teacher: float = Field(0.98, gt=0, lt=1)  # of the teacher on anchors; all else has what is left, as in PDALN
+    round_epochs: float = Field(4.0, gt=0)  # passes over the anchors in a round with a teacher
+    round_rate: float = Field(0.25, gt=0)  # learning rate of such a round, as a share of the run's
     domain_tuning: TuningSettings = TuningSettings()
     masked_noise: MaskedNoiseSettings = MaskedNoiseSettings()
     anchor: AnchorSettings = AnchorSettings()
@@ -79,7 +85,7 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     if is_language_model(tagger) if options.tuning is None else options.tuning:
         stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning.model_dump()})
     stages.append({"name": "learn", "objectives": task(plan) | alignment(plan)})
-    rounds = teaching(plan)
+    rounds = taught_on_anchors(tagger, plan) or teaching(plan)
     if rounds is not None:
         stages.append(rounds)
     return {"stages": stages}
@@ -96,10 +102,39 @@ def task(plan: Plan) -> dict[str, Any]:
 
 def alignment(plan: Plan) -> dict[str, Any]:
     options: AcclimateSettings = plan.options
+    told_apart = {"contrast": 1.0} if options.contrast else {}
     if not options.alignment:
-        return {}
+        return told_apart
     words = {"word-mmd": options.beta} if len(plan.target.labelled()) else {}
-    return {"sentence-mmd": options.alpha, **words}
+    return {"sentence-mmd": options.alpha, **words, **told_apart}
+
+
+def taught_on_anchors(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
+    """PDALN's rounds: anchors in the source's place, and the last round's tagger teaches on them. None where there are
+    none, or no teacher is asked for."""
+    options: AcclimateSettings = plan.options
+    if (
+        not (options.rounds and options.anchors and options.distillation)
+        or options.self_labels
+        or not has_anchors(plan)
+    ):
+        return None
+    rest = 1 - options.teacher
+    others = {name: rest * weight for name, weight in alignment(plan).items()}
+    rate = plan.training.learning_rate or default_learning_rate(tagger)
+    return {
+        "name": "round",
+        "learns": ["anchors"],
+        "objectives": {
+            "tagging": {"weight": rest, "settings": {"side": "both"}},
+            **others,
+            "distillation": {"weight": options.teacher, "settings": {"side": "source"}},
+        },
+        "rounds": options.rounds,
+        "epochs": options.round_epochs,
+        "learning_rate": options.round_rate * rate,
+        "anchors": options.anchor,
+    }
 
 
 def teaching(plan: Plan) -> dict[str, Any] | None:
