@@ -10,7 +10,7 @@ from statistics import mean
 from typing import Any
 
 from grid import Row, markdown
-from leaderboard_jobs import MODELS
+from leaderboard_jobs import MODELS, asked
 
 AUTO, TARGET_DEV = "auto", "target dev"
 Chooser = Callable[[Sequence[Row]], Row]
@@ -83,7 +83,7 @@ def auto_rows(fields: Iterable[Field], labels: int) -> list[Row]:
 
 def regret_table(fields: Sequence[Field], labels: int, selectors: Sequence[str]) -> str:
     """How much better the best candidate is than the chosen one, the mean over seeds."""
-    judges = [*([TARGET_DEV] if labels else []), *selectors]
+    judges = [*([TARGET_DEV] if labels else []), *asked(selectors, labels)]
     choosers: dict[str, Chooser] = {
         f"{judge}{' (auto)' if judge == default_judge(labels) else ''}": lambda rows, judge=judge: choice(rows, judge)  # type: ignore[misc]
         for judge in judges

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -51,6 +51,7 @@ MODELS = {
     "datnet": Model("datnet"),
     "acclimate": Model("acclimate"),
 }
+COSTLY = ("reverse-validation",)
 # parts of `acclimate` that read target text
 READERS = ("tuning", "alignment", "self_labels", "distillation")
 
@@ -190,6 +191,11 @@ def judged(run: Run, job: Job, tagger: Any, target: str) -> Row:
     return {"target_dev": found["dev"], "judges": found["judges"], "selectors": said}
 
 
+def asked(selectors: Iterable[str], labels: int) -> list[str]:
+    """With target labels, those that train something for each run are not: labels choose there."""
+    return [name for name in selectors if not labels or name not in COSTLY]
+
+
 def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str, float | None]]:
     """By selector, the higher the better: as in a race."""
     from acclimate.comparison.judging import SELECTORS, material_for
@@ -203,7 +209,7 @@ def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str
     settings = TrialSettings(tagger={"encoder": run.encoder}, training=run.training)  # type: ignore[arg-type]
     trial = Trial(MODELS[job.model].recipe, job.seed, settings, Path(run.out))
     material = material_for(trial, Ground.of(task), text)
-    for name in run.selectors:
+    for name in asked(run.selectors, job.labels):
         try:
             yield name, SELECTORS[name](tagger, material)
         except InputError:  # too little text for this one
