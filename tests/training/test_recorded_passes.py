@@ -13,16 +13,17 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.tagging import Tagging
+from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.recorded_pass import Pass, Read, Slot, _fresh, gradients
 from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.replaying import replaying
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
+from acclimate.model.view import View, keep_company
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, replays
 from acclimate.training.settings import TrainingSettings
@@ -340,6 +341,50 @@ def test_rows_are_not_made_longer_than_the_encoder_can_read(encoder: Transformer
         assert passes._rounded(torch.Size([16, 8, 5])) == (16, 8, 5)
 
 
+def two_domains(tagger: Tagger, news: Corpus, tweets: Corpus, replayed: bool) -> tuple[list[float], int]:
+    """Losses of some steps on both domains, and how often text was read in the last."""
+    step = TrainingStep(tagger, {"tag": TaggingOfAll(), "alike": SentenceDiscrepancy()}).train()
+    batches = Batches({"source": news, "target": tweets}, 60, seed=1).starting_at(0)
+    reads: list[int] = []
+    plain = tagger.encoder._states_of  # type: ignore[union-attr]
+
+    def read(inputs: Tensor, attention: Tensor | None) -> Tensor:
+        reads.append(len(inputs))
+        return plain(inputs, attention)
+
+    read.__name__ = plain.__name__
+    tagger.encoder._states_of = read  # type: ignore[union-attr, method-assign]
+    losses = []
+    with replaying(tagger, **{**REPLAYED, "most": 0}) as passes:
+        step.passes = passes if replayed else ()
+        for _ in range(4):
+            reads.clear()
+            found = step(next(batches))
+            total = found["tag"] + found["alike"]
+            total.backward()
+            losses.append(float(total.detach()))
+    return losses, len(reads)
+
+
+def test_both_domains_are_read_at_once(build: Build, news: Corpus, tweets: Corpus) -> None:
+    together, reads = two_domains(still(build("bert")), news, tweets, replayed=True)
+    apart, more = two_domains(still(build("bert")), news, tweets, replayed=False)
+    assert (reads, more) == (1, 2)
+    assert together == pytest.approx(apart, rel=1e-4)
+
+
+def test_views_are_read_apart_where_no_gradient_is_asked_for_or_much_would_be_padding(build: Build) -> None:
+    tagger = still(build("bert"))
+    one, other, long = (tagger.view(sentences(*lengths)) for lengths in ((3, 4), (5, 2), (28,)))
+    keep_company(one, other)
+    with torch.no_grad():
+        assert not one.last_layer.requires_grad
+    assert other.last_layer.requires_grad
+    keep_company(other, long)
+    assert other.company is None
+    assert long.company is None
+
+
 def test_teachers_are_among_those_who_are_replayed_and_are_left_as_they_were(build: Build) -> None:
     tagger, teacher = build("bert"), frozen_copy(build("bert"))
     assert list(Distillation(teacher).readers()) == [teacher]
@@ -455,6 +500,33 @@ def test_on_a_gpu_training_is_that_of_plain_readings(build: Build, news: Corpus,
         return found
 
     assert run(True) == pytest.approx(run(False), rel=1e-3 if precision == "no" else 3e-2)
+
+
+@pytest.mark.gpu
+@gpu()
+@pytest.mark.parametrize("precision", ["no", "bf16"])
+def test_on_a_gpu_two_domains_read_at_once_train_as_they_do_apart(
+    build: Build, news: Corpus, tweets: Corpus, precision: str
+) -> None:
+    def run(replay: bool) -> list[float]:
+        settings = TrainingSettings(
+            words_per_batch=60,
+            learning_rate=1e-3,
+            updates=12,
+            replay=replay,
+            precision=precision,  # type: ignore[arg-type]
+        )
+        tagger = still(build("bert"))
+        terms: dict[str, Objective] = {
+            "tag": TaggingOfAll(),
+            "alike": SentenceDiscrepancy(),
+            "words": WordDiscrepancy(),
+        }
+        stage = Stage("only", terms, Batches({"source": news, "target": tweets}, 60, seed=5), settings)
+        training = Training(tagger, stage, build_engine(settings, tagger))
+        return [float(done.losses[name]) for done in training for name in terms]
+
+    assert run(True) == pytest.approx(run(False), rel=2e-3 if precision == "no" else 5e-2, abs=1e-3)
 
 
 @pytest.mark.gpu

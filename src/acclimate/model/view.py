@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import torch
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
@@ -23,6 +24,7 @@ class TextView:
 
     guesser: WordGuesser | None = None  # the learner's language-model head, if it has one
     originals: Sequence[Sentence] = ()  # what was numbered, where it came as sentences
+    company: TextView | None = None  # another one that is read together with this one, where a gradient is asked for
 
     def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:
         self.encoder, self.inputs = encoder, inputs
@@ -37,7 +39,13 @@ class TextView:
     @cached_property
     def last_layer(self) -> Tensor:
         """Word by word, or piece by piece: what features and sentence vectors are made from."""
-        return self.encoder.last_layer(self.embeddings, self.inputs)
+        other, self.company = self.company, None
+        if other is None or not torch.is_grad_enabled() or "last_layer" in other.__dict__:
+            return self.encoder.last_layer(self.embeddings, self.inputs)
+        other.company = None
+        mine, theirs = self.encoder.last_layers((self.embeddings, self.inputs), (other.embeddings, other.inputs))
+        other.__dict__["last_layer"] = theirs
+        return mine
 
     @cached_property
     def features(self) -> Tensor:
@@ -141,6 +149,15 @@ def fitted(noise: Tensor, like: Tensor) -> Tensor:
     place."""
     missing = like.size(1) - noise.size(1)
     return noise if missing == 0 else nn.functional.pad(noise, (0, 0, 0, missing))
+
+
+def keep_company(one: View, other: View) -> None:
+    """Two views of one step are read together when either is: a GPU has half as many orders. Not where they have
+    different encoders, or where too much of the reading would be padding."""
+    if isinstance(one, NoView) or isinstance(other, NoView) or one.encoder is not other.encoder:
+        return
+    if one.encoder.suit_each_other(one.inputs, other.inputs):
+        one.company, other.company = other, one
 
 
 class NoView(View):

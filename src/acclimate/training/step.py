@@ -14,7 +14,7 @@ from acclimate.methods.objective import Objective
 from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.learner import Learner
 from acclimate.model.narrowed import NarrowedWeights
-from acclimate.model.view import NoView
+from acclimate.model.view import NoView, keep_company
 
 
 class TrainingStep(nn.Module):
@@ -38,6 +38,8 @@ class TrainingStep(nn.Module):
             passes.release()
         with self._narrow():
             source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
+            if self.passes:
+                keep_company(source, target)
             return {name: objective(source, target) for name, objective in self.objectives.items()}
 
     def _narrow(self) -> AbstractContextManager[None]:

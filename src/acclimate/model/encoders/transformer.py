@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
@@ -17,6 +18,8 @@ from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.pretrained import load_backbone, load_shell, load_tokenizer, longest_row, quietly
 from acclimate.model.encoders.recorded_pass import Read
 from acclimate.settings import Settings
+
+_PADDED = 1.4  # times as much may be read for two batches together as for each alone
 
 
 class TransformerSettings(Settings):
@@ -110,6 +113,18 @@ class Transformer(Encoder):
     def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """At every piece, (row, piece, feature)."""
         return self.states_of(embeddings["pieces"], inputs["attention"])
+
+    def suit_each_other(self, one: Inputs, other: Inputs) -> bool:
+        (rows, pieces), (others, theirs) = one["pieces"].shape, other["pieces"].shape
+        return (rows + others) * max(pieces, theirs) <= _PADDED * (rows * pieces + others * theirs)
+
+    def last_layers(self, one: tuple[Embeddings, Inputs], other: tuple[Embeddings, Inputs]) -> tuple[Tensor, Tensor]:
+        both = [(embeddings["pieces"], inputs["attention"]) for embeddings, inputs in (one, other)]
+        length = max(rows.shape[1] for rows, _ in both)
+        rows = torch.cat([pad(rows, (0, 0, 0, length - rows.shape[1])) for rows, _ in both])
+        attention = torch.cat([pad(attention, (0, length - attention.shape[1])) for _, attention in both])
+        mine, theirs = self.states_of(rows, attention).split_with_sizes([len(rows) for rows, _ in both])
+        return mine[:, : both[0][0].shape[1]], theirs[:, : both[1][0].shape[1]]
 
     def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
         """The features of words (sentence, word, feature) from the last layer at every piece (row, piece, feature)."""
