@@ -140,7 +140,7 @@ def test_text_in_which_nothing_can_be_edited_is_told(build: Build, tmp_path: Pat
     ("recipe", "options"),
     [
         ("compose", {"stages": [{"name": "round", "objectives": ["tagging"], "learns": ["anchors"], "rounds": 2}]}),
-        ("acclimate", {"anchors": True, "tuning": False, "noise": False}),
+        ("acclimate", {"anchors": True, "rounds": 2, "tuning": False, "noise": False}),
     ],
 )
 def test_exchanged_entities_are_logged_as_pdaln_s_are(
