@@ -369,7 +369,7 @@ def two_domains(tagger: Tagger, news: Corpus, tweets: Corpus, replayed: bool) ->
 def test_both_domains_are_read_at_once(build: Build, news: Corpus, tweets: Corpus) -> None:
     together, reads = two_domains(still(build("bert")), news, tweets, replayed=True)
     apart, more = two_domains(still(build("bert")), news, tweets, replayed=False)
-    assert (reads, more) == (1, 2)
+    assert (reads, more) == (1, 2)  # the first step has shown that both are asked for
     assert together == pytest.approx(apart, rel=1e-4)
 
 
@@ -383,6 +383,16 @@ def test_views_are_read_apart_where_no_gradient_is_asked_for_or_much_would_be_pa
     keep_company(other, long)
     assert other.company is None
     assert long.company is None
+
+
+def test_a_domain_that_nobody_asks_for_is_not_read(build: Build, news: Corpus, tweets: Corpus) -> None:
+    tagger = still(build("bert"))
+    step = TrainingStep(tagger, {"tag": Tagging()}).train()
+    batches = Batches({"source": news, "target": tweets}, 60, seed=1).starting_at(0)
+    with replaying(tagger, **{**REPLAYED, "most": 0}) as step.passes:
+        for _ in range(3):
+            step(next(batches))
+            assert not step.reads_both
 
 
 def test_teachers_are_among_those_who_are_replayed_and_are_left_as_they_were(build: Build) -> None:

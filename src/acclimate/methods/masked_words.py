@@ -17,6 +17,7 @@ from acclimate.methods.masking.puzzle import Puzzle, hide, pose, word_beginnings
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.replayed import Replayed
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.learner import Learner
 from acclimate.model.view import TextView
 from acclimate.model.word_guesser import WordGuesser
 
@@ -142,6 +143,9 @@ class MaskedWords(Objective):
 
     def before_update(self, update: int) -> None:
         self.policy.before_update(update)
+
+    def end(self, learner: Learner) -> None:
+        self._replayed = Replayed()  # what was recorded is given back
 
     def notes(self) -> Mapping[str, Any] | None:
         """Which words of some rows were hidden last, and by which policy."""

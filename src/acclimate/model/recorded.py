@@ -97,6 +97,12 @@ class Recorded:
                 self.refused[key] = str(failure)
         return work(*inputs) if free is None else free.replay(inputs)
 
+    def release(self) -> None:
+        """A new step begins: nobody asks for a gradient of the last one's work any more."""
+        for made in self.graded.values():
+            for each in made:
+                each.user = None
+
     def _is_worth_it(self, key: tuple[object, ...]) -> bool:
         fresh = self.again and key not in self.met
         self.met.add(key)

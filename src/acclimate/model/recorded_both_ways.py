@@ -63,7 +63,6 @@ class _Replay(torch.autograd.Function):
             )
         made.gradient.copy_(gradient)
         made.backward()
-        made.user = None
         return None, *(None if each is None else each.clone() for each in made.gradients)
 
 

@@ -28,6 +28,8 @@ def replaying(learner: nn.Module, readers: Sequence[nn.Module] = (), **settings:
         encoder.passes = passes.setdefault(id(encoder.model), RecordedPasses(encoder, **settings))
     for head in heads:
         head.recorded = Recorded(most=64, again=True)
+    for each in list(passes.values())[:1]:
+        each.heads = [head.recorded for head in heads if head.recorded is not None]
     try:
         yield list(passes.values())
     finally:

@@ -25,6 +25,8 @@ class TextView:
     guesser: WordGuesser | None = None  # the learner's language-model head, if it has one
     originals: Sequence[Sentence] = ()  # what was numbered, where it came as sentences
     company: TextView | None = None  # another one that is read together with this one, where a gradient is asked for
+    was_read = False  # whether somebody has asked for the last layer
+    _given: Tensor | None = None  # the last layer, where it came with the company's
 
     def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:
         self.encoder, self.inputs = encoder, inputs
@@ -39,12 +41,14 @@ class TextView:
     @cached_property
     def last_layer(self) -> Tensor:
         """Word by word, or piece by piece: what features and sentence vectors are made from."""
+        self.was_read = True
+        if self._given is not None:
+            return self._given
         other, self.company = self.company, None
-        if other is None or not torch.is_grad_enabled() or "last_layer" in other.__dict__:
+        if other is None or not torch.is_grad_enabled() or other.was_read:
             return self.encoder.last_layer(self.embeddings, self.inputs)
         other.company = None
-        mine, theirs = self.encoder.last_layers((self.embeddings, self.inputs), (other.embeddings, other.inputs))
-        other.__dict__["last_layer"] = theirs
+        mine, other._given = self.encoder.last_layers((self.embeddings, self.inputs), (other.embeddings, other.inputs))
         return mine
 
     @cached_property
@@ -154,9 +158,7 @@ def fitted(noise: Tensor, like: Tensor) -> Tensor:
 def keep_company(one: View, other: View) -> None:
     """Two views of one step are read together when either is: a GPU has half as many orders. Not where they have
     different encoders, or where too much of the reading would be padding."""
-    if isinstance(one, NoView) or isinstance(other, NoView) or one.encoder is not other.encoder:
-        return
-    if one.encoder.suit_each_other(one.inputs, other.inputs):
+    if one.encoder is other.encoder and one.encoder.suit_each_other(one.inputs, other.inputs):
         one.company, other.company = other, one
 
 

@@ -28,6 +28,7 @@ class TrainingStep(nn.Module):
         self.learner, self.objectives = learner, nn.ModuleDict(dict(objectives))
         self.narrowed: NarrowedWeights | None = None
         self.passes: Sequence[RecordedPasses] = ()
+        self.reads_both = False  # whether the objectives have asked for both domains' features in the last step
 
     def narrow_at_once(self) -> None:
         """Where autocast is on, the weights of pre-trained encoders are narrowed together (`model/narrowed.py`)."""
@@ -38,9 +39,14 @@ class TrainingStep(nn.Module):
             passes.release()
         with self._narrow():
             source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
-            if self.passes:
+            two = self.passes and SOURCE in batch and TARGET in batch
+            if two and self.reads_both:
                 keep_company(source, target)
-            return {name: objective(source, target) for name, objective in self.objectives.items()}
+            found = {name: objective(source, target) for name, objective in self.objectives.items()}
+            if two:
+                self.reads_both = source.was_read and target.was_read
+                source.company = target.company = None
+            return found
 
     def _narrow(self) -> AbstractContextManager[None]:
         kind = next(self.learner.parameters()).device.type

@@ -8,10 +8,11 @@ from torch import Tensor
 from torch.nn.functional import layer_norm
 
 from acclimate.model.encoders import summed_norm as room
-from acclimate.model.encoders.lean_reading import LeanReading
+from acclimate.model.encoders.lean_reading import LeanReading, _weights
 from acclimate.model.encoders.replayed import Replayed
 from acclimate.model.encoders.summed_norm import summed_norm
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
+from acclimate.model.narrowed import NarrowedWeights, own_weights
 from acclimate.model.tagger import Tagger
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -60,6 +61,26 @@ def test_others_are_left_to_the_usual_reading(bert: str) -> None:
     model.encoder.layer[0].extra = torch.nn.Linear(2, 2)  # an adapter, say
     assert LeanReading.of(model) is None
     assert LeanReading.of(torch.nn.Linear(2, 2)) is None
+
+
+def test_kinds_that_only_look_alike_are_left_to_the_usual_reading(bert: str) -> None:
+    model = Transformer.build(bert, TransformerSettings()).model
+    model.config.model_type = "roformer"
+    assert LeanReading.of(model) is None
+    model.config.model_type = "electra"
+    assert LeanReading.of(model) is not None
+    model.embeddings_project = torch.nn.Linear(2, 2)
+    assert LeanReading.of(model) is None
+
+
+@torch.no_grad()
+def test_inside_a_step_it_reads_the_weights_that_last(bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings()).eval()
+    own = encoder.model.encoder.layer[0].attention.self.query.weight
+    with NarrowedWeights(encoder)(torch.bfloat16):
+        assert encoder.model.encoder.layer[0].attention.self.query.weight is not own
+        with own_weights(encoder):
+            assert _weights(encoder.model.encoder.layer[0])[0][0] is own
 
 
 @torch.no_grad()

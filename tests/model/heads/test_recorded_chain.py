@@ -196,6 +196,8 @@ def test_on_a_gpu_two_at_once_have_a_recording_each_and_more_are_done_as_usual()
     torch.testing.assert_close(ours, plain, rtol=1e-3, atol=1e-5)
     (made,) = by.graded.values()
     assert len(made) == 2
+    assert all(each.busy for each in made)  # somebody may go back once more
+    by.release()
     assert not any(each.busy for each in made)
     kept = marginals(scores, **given, by=by)
     assert made[0].busy

@@ -17,6 +17,9 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 
 from acclimate.model.encoders.summed_norm import summed_norm
 
+# others look alike from outside and read otherwise (rotary places, an attention of their own)
+_KINDS = ("bert", "roberta", "xlm-roberta", "camembert", "data2vec-text", "ernie", "roc_bert", "electra")
+
 
 class LeanReading:
     """The states of such an encoder (row, piece, feature), in evaluation mode and without gradient. Its weights are
@@ -31,7 +34,7 @@ class LeanReading:
         config = getattr(model, "config", None)
         plain = getattr(config, "hidden_act", None) == "gelu" and not getattr(config, "is_decoder", False)
         places = getattr(config, "position_embedding_type", "absolute") in (None, "absolute")
-        return cls(model) if plain and places and _is_like_bert(model) else None
+        return cls(model) if reads_in_two_steps(model) and plain and places and _is_like_bert(model) else None
 
     @torch.no_grad()
     def __call__(self, pieces: Tensor, attention: Tensor | None, dtype: torch.dtype) -> Tensor:
@@ -44,6 +47,12 @@ class LeanReading:
                 states = _layer(layer, states, (rows, length), shown, next(weights))
         found: Tensor = states.view(rows, length, -1)
         return found
+
+
+def reads_in_two_steps(model: Any) -> bool:
+    """Whether its embeddings, and then its layers, are all that it does."""
+    kind = getattr(getattr(model, "config", None), "model_type", None)
+    return kind in _KINDS and not hasattr(model, "embeddings_project")
 
 
 def _layer(
@@ -100,4 +109,4 @@ def _is_like_bert(model: Any) -> bool:
         for part in layer.modules()
     )
     known = sum(len(group) for layer in groups for group in layer)
-    return plain and bool(layers) and known == sum(1 for layer in layers for _ in layer.parameters())
+    return plain and bool(layers) and known == sum(1 for _ in model.encoder.parameters())

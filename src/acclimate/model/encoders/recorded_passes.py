@@ -45,6 +45,7 @@ class RecordedPasses:
         self.refused: dict[tuple[object, ...], str] = {}
         self.looks = Recorded(most=24, again=True)
         self.parameters = list(encoder.model.parameters())
+        self.heads: list[Recorded] = []  # whose steps begin and end with these
         self.pause = 0  # readings, until there may be room again
 
     @property
@@ -55,6 +56,8 @@ class RecordedPasses:
     def release(self) -> None:
         """A new step begins: nobody asks for a gradient of the last one's readings any more."""
         self.joined = {}
+        for head in self.heads:
+            head.release()
         for passes in self.made.values():
             for each in passes:
                 each.busy = False

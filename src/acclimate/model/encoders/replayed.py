@@ -39,7 +39,8 @@ class Replayed:
             if narrow is not None and kind == "cuda":
                 lean = LeanReading.of(encoder.model)
                 if lean is not None:
-                    return (lean(pieces, attention, narrow),)
+                    with own_weights(encoder):
+                        return (lean(pieces, attention, narrow),)
                 with narrow_throughout(encoder, narrow):
                     return (encoder.plain_states(pieces, attention),)
             # all weights are narrowed together: one by one that is a hundred small jobs more

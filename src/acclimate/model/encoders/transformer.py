@@ -15,6 +15,7 @@ from torch.nn.functional import pad
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
+from acclimate.model.encoders.lean_reading import reads_in_two_steps
 from acclimate.model.encoders.pretrained import load_backbone, load_shell, load_tokenizer, longest_row, quietly
 from acclimate.model.encoders.recorded_pass import Read
 from acclimate.settings import Settings
@@ -206,7 +207,7 @@ class Transformer(Encoder):
     def plain_states(self, pieces: Tensor, attention: Tensor | None) -> Tensor:
         """`states`, whether or not readings are replayed."""
         model: Any = self.model
-        if attention is None and hasattr(model, "embeddings") and hasattr(model, "encoder"):
+        if attention is None and reads_in_two_steps(model):
             # asked as a whole, some versions make up a mask of ones, which shuts out the fast attention kernels
             output = model.encoder(model.embeddings(input_ids=pieces))
         else:
