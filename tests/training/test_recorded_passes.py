@@ -446,6 +446,11 @@ def test_a_recording_is_made_on_parameters_that_no_earlier_step_knows(encoder: T
     assert all(found is each for found, each in zip(encoder.model.parameters(), own, strict=True))
 
 
+def on_gpu(replay: bool, precision: str) -> TrainingSettings:
+    given: Any = {"words_per_batch": 60, "learning_rate": 1e-3, "updates": 12, "precision": precision}
+    return TrainingSettings(**given, replay=replay)
+
+
 gpu = partial(pytest.mark.skipif, not torch.cuda.is_available(), reason="needs a CUDA device")
 
 
@@ -456,13 +461,7 @@ def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
     build: Build, news: Corpus, precision: str
 ) -> None:
     def run(replay: bool) -> list[float]:
-        settings = TrainingSettings(
-            words_per_batch=60,
-            learning_rate=1e-3,
-            updates=12,
-            replay=replay,
-            precision=precision,  # type: ignore[arg-type]
-        )
+        settings = on_gpu(replay, precision)
         tagger = still(build("bert"))
         teacher = frozen_copy(build("bert", seed=7))
         terms: dict[str, Objective] = {"tag": Tagging(), "distil": Distillation(teacher)}
@@ -488,13 +487,7 @@ def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_on_a_gpu_training_is_that_of_plain_readings(build: Build, news: Corpus, kind: str, precision: str) -> None:
     def run(replay: bool) -> list[float]:
-        settings = TrainingSettings(
-            words_per_batch=60,
-            learning_rate=1e-3,
-            updates=12,
-            replay=replay,
-            precision=precision,  # type: ignore[arg-type]
-        )
+        settings = on_gpu(replay, precision)
         tagger = still(build("bert"))
         stage = Stage("only", {"tag": OBJECTIVES[kind]()}, Batches({"source": news}, 60, seed=5), settings)
         training = Training(tagger, stage, build_engine(settings, tagger))
@@ -519,13 +512,7 @@ def test_on_a_gpu_two_domains_read_at_once_train_as_they_do_apart(
     build: Build, news: Corpus, tweets: Corpus, precision: str
 ) -> None:
     def run(replay: bool) -> list[float]:
-        settings = TrainingSettings(
-            words_per_batch=60,
-            learning_rate=1e-3,
-            updates=12,
-            replay=replay,
-            precision=precision,  # type: ignore[arg-type]
-        )
+        settings = on_gpu(replay, precision)
         tagger = still(build("bert"))
         terms: dict[str, Objective] = {
             "tag": TaggingOfAll(),
