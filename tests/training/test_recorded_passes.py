@@ -205,6 +205,7 @@ def test_shapes_share_a_slot_from_step_to_step_and_none_within_a_step(encoder: T
         torch.stack([reading(encoder, length).sum() for length in lengths]).sum().backward()  # type: ignore[no-untyped-call]
 
     with replaying(encoder, **REPLAYED) as (passes,):
+        passes.step, passes.waste = 8, 1.5
         for lengths in ((3,), (3,), (12,), (12,), (3, 12), (12, 3)):
             step(*lengths)
         (made,) = passes.made.values()
@@ -218,6 +219,7 @@ def test_shapes_share_a_slot_from_step_to_step_and_none_within_a_step(encoder: T
 
 def test_a_recording_that_is_a_little_larger_does(encoder: Transformer) -> None:
     with replaying(encoder, **REPLAYED) as (passes,):
+        passes.step, passes.waste = 8, 1.5
         for length in (25, 25, 20, 12, 12, 12):  # and [CLS] and [SEP]
             passes.release()
             found = reading(encoder, length)
@@ -337,8 +339,19 @@ def test_large_readings_are_left_alone(encoder: Transformer) -> None:
 def test_rows_are_not_made_longer_than_the_encoder_can_read(encoder: Transformer) -> None:
     with replaying(encoder, **REPLAYED) as (passes,):
         passes.longest = 13
+        assert passes._rounded(torch.Size([3, 12])) == (16, 13)
+        passes.step = 8
         assert passes._rounded(torch.Size([3, 12])) == (8, 13)
         assert passes._rounded(torch.Size([16, 8, 5])) == (16, 8, 5)
+
+
+def test_light_encoders_have_fewer_and_larger_recordings(encoder: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "acclimate.model.encoders.recorded_passes"
+    with replaying(encoder, **REPLAYED) as (light,):
+        assert (light.step, light.waste) == (16, 2.0)
+    monkeypatch.setattr(f"{module}._LIGHT", 1.0)
+    with replaying(encoder, **REPLAYED) as (other,):
+        assert (other.step, other.waste) == (8, 1.5)
 
 
 def two_domains(tagger: Tagger, news: Corpus, tweets: Corpus, replayed: bool) -> tuple[list[float], int]:
@@ -463,7 +476,7 @@ def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
     def run(replay: bool) -> list[float]:
         settings = on_gpu(replay, precision)
         tagger = still(build("bert"))
-        teacher = frozen_copy(build("bert", seed=7))
+        teacher = frozen_copy(build("bert", seed=7).to("cuda"))
         terms: dict[str, Objective] = {"tag": Tagging(), "distil": Distillation(teacher)}
         stage = Stage("only", terms, Batches({"source": news}, 60, seed=5), settings)
         training = Training(tagger, stage, build_engine(settings, tagger))

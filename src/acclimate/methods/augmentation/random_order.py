@@ -17,6 +17,8 @@ def shuffled(count: int, dice: Random) -> Iterator[int]:
 
 def number_below(limit: int, dice: Random) -> int:
     """A random number from 0 on, for a limit of any size."""
+    if limit < 1 << 33:  # the first turn of what follows
+        return int(dice.random() * (1 << 53)) * limit >> 53
     drawn = bits = 0
     while bits < limit.bit_length() + 20:  # so many more that no number is favoured
         drawn = drawn << 53 | int(dice.random() * (1 << 53))

@@ -21,7 +21,9 @@ Kind = tuple[object, ...]
 Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter], Slot], Pass]
 
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
-_WASTE = 1.5  # times as large as what is read in it a recording may be
+_LIGHT = 4e7  # weights: with fewer the GPU is far from busy, and few recordings count for more than little padding
+_STEPS = (16, 8)  # sizes are rounded up to multiples of this, for light encoders and for others
+_WASTE = (2.0, 1.5)  # times as large as what is read in it a recording may be, likewise
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
 _TIGHT = 0.4  # of it: where less is free, what plain readings before this one have left over is given back
 _MUCH = 1 << 30  # bytes
@@ -37,6 +39,7 @@ class RecordedPasses:
         self.encoder, self.record, self.most, self.kind = encoder, record, most, kind
         self.narrowed = NarrowedWeights(encoder)
         self.weights = sum(parameter.numel() for parameter in encoder.model.parameters())
+        self.step, self.waste = (each[0 if self.weights < _LIGHT else 1] for each in (_STEPS, _WASTE))
         self.longest = encoder.pieces.longest
         self.made: dict[Kind, list[Pass]] = {}
         self.met: set[tuple[object, ...]] = set()
@@ -47,6 +50,7 @@ class RecordedPasses:
         self.parameters = list(encoder.model.parameters())
         self.heads: list[Recorded] = []  # whose steps begin and end with these
         self.pause = 0  # readings, until there may be room again
+        self.tidied = 0  # recordings there were when memory was last given back
 
     @property
     def taken(self) -> int:
@@ -133,7 +137,7 @@ class RecordedPasses:
     def _smallest(self, kind: Kind, shape: Sequence[int], taken: Collection[int], padded: bool) -> Pass | None:
         """The recording of which the least stays empty; rows that are full are read in their own shape alone."""
         rows, pieces = shape[:2]
-        most = rows * pieces * (_WASTE if padded else 1)
+        most = rows * pieces * (self.waste if padded else 1)
         fitting = [
             (all_rows * length, made)
             for made in self.made.get(kind, [])
@@ -148,10 +152,11 @@ class RecordedPasses:
         return self.slots[number]
 
     def _rounded(self, shape: torch.Size) -> tuple[int, ...]:
-        return rounded(shape, self.longest)
+        return rounded(shape, self.longest, self.step)
 
     def _has_room(self) -> bool:
-        if sum(map(len, self.made.values())) >= self.most:
+        count = sum(map(len, self.made.values()))
+        if count >= self.most:
             return False
         if self.kind != "cuda":
             return True
@@ -160,8 +165,11 @@ class RecordedPasses:
             return False
         free, total = torch.cuda.mem_get_info()
         unused = torch.cuda.memory_reserved() - torch.cuda.memory_allocated() - self.taken
-        if free < _TIGHT * total and unused > _MUCH:
+        # now and then only, unless there is no room without: what is given back has to be asked for again
+        due = count >= 2 * self.tidied if free > FREE * total else True
+        if free < _TIGHT * total and unused > _MUCH and due:
             torch.cuda.empty_cache()
+            self.tidied = max(1, count)
             free, total = torch.cuda.mem_get_info()
         has = self.taken < _SHARE * total and free > FREE * total
         self.pause = 0 if has else _PAUSE

@@ -64,7 +64,7 @@ def widened(pieces: Tensor, attention: Tensor, longest: int) -> tuple[Tensor, Te
     return pad(pieces, (*(0, 0) * (pieces.ndim - 2), 0, wider, 0, more)), attention
 
 
-def rounded(shape: Sequence[int], longest: int) -> tuple[int, ...]:
+def rounded(shape: Sequence[int], longest: int, step: int = _STEP) -> tuple[int, ...]:
     """(row, piece, ...), rows and pieces rounded up; no row becomes longer than the encoder can read."""
-    rows, pieces = (size + -size % _STEP for size in shape[:2])
+    rows, pieces = (size + -size % step for size in shape[:2])
     return (rows, max(shape[1], min(pieces, longest)), *shape[2:])
