@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -13,7 +13,7 @@ from torch.nn import functional
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spread
-from acclimate.model.view import NoView, View
+from acclimate.model.view import NoView, View, keep_company
 
 Edit = Callable[[Sentence, random.Random], Sentence]
 """The sentence with some words replaced or left out. What is drawn comes from the dice."""
@@ -80,20 +80,17 @@ class Contrast(Objective):
             losses = (losses + contrastive_losses(twins, anchors, self.temperature)) / 2
         return losses.mean()
 
-    def twins(self, views: Sequence[View]) -> Iterator[View]:
-        """The edited sentences of both domains. A GPU reads them at once: it waits for orders, not for the padding."""
-        taggers = {id(view.tagger) for view in views}
-        at_once = len(taggers) == 1 and views[0].sentences.mask.is_cuda
-        groups = [views] if at_once else [[view] for view in views]
-        return (self.twin(*group) for group in groups)
+    def twins(self, views: Sequence[View]) -> Iterable[View]:
+        """The edited sentences of both domains. A GPU reads them at once, where not too much of that is padding."""
+        if not all(view.sentences.mask.is_cuda for view in views):
+            return map(self.twin, views)
+        return in_company([self.twin(view) for view in views])
 
-    def twin(self, *views: View) -> View:
-        """The edited sentences of views of one tagger, one view after the other."""
-        originals = [sentence for view in views for sentence in view.originals]
-        twins = edited(originals, self.edit, self.dice)
+    def twin(self, view: View) -> View:
+        twins = edited(view.originals, self.edit, self.dice)
         if self.training:
-            self._last += zip(originals, twins, strict=True)
-        return views[0].tagger.view(twins)
+            self._last += zip(view.originals, twins, strict=True)
+        return view.tagger.view(twins)
 
     def notes(self) -> Mapping[str, Any] | None:
         """What was swapped or left out in the twins of some sentences."""
@@ -107,6 +104,13 @@ class Contrast(Objective):
         with torch.autocast(view.sentence_vectors.device.type, enabled=False):
             vectors: Tensor = self.project(view.sentence_vectors.to(self.project.weight.dtype))
             return functional.normalize(vectors, dim=1) if self.normalise else vectors
+
+
+def in_company(twins: Sequence[View]) -> Sequence[View]:
+    """Those of two domains are read together when either is."""
+    if len(twins) == 2:
+        keep_company(*twins)
+    return twins
 
 
 def edited(sentences: Sequence[Sentence], edit: Edit, dice: random.Random) -> list[Sentence]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-FREE = 0.1  # of the GPU's memory, that recordings leave: other work is done there, too
+FREE = 0.15  # of the GPU's memory, that recordings leave: other work is done there, too
 _broken: list[torch.cuda.CUDAGraph] = []  # recordings that broke off: the allocator may still know their places
 
 

@@ -16,6 +16,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.replaying import replaying
 from acclimate.settings import UsageError
 from acclimate.training.muon import Muon
+from acclimate.training.quick_adamw import QuickAdamW, clip
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
@@ -61,7 +62,8 @@ class Training:
             with replaying(self.bare_step.learner, readers) as self.bare_step.passes:
                 yield from self._updates()
         finally:
-            self.bare_step.passes = ()  # their memory is for the next stage
+            self.bare_step.passes = ()
+            torch.cuda.empty_cache()  # nothing else is ever put where recordings were, unless it is given back
 
     def _updates(self) -> Iterator[Progress]:
         engine, stage = self.engine, self.stage
@@ -99,10 +101,13 @@ class Training:
 
     def _clip(self, most: float) -> None:
         """The learner and what belongs to it together, every other player alone."""
+        if self.engine.scaler is None and self.engine.num_processes == 1:
+            for player in self.players:
+                clip(player, most)
+            return
         self.engine.clip_grad_norm_(self.players[0], most)
-        for player in self.players[
-            1:
-        ]:  # the engine has undone the loss's scale by now, and would refuse to do it twice
+        for player in self.players[1:]:
+            # the engine has undone the loss's scale by now, and would refuse to do it twice
             nn.utils.clip_grad_norm_(player, most)
 
 
@@ -196,5 +201,6 @@ def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> tor
     groups = [group for group in groups if group["params"]]
     if settings.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=rate, momentum=settings.momentum)
-    kind = torch.optim.AdamW if settings.optimizer == "adamw" else torch.optim.Adam
-    return kind(groups, lr=rate, betas=settings.betas, fused=True)
+    if settings.optimizer == "adamw":
+        return QuickAdamW(groups, lr=rate, betas=settings.betas)
+    return torch.optim.Adam(groups, lr=rate, betas=settings.betas, fused=True)

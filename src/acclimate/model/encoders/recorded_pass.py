@@ -110,13 +110,13 @@ class _Replay(torch.autograd.Function):
 class _Join(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, *parameters: Tensor) -> Tensor:
-        context.shapes = [parameter.shape for parameter in parameters]
+        context.parameters = parameters
         return parameters[0].new_zeros(()).expand(sum(parameter.numel() for parameter in parameters))
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor, ...]:
-        return tuple(in_shapes(gradient, context.shapes))
+        return tuple(in_shapes(gradient, context.parameters))
 
 
 def join(parameters: Sequence[Tensor]) -> Tensor:
@@ -127,9 +127,9 @@ def join(parameters: Sequence[Tensor]) -> Tensor:
     return row
 
 
-def in_shapes(row: Tensor, shapes: Sequence[torch.Size]) -> list[Tensor]:
-    parts = torch.split(row, [shape.numel() for shape in shapes])
-    return [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+def in_shapes(row: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
+    """The row in parts, each shaped as one of the parameters; one call, not two for each."""
+    return list(torch._C._nn.unflatten_dense_tensors(row, list(parameters)))
 
 
 def record(
@@ -187,7 +187,7 @@ def gradients(
         return owners, None, of_inputs
     row = slot.row(parameters, owners)
     torch._foreach_copy_(
-        in_shapes(row, [parameters[number].shape for number in owners]),
+        in_shapes(row, [parameters[number] for number in owners]),
         [each for each in of_parameters if each is not None],
     )
     return owners, row, of_inputs

@@ -22,8 +22,9 @@ Record = Callable[[nn.Module, Read, Tensor, Tensor | None, Sequence[nn.Parameter
 
 _BUSY = 2e12  # pieces × weights: with more the GPU has work enough, and the CPU is not waited for
 _LIGHT = 4e7  # weights: with fewer the GPU is far from busy, and few recordings count for more than little padding
-_STEPS = (16, 8)  # sizes are rounded up to multiples of this, for light encoders and for others
-_WASTE = (2.0, 1.5)  # times as large as what is read in it a recording may be, likewise
+# sizes are rounded up to multiples of the first; a recording may be as many times as large as what is read in it as the
+# second says
+_COARSE, _FINE = (16, 2.0), (8, 1.5)
 _SHARE = 0.4  # of the GPU's memory, that recordings may take
 _TIGHT = 0.4  # of it: where less is free, what plain readings before this one have left over is given back
 _MUCH = 1 << 30  # bytes
@@ -39,7 +40,7 @@ class RecordedPasses:
         self.encoder, self.record, self.most, self.kind = encoder, record, most, kind
         self.narrowed = NarrowedWeights(encoder)
         self.weights = sum(parameter.numel() for parameter in encoder.model.parameters())
-        self.step, self.waste = (each[0 if self.weights < _LIGHT else 1] for each in (_STEPS, _WASTE))
+        self.step, self.waste = _COARSE if self.weights < _LIGHT else _FINE
         self.longest = encoder.pieces.longest
         self.made: dict[Kind, list[Pass]] = {}
         self.met: set[tuple[object, ...]] = set()
