@@ -476,7 +476,7 @@ def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
     def run(replay: bool) -> list[float]:
         settings = on_gpu(replay, precision)
         tagger = still(build("bert"))
-        teacher = frozen_copy(build("bert", seed=7).to("cuda"))
+        teacher = frozen_copy(build("bert", seed=7))
         terms: dict[str, Objective] = {"tag": Tagging(), "distil": Distillation(teacher)}
         stage = Stage("only", terms, Batches({"source": news}, 60, seed=5), settings)
         training = Training(tagger, stage, build_engine(settings, tagger))

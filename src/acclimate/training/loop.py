@@ -39,6 +39,7 @@ class Training:
 
     def __init__(self, learner: Learner, stage: Stage, engine: Accelerator) -> None:
         self.stage, self.engine, self.update = stage, engine, 0
+        learner.to(engine.device)  # first: a teacher comes to where the learner is
         for objective in stage.objectives.values():
             objective.begin(learner)
         step = TrainingStep(learner, stage.objectives).to(engine.device).train()
