@@ -13,7 +13,7 @@ from torch.nn import functional
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.hidden import Hidden
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, hide, pose, word_beginnings
+from acclimate.methods.masking.puzzle import Look, Puzzle, hide, in_evaluation, pose, word_beginnings
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.replayed import Replayed
 from acclimate.model.encoders.transformer import Transformer
@@ -70,7 +70,7 @@ class MaskedWords(Objective):
         self.continues: Tensor | None
         self._posed: tuple[Puzzle, Hidden] | None = None
         self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
-        self._look: Callable[[Transformer, Tensor, Tensor | None], Tensor] | None = None
+        self._look: Look | None = None
         self._replayed = Replayed()
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
@@ -116,7 +116,7 @@ class MaskedWords(Objective):
         """Compile the training pass, and a policy's look at the text: a minute's wait at the start, then about twice as
         fast on a GPU."""
         self._quick = torch.compile(self.losses)
-        self._look = torch.compile(Transformer.states)
+        self._look = in_evaluation(torch.compile(Transformer.states))
 
     def losses(
         self,

@@ -128,6 +128,21 @@ def test_top_takes_the_highest_and_proportional_prefers_them(news: Corpus, bert:
     assert often[top].mean() > often[puzzle.allowed & ~top].mean()
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@torch.no_grad()
+def test_on_a_gpu_replayed_entropies_follow_the_weights(news: Corpus, bert: str) -> None:
+    reader = reader_of(bert).to("cuda").eval()
+    policy = Entropy("top")
+    for _ in range(4):
+        with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
+            puzzle = puzzle_of(reader, news[:4])
+            torch.testing.assert_close(policy(puzzle), entropies_of(reader.guesser, puzzle.states))
+        for weight in reader.guesser.parameters():
+            weight.mul_(1.3)
+    assert [not isinstance(made, str) for made in policy.recorded.recordings.values()] == [True]
+
+
 def test_entropy_reads_the_text_without_dropout_and_leaves_training_on(news: Corpus, bert: str) -> None:
     reader = reader_of(bert).train()
     puzzle = puzzle_of(reader, news[:4])

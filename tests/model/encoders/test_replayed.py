@@ -29,6 +29,18 @@ def test_without_a_gpu_it_reads_as_usual(bert: str) -> None:
 
 
 @torch.no_grad()
+def test_nothing_is_dropped_whichever_mode_the_encoder_is_in(bert: str) -> None:
+    encoder, look = encoder_at(bert, "cpu"), Replayed()
+    rows = rows_at(encoder, "cpu")
+    wanted = encoder.states(rows)
+    encoder.train()
+    assert not torch.equal(encoder.states(rows), wanted)
+    assert torch.equal(look(encoder, rows, None), wanted)
+    assert encoder.training
+    assert all(part.training for part in encoder.modules())
+
+
+@torch.no_grad()
 def test_weights_that_are_narrowed_together_give_the_states_of_autocast(bert: str) -> None:
     encoder, look = encoder_at(bert, "cpu"), Replayed()
     rows = rows_at(encoder, "cpu")
@@ -66,6 +78,20 @@ def test_a_replay_is_the_reading_itself_and_follows_the_weights(bert: str) -> No
         for weight in encoder.parameters():
             weight.mul_(1.1)
     assert [not isinstance(recording, str) for recording in look.recorded.recordings.values()] == [True]
+
+
+@pytest.mark.gpu
+@needs_gpu
+@torch.no_grad()
+def test_a_replay_leaves_the_encoder_s_mode_alone(bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, look = encoder_at(bert, "cuda"), Replayed()
+    rows = rows_at(encoder, "cuda")
+    wanted = encoder.states(rows)
+    encoder.train()
+    for _ in range(2):
+        torch.testing.assert_close(look(encoder, rows, None), wanted, atol=1e-5, rtol=1e-4)
+    monkeypatch.setattr(encoder, "eval", None)
+    torch.testing.assert_close(look(encoder, rows, None), wanted, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.gpu

@@ -14,6 +14,7 @@ from acclimate.methods.masking.entropy_kernel import in_one_reading
 from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.model.narrowed import narrow_throughout
+from acclimate.model.recorded import Recorded
 from acclimate.model.word_guesser import WordGuesser
 
 _BLOCK = 64  # scores
@@ -35,12 +36,21 @@ class Entropy(Policy):
     def __init__(self, choice: Literal["proportional", "top"] = "proportional") -> None:
         super().__init__()
         self.choice = choice
+        self.recorded = Recorded(most=16, again=True)
 
     @torch.no_grad()
     def forward(self, puzzle: Puzzle) -> Tensor:
         _, guesser = puzzle.solver
+        states, kind = puzzle.states, puzzle.pieces.device.type
+
+        def work(states: Tensor) -> tuple[Tensor]:
+            return (entropies_of(guesser, states),)
+
         with looking(puzzle.pieces.device, puzzle.quick):
-            entropies = puzzle.per_place(entropies_of(guesser, puzzle.states))
+            narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+            key = ("entropies", narrow, next(guesser.parameters()).data_ptr())  # other weights, another recording
+            (found,) = self.recorded(key, work, states)
+        entropies = puzzle.per_place(found)
         if self.choice == "top":
             return entropies
         return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)

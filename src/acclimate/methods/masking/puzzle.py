@@ -13,7 +13,11 @@ from acclimate.data.corpus import Sentence
 from acclimate.methods.masking.hidden import Hidden
 from acclimate.methods.masking.subsets import as_chosen, as_hidden
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.evaluating import evaluating
 from acclimate.model.word_guesser import WordGuesser
+
+Look = Callable[[Transformer, Tensor, Tensor | None], Tensor]
+"""An encoder's states without dropout, whichever mode it is in: rows of pieces, attention → (row, piece, feature)."""
 
 _LOWEST = -1e30  # below any priority that a policy gives, above what may not be hidden at all
 
@@ -38,18 +42,14 @@ class Puzzle:
     encoder: Transformer | None = None  # who will have to solve it
     guesser: WordGuesser | None = None
     quick: bool = True  # looks at the text in half precision where that is fast
-    look: Callable[[Transformer, Tensor, Tensor | None], Tensor] | None = None  # a faster `Transformer.states`
+    look: Look | None = None  # a faster one
 
     @cached_property
     def states(self) -> Tensor:
         """The encoder's last layer on the text as it is (row, piece, feature); without gradient and dropout."""
         encoder, _ = self.solver
-        training = encoder.training
-        encoder.eval()
         with torch.no_grad(), looking(self.pieces.device, self.quick):
-            states = (self.look or Transformer.states)(encoder, self.pieces, self.attention).float()
-        encoder.train(training)
-        return states
+            return (self.look or in_evaluation(Transformer.states))(encoder, self.pieces, self.attention).float()
 
     @property
     def solver(self) -> tuple[Transformer, WordGuesser]:
@@ -88,6 +88,14 @@ class Puzzle:
         sums = torch.zeros_like(kept).scatter_add(1, self.first, kept)
         counts = torch.zeros_like(kept).scatter_add(1, self.first, self.ordinary.to(kept.dtype))
         return sums / counts.clamp(min=1)
+
+
+def in_evaluation(read: Look) -> Look:
+    def look(encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
+        with evaluating(encoder):
+            return read(encoder, pieces, attention)
+
+    return look
 
 
 def looking(device: torch.device, quick: bool = True) -> torch.autocast:

@@ -12,6 +12,7 @@ from torch.nn.functional import pad
 
 from acclimate.model.encoders.lean_reading import LeanReading
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.evaluating import evaluating
 from acclimate.model.narrowed import NarrowedWeights, narrow_throughout, own_weights
 from acclimate.model.recorded import Recorded
 
@@ -20,15 +21,13 @@ _STEP = 8  # rows and pieces that are not full are rounded up to multiples of th
 
 @dataclass
 class Replayed:
-    """`Transformer.states` in evaluation mode and without gradient. On a GPU it is recorded for each shape, and where
-    autocast is on, all of it is narrow; elsewhere it is read as usual. The weights are read where they stand, so that
-    it follows the training."""
+    """`Transformer.states` without dropout and gradient, in whichever mode the encoder is. On a GPU it is recorded for
+    each shape, and where autocast is on, all of it is narrow; elsewhere it is read as usual. The weights are read where
+    they stand, so that it follows the training."""
 
     recorded: Recorded = field(default_factory=lambda: Recorded(most=32, again=True))
 
     def __call__(self, encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
-        if encoder.training:
-            return encoder.states(pieces, attention)
         kind = pieces.device.type
         narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
         rows, length = pieces.shape
@@ -36,17 +35,21 @@ class Replayed:
             pieces, attention = widened(pieces, attention, encoder.pieces.longest)
 
         def read(pieces: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
+            with evaluating(encoder):  # not for every replay: to turn hundreds of parts costs the CPU milliseconds
+                return (in_this_mode(pieces, attention),)
+
+        def in_this_mode(pieces: Tensor, attention: Tensor | None) -> Tensor:
             if narrow is not None and kind == "cuda":
                 lean = LeanReading.of(encoder.model)
                 if lean is not None:
                     with own_weights(encoder):
-                        return (lean(pieces, attention, narrow),)
+                        return lean(pieces, attention, narrow)
                 with narrow_throughout(encoder, narrow):
-                    return (encoder.plain_states(pieces, attention),)
+                    return encoder.plain_states(pieces, attention)
             # all weights are narrowed together: one by one that is a hundred small jobs more
             narrowed = nullcontext() if narrow is None else NarrowedWeights(encoder)(narrow)
             with own_weights(encoder), narrowed:
-                return (encoder.plain_states(pieces, attention),)
+                return encoder.plain_states(pieces, attention)
 
         key = (narrow, next(encoder.parameters()).data_ptr())  # other weights, another recording
         (states,) = self.recorded(key, read, pieces, *(() if attention is None else (attention,)))
