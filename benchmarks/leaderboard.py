@@ -10,7 +10,8 @@ variants  parts of the recipe `acclimate`, alone and together, never scored on t
 tables    nothing is trained: the tables of what is there
 
 Data. Targets: WNUT-2016, SciTech, Wikigold, FIN, and politics, science and literature of CrossNER. Typed: types made
-CoNLL's four by the bundled maps; type-less: all types made one, in the source, too. Each target has a pool to learn
+CoNLL's four by the bundled maps; type-less: all types made one, in the source, too. (What taggers of types answer is also
+scored without its types.) Each target has a pool to learn
 from, 100 dev sentences, judges, test, and, where the train part has fewer than 300 sentences (CrossNER), more text.
 Where there is a dev part, the 100 are drawn from it once, and the rest are judges; half of these are text instead,
 without their tags, where the train part is so short. SciTech has test sentences alone, and is divided by a fixed seed:
@@ -29,7 +30,7 @@ more (la-dtl with weight 0); what `adapt` calls "before" does not learn from tar
 `plain (pooled)` learns the two as one corpus, as mat and mslm do. source-only is the run without labels, and
 adversarial-masking learns no target label either: only its state is chosen by some.
 
-Effort. All read the source 3 times. Stages of a recipe's own (domain tuning, rounds) come on top: the tables tell how
+Effort. All read the source 3 times, or as often as `--set epochs=` says. Stages of a recipe's own (domain tuning, rounds) come on top: the tables tell how
 many updates each line made. target-only makes 500.
 
 `auto` is not run: it is the race without its shortening. All candidates have made their whole training, and the race's

@@ -217,6 +217,7 @@ def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str
 
 
 def tested(run: Run, job: Job, tagger: Any, target: str) -> Row:
+    from acclimate.data.mapping import typeless
     from acclimate.evaluation.scores import score
     from acclimate.inference.predict import predict
 
@@ -224,7 +225,8 @@ def tested(run: Run, job: Job, tagger: Any, target: str) -> Row:
     found = predict(tagger, gold)
     keep_answers(run.out, target, job, found)
     span = score(gold, found).span
-    return {name: 100 * getattr(span, name) for name in ("f1", "precision", "recall")}
+    borders = score(typeless(gold), typeless(found)).span if job.typed else span
+    return {**{name: 100 * getattr(span, name) for name in ("f1", "precision", "recall")}, "borders": 100 * borders.f1}
 
 
 def tags_file(out: str, target: str, job: Job) -> Path:

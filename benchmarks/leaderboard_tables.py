@@ -64,6 +64,7 @@ def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> st
         f"Test span F1 in percent, mean ± standard deviation of the seeds. Bold: the best mean. \\*: differs from "
         f"{reference} (paired bootstrap over sentences, p below {LEVEL} after Holm's correction for all lines).",
         score_table([*rows, *chosen], lines, "f1", options, reference),
+        *borders_table([*rows, *chosen], lines, options),
         "Span F1 on further target sentences, which are not tested on: to choose settings by.",
         score_table([*rows, *chosen], lines, "judges", options, tells_effort=False),
     ]
@@ -73,6 +74,14 @@ def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> st
             regret_table(fields, labels, options.selectors),
         ]
     return "\n\n".join(shown)
+
+
+def borders_table(rows: list[Row], lines: Sequence[str], options: argparse.Namespace) -> list[str]:
+    """For taggers of types."""
+    if not all(row["typed"] for row in rows):
+        return []
+    said = "The same answers without their types: F1 of the borders."
+    return [said, score_table(rows, lines, "borders", options, tells_effort=False)]
 
 
 def score_table(

@@ -90,6 +90,7 @@ def test_a_job_gives_rows_that_are_found_again(
     run = Run(str(folder), str(tmp_path / "out"), bert, TRAINING, ("entropy", "source-dev"), None)
     rows = do(run, job)
     assert all(job_of(row) == job for row in rows)
+    assert all(row["borders"] >= row["f1"] for row in rows)  # with no type that could be wrong
     assert [row["tested"] for row in rows] == (["scitech", "wikigold", "fin"] if model == "source-only" else ["fin"])
     said = set(rows[0]["selectors"])
     assert said == (set() if model == PLAIN else {"entropy", "source-dev"})
@@ -125,7 +126,7 @@ def test_a_variant_is_called_by_what_is_on_and_not_by_what_all_have() -> None:
 
 def row(model: str, f1: float, value: float | None, dev: float = 0.0, seed: int = 1) -> dict[str, Any]:
     job = Job("main", "fin", 0, True, model, (), seed)
-    facts = {"f1": f1, "target_dev": dev, "selectors": {"entropy": value}, "seconds": 1.0, "updates": 10}
+    facts = {"f1": f1, "borders": f1 + 1, "target_dev": dev, "selectors": {"entropy": value}, "seconds": 1.0, "updates": 10}
     return {**asdict(job), "tested": "fin", **facts}
 
 
