@@ -10,16 +10,16 @@ variants  parts of the recipe `acclimate`, alone and together, never scored on t
 tables    nothing is trained: the tables of what is there
 
 Data. Targets: WNUT-2016, SciTech, Wikigold, FIN, and politics, science and literature of CrossNER. Typed: types made
-CoNLL's four by the bundled maps; type-less: all types made one, in the source, too. (What taggers of types answer is also
-scored without its types.) Each target has a pool to learn
-from, 100 dev sentences, judges, test, and, where the train part has fewer than 300 sentences (CrossNER), more text.
-Where there is a dev part, the 100 are drawn from it once, and the rest are judges; half of these are text instead,
-without their tags, where the train part is so short. SciTech has test sentences alone, and is divided by a fixed seed:
-100 dev, 950 test, 200 judges, the rest is the pool. FIN has no dev: 100 dev sentences and 200 judges are taken from its
-train part. Files of a data set are not freed of the few sentences that stand in two of them (most in science: 12 of its
-543 test sentences stand elsewhere, 7 of these in the text). The labelled sentences are drawn from the pool by the seed,
-the same for all recipes (in literature all 100 that there are); the rest of the pool and the further text are there
-without tags. A ± is over seeds, so the draw is in it.
+CoNLL's four by the bundled maps; type-less: all types made one, in the source, too. (What taggers of types answer is
+also scored without its types.) Each target has a pool to learn from, 100 dev sentences, judges, test, and, where the
+train part has fewer than 300 sentences (CrossNER), more text. Where there is a dev part, the 100 are drawn from it
+once, and the rest are judges; half of these are text instead, without their tags, where the train part is so short.
+SciTech has test sentences alone, and is divided by a fixed seed: 100 dev, 950 test, 200 judges, the rest is the pool.
+FIN has no dev: 100 dev sentences and 200 judges are taken from its train part. Files of a data set are not freed of the
+few sentences that stand in two of them (most in science: 12 of its 543 test sentences stand elsewhere, 7 of these in
+the text). The labelled sentences are drawn from the pool by the seed, the same for all recipes (in literature all 100
+that there are); the rest of the pool and the further text are there without tags. A ± is over seeds, so the draw is in
+it.
 
 Who chooses the state. Without labels: CoNLL-2003 dev. With labels: the 100 target dev sentences, every 50 updates. Test
 is scored once, when all is over; nothing is chosen by it. Judges choose nothing in main; variants are scored on them.
@@ -30,8 +30,8 @@ more (la-dtl with weight 0); what `adapt` calls "before" does not learn from tar
 `plain (pooled)` learns the two as one corpus, as mat and mslm do. source-only is the run without labels, and
 adversarial-masking learns no target label either: only its state is chosen by some.
 
-Effort. All read the source 3 times, or as often as `--set epochs=` says. Stages of a recipe's own (domain tuning, rounds) come on top: the tables tell how
-many updates each line made. target-only makes 500.
+Effort. All read the source 3 times, or as often as `--set epochs=` says. Stages of a recipe's own (domain tuning,
+rounds) come on top: the tables tell how many updates each line made. target-only makes 500.
 
 `auto` is not run: it is the race without its shortening. All candidates have made their whole training, and the race's
 own rule takes the one that the default selector prefers, on target text without tags. With labels a race holds out a

@@ -126,7 +126,14 @@ def test_a_variant_is_called_by_what_is_on_and_not_by_what_all_have() -> None:
 
 def row(model: str, f1: float, value: float | None, dev: float = 0.0, seed: int = 1) -> dict[str, Any]:
     job = Job("main", "fin", 0, True, model, (), seed)
-    facts = {"f1": f1, "borders": f1 + 1, "target_dev": dev, "selectors": {"entropy": value}, "seconds": 1.0, "updates": 10}
+    facts = {
+        "f1": f1,
+        "borders": f1 + 1,
+        "target_dev": dev,
+        "selectors": {"entropy": value},
+        "seconds": 1.0,
+        "updates": 10,
+    }
     return {**asdict(job), "tested": "fin", **facts}
 
 
