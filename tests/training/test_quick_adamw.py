@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
@@ -94,8 +95,41 @@ def test_after_the_first_step_nothing_is_sorted_again(monkeypatch: pytest.Monkey
         move(ours, one, range(3, 4), lambda update: set())
 
 
+@pytest.mark.parametrize("copied", [deepcopy, lambda optimizer: pickle.loads(pickle.dumps(optimizer))])
+def test_a_copy_goes_on_too(copied: Callable[[torch.optim.Optimizer], torch.optim.Optimizer]) -> None:
+    ours, theirs = parameters(), parameters()
+    one, other = quick(ours), usual(theirs)
+    for own, optimizer in ((ours, one), (theirs, other)):
+        move(own, optimizer, range(3), lambda update: set())
+    copy = copied(one)
+    mine = [parameter for group in copy.param_groups for parameter in group["params"]]
+    for own, optimizer in ((mine, copy), (theirs, other)):
+        move(own, optimizer, range(3, 6), lambda update: set())
+    for found, wanted in zip(mine, theirs, strict=True):
+        assert torch.equal(found, wanted)
+
+
+def test_an_overflow_under_scaled_losses_is_left_out() -> None:
+    def trained(build: Callable[[list[nn.Parameter]], torch.optim.Optimizer]) -> list[nn.Parameter]:
+        own = parameters()
+        optimizer, scaler = build(own), torch.amp.GradScaler("cpu")
+        for update in range(5):
+            loss = sum((parameter**2).sum() for parameter in own) * (torch.inf if update == 3 else 1.0)
+            scaler.scale(loss).backward()  # type: ignore[no-untyped-call]
+            scaler.unscale_(optimizer)
+            clip(own, 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+        return own
+
+    for mine, wanted in zip(trained(quick), trained(usual), strict=True):
+        assert mine.isfinite().all()
+        assert torch.equal(mine, wanted)
+
+
 @pytest.mark.parametrize("most", [0.5, 100.0])
-@pytest.mark.parametrize("kinds", [(torch.float32,), (torch.float32, torch.float64), ()])
+@pytest.mark.parametrize("kinds", [(torch.float32,) * 3, (torch.float32, torch.float64), ()])
 def test_clipping_is_torch_s(most: float, kinds: tuple[torch.dtype, ...]) -> None:
     def clipped(act: Callable[[list[nn.Parameter], float], object]) -> list[Any]:
         own = parameters()

@@ -146,6 +146,7 @@ class MaskedWords(Objective):
 
     def end(self, learner: Learner) -> None:
         self._replayed = Replayed()  # what was recorded is given back
+        self.policy.end()
 
     def notes(self) -> Mapping[str, Any] | None:
         """Which words of some rows were hidden last, and by which policy."""

@@ -128,6 +128,8 @@ def under_way(learner: Learner, stage: Stage, engine: Accelerator) -> Iterator[T
     finally:
         for objective in stage.objectives.values():
             objective.end(learner)
+        if engine.device.type == "cuda":
+            torch.cuda.empty_cache()  # what they had recorded
 
 
 def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:

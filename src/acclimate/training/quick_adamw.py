@@ -32,7 +32,8 @@ class QuickAdamW(torch.optim.AdamW):
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]
         found = [[parameter.grad for parameter in group["params"]] for group in self.param_groups]
-        if closure is not None or getattr(self, "grad_scale", None) is not None or not self._knows(found):
+        scaled = any(getattr(self, name, None) is not None for name in ("grad_scale", "found_inf"))  # by a GradScaler
+        if closure is not None or scaled or not self._knows(found):
             self._moved = {}
             loss: float | None = super().step(closure)
             self._moved = {number: moved for number in range(len(found)) if (moved := self._sorted(number)) is not None}
@@ -41,9 +42,10 @@ class QuickAdamW(torch.optim.AdamW):
             self._move(self.param_groups[number], self._moved[number], [each for each in gradients if each is not None])
         return None
 
-    def load_state_dict(self, state_dict: Any) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Also on the way of a state that is loaded."""
+        super().__setstate__(state)  # type: ignore[no-untyped-call]
         self._moved = {}
-        super().load_state_dict(state_dict)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         self._moved = {}

@@ -99,6 +99,9 @@ class Adversarial(Policy):
         self._rewarded = learns
         return draw.chosen.float()
 
+    def end(self) -> None:
+        self._quick_draw = QuickDraw()
+
     def before_update(self, update: int) -> None:
         """One coin for the whole update, however many batches and processes it has; a function of its number, so that a
         run that goes on tosses the same."""

@@ -18,6 +18,7 @@ from acclimate.model.recorded import Recorded
 from acclimate.model.word_guesser import WordGuesser
 
 _BLOCK = 64  # scores
+_PLACES = 512  # on a GPU their number is rounded up to a multiple of this
 _IMPOSSIBLE = -1e4  # a score that no chance is left to; not infinite, since 0 times that is no number
 # places whose scores of the whole vocabulary are in memory together: a CPU likes what fits into its cache
 _AT_ONCE = {"cpu": 128, "cuda": 2048}
@@ -36,24 +37,38 @@ class Entropy(Policy):
     def __init__(self, choice: Literal["proportional", "top"] = "proportional") -> None:
         super().__init__()
         self.choice = choice
+        self.end()
+
+    def end(self) -> None:
         self.recorded = Recorded(most=16, again=True)
 
     @torch.no_grad()
     def forward(self, puzzle: Puzzle) -> Tensor:
         _, guesser = puzzle.solver
-        states, kind = puzzle.states, puzzle.pieces.device.type
+        with looking(puzzle.pieces.device, puzzle.quick):
+            entropies = puzzle.per_place(self._entropies(guesser, puzzle.states))
+        if self.choice == "top":
+            return entropies
+        return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
+
+    def _entropies(self, guesser: WordGuesser, states: Tensor) -> Tensor:
+        """On a GPU replayed, with places behind them that nobody asks for: then few recordings serve all batches."""
+        kind = states.device.type
+        if kind != "cuda":
+            return entropies_of(guesser, states)
 
         def work(states: Tensor) -> tuple[Tensor]:
             return (entropies_of(guesser, states),)
 
-        with looking(puzzle.pieces.device, puzzle.quick):
-            narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-            key = ("entropies", narrow, next(guesser.parameters()).data_ptr())  # other weights, another recording
-            (found,) = self.recorded(key, work, states)
-        entropies = puzzle.per_place(found)
-        if self.choice == "top":
-            return entropies
-        return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
+        flat = states.flatten(0, -2)
+        narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+        key = (
+            "entropies",
+            narrow,
+            *(weight.data_ptr() for weight in guesser.parameters()),
+        )  # others, another recording
+        (found,) = self.recorded(key, work, functional.pad(flat, (0, 0, 0, -len(flat) % _PLACES)))
+        return found[: len(flat)].view(states.shape[:-1])
 
 
 @torch.no_grad()

@@ -43,6 +43,9 @@ class Mixture(Policy):
     def lesson(self) -> Tensor | None:
         return self.policy.lesson()
 
+    def end(self) -> None:
+        self.policy.end()
+
     def chosen_by(self, rows: int) -> list[str]:
         named = set(self._rows.tolist())
         return [self.policy.name if row in named else self.rest.name for row in range(rows)]

@@ -30,6 +30,9 @@ class Policy(nn.Module):
         """The policy's own loss after the rewards of this update; None when it has nothing to learn."""
         return None
 
+    def end(self) -> None:
+        """A stage is over: what was recorded on a GPU is given back."""
+
     def chosen_by(self, rows: int) -> list[str]:
         """Which policy decided each row of the last puzzle; they differ in mixtures."""
         return [self.name] * rows
