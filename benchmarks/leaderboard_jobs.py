@@ -18,6 +18,7 @@ PLAIN, POOLED = "plain", "plain (pooled)"
 MAIN, VARIANTS = "main", "variants"
 EVERY = "every"  # in the place of a target: nothing of any target is learnt from, and all are tested
 LOOK_EVERY = 50  # updates, at dev, where there are labels
+SOURCE_DEV = 1000  # of its sentences, for the selectors that ask for them
 
 
 @dataclass(frozen=True)
@@ -201,11 +202,13 @@ def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str
     from acclimate.comparison.judging import SELECTORS, material_for
     from acclimate.comparison.trial import Ground, Trial, TrialSettings
     from acclimate.data.problems import InputError
+    from acclimate.data.subsets import take_sentences
     from acclimate.recipes.task import Task
 
     source = news(run.data, run.limit, job.typed)
     few, text = drawn(run.data, target, job.labels, job.seed, job.typed, run.limit)
-    task = Task(source["train"], source["dev"], target=text, target_labelled=few if job.labels else None)
+    some = take_sentences(source["dev"], min(SOURCE_DEV, len(source["dev"])))
+    task = Task(source["train"], some, target=text, target_labelled=few if job.labels else None)
     settings = TrialSettings(tagger={"encoder": run.encoder}, training=run.training)  # type: ignore[arg-type]
     trial = Trial(MODELS[job.model].recipe, job.seed, settings, Path(run.out))
     material = material_for(trial, Ground.of(task), text)
