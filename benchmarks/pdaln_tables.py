@@ -81,14 +81,14 @@ def columns(options: argparse.Namespace) -> list[str]:
 
 @cache
 def counts(out: str, data: str, limit: int | None, judged: bool, target: str, jobs: tuple[Job, ...]) -> Any:
-    """Gold, predicted and right spans of each test sentence, all seeds together: a sentence is drawn with the answers
-    of all of them, since seeds are no further sentences and would make p too small."""
+    """Gold, predicted and right spans of each test sentence (sentence, seed, 1, 3). A sentence is drawn with the
+    answers of all seeds: these are no further sentences, and would make p too small."""
     from acclimate.evaluation.pairs import pair_up
     from acclimate.evaluation.significance import count_sentences
 
     gold = gold_for(data, target, limit, judged)
     systems = [pair_up(gold, answers(out, target, job, gold), "lenient") for job in jobs]
-    return sum(count_sentences(systems, "span f1", "O"))  # (sentence, 1, gold/predicted/right)
+    return np.stack(count_sentences(systems, "span f1", "O"), 1)
 
 
 def compared(rows: list[Row], target: str, labels: int, reference: str, model: str, options: argparse.Namespace) -> str:
@@ -100,7 +100,8 @@ def compared(rows: list[Row], target: str, labels: int, reference: str, model: s
 def compared_lines(
     rows: list[Row], target: str, labels: int, reference: Line, line: Line, options: argparse.Namespace
 ) -> str:
-    from acclimate.evaluation.significance import bootstrap_differences, figure, share_as_extreme
+    from acclimate.evaluation.repeated import drawn_differences, mean_figure
+    from acclimate.evaluation.significance import share_as_extreme
 
     if line == reference:
         return ""
@@ -115,8 +116,8 @@ def compared_lines(
             counts(options.out, options.data, options.limit, options.judged, name, tuple(jobs[seed] for seed in seeds))
             for jobs in pair
         )
-        observed.append(float(figure(other.sum(0), "span f1") - figure(one.sum(0), "span f1")))
-        drawn.append(bootstrap_differences(one, other, "span f1", ROUNDS, seed=number))
+        observed.append(float(mean_figure(other.sum(0), "span f1") - mean_figure(one.sum(0), "span f1")))
+        drawn.append(drawn_differences(one, other, "span f1", ROUNDS, number))
     difference = mean(observed)
     p_value = share_as_extreme(np.mean(drawn, axis=0) - difference, difference)
     return f" ({100 * difference:+.2f}, p {p_value:.3f})"
