@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from acclimate.data.batches import plan
 from acclimate.data.corpus import Corpus
+from acclimate.model.listening import listening
 from acclimate.model.tagger import Tagger, tags_of
 from acclimate.model.view import View
 
@@ -58,15 +58,3 @@ def _planned(tagger: Tagger, corpus: Corpus, words_per_batch: int) -> list[list[
         return plan([len(sentence) for sentence in corpus], words_per_batch)
     most = min(words_per_batch, tagger.encoder.pieces_at_once) if tagger.device.type == "cpu" else words_per_batch
     return plan(pieces, most)
-
-
-@contextmanager
-def listening(learner: nn.Module) -> Iterator[None]:
-    """Evaluation mode for a while, then back to what it was: scoring in mid-training must leave no trace."""
-    modes = [(module, module.training) for module in learner.modules()]
-    learner.eval()
-    try:
-        yield
-    finally:
-        for module, mode in modes:  # one by one: a part that sleeps through training must not be woken
-            module.training = mode

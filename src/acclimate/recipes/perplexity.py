@@ -12,10 +12,10 @@ import torch
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.inference.predict import listening
 from acclimate.methods.masking.puzzle import Puzzle, hide
 from acclimate.methods.masking.uniform import Uniform
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.listening import listening
 from acclimate.model.view import TextView
 from acclimate.model.word_guesser import WordGuesser
 from acclimate.recipes.domain_tuning import DomainTuning, masked_words

@@ -64,7 +64,6 @@ class Training:
                 yield from self._updates()
         finally:
             self.bare_step.passes = ()
-            torch.cuda.empty_cache()  # nothing else is ever put where recordings were, unless it is given back
 
     def _updates(self) -> Iterator[Progress]:
         engine, stage = self.engine, self.stage
@@ -129,7 +128,7 @@ def under_way(learner: Learner, stage: Stage, engine: Accelerator) -> Iterator[T
         for objective in stage.objectives.values():
             objective.end(learner)
         if engine.device.type == "cuda":
-            torch.cuda.empty_cache()  # what they had recorded
+            torch.cuda.empty_cache()  # nothing else is ever put where recordings were, unless it is given back
 
 
 def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:

@@ -15,6 +15,7 @@ from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.puzzle import hide
 from acclimate.model.learner import Learner
+from acclimate.model.listening import listening
 from acclimate.model.tagger import Tagger
 
 
@@ -76,13 +77,10 @@ class HeldOutLoss:
     @torch.no_grad()
     def __call__(self, learner: Learner) -> float:
         objective = self.objective.to(learner.device)
-        modules = [module for module in objective.modules() if module.training]  # the guesser is shared
-        objective.eval()
         devices = [learner.device] if learner.device.type == "cuda" else []
-        training = learner.training
-        learner.eval()
         total, count = torch.zeros(2, device=learner.device)
-        with torch.random.fork_rng(devices):  # the training's own stream of random numbers goes on undisturbed
+        # the training's own stream of random numbers goes on undisturbed
+        with listening(objective), listening(learner), torch.random.fork_rng(devices):
             torch.manual_seed(0)
             for part in self.parts():
                 puzzle = objective.puzzle(learner.view(part))
@@ -90,9 +88,6 @@ class HeldOutLoss:
                 mean, _ = objective.losses(*puzzle.solver, puzzle.pieces, hidden, puzzle.attention)
                 total += mean * hidden.counts.sum()
                 count += hidden.counts.sum()
-        learner.train(training)
-        for module in modules:
-            module.training = True
         return -float(total / count.clamp(min=1))
 
     def told(self, score: float) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.inference.predict import listening
 from acclimate.model.learner import Learner
+from acclimate.model.listening import listening
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 

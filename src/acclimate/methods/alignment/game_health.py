@@ -12,9 +12,9 @@ from torch import Tensor
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Sentence
-from acclimate.inference.predict import listening
 from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator
 from acclimate.model.learner import Learner
+from acclimate.model.listening import listening
 from acclimate.model.view import View
 
 FEWEST_LOOKS = 3  # fewer may all fall into a passing phase: such games swing

@@ -13,7 +13,7 @@ from acclimate.data.corpus import Sentence
 from acclimate.methods.masking.hidden import Hidden
 from acclimate.methods.masking.subsets import as_chosen, as_hidden
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.evaluating import evaluating
+from acclimate.model.listening import listening
 from acclimate.model.word_guesser import WordGuesser
 
 Look = Callable[[Transformer, Tensor, Tensor | None], Tensor]
@@ -92,7 +92,7 @@ class Puzzle:
 
 def in_evaluation(read: Look) -> Look:
     def look(encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
-        with evaluating(encoder):
+        with listening(encoder):
             return read(encoder, pieces, attention)
 
     return look

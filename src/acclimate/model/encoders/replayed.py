@@ -12,7 +12,7 @@ from torch.nn.functional import pad
 
 from acclimate.model.encoders.lean_reading import LeanReading
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.evaluating import evaluating
+from acclimate.model.listening import listening
 from acclimate.model.narrowed import NarrowedWeights, narrow_throughout, own_weights
 from acclimate.model.recorded import Recorded
 
@@ -35,7 +35,7 @@ class Replayed:
             pieces, attention = widened(pieces, attention, encoder.pieces.longest)
 
         def read(pieces: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
-            with evaluating(encoder):  # not for every replay: to turn hundreds of parts costs the CPU milliseconds
+            with listening(encoder):  # not for every replay: to turn hundreds of parts costs the CPU milliseconds
                 return (in_this_mode(pieces, attention),)
 
         def in_this_mode(pieces: Tensor, attention: Tensor | None) -> Tensor:
