@@ -18,14 +18,14 @@ from acclimate.analysis.feature_map import feature_points
 from acclimate.analysis.separability import domain_separability
 from acclimate.comparison.choices import choose
 from acclimate.comparison.compare import compare
-from acclimate.comparison.judging import SELECTORS
+from acclimate.comparison.judging import DEFAULT_SELECTORS, SELECTORS
 from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.selectors import certainty, domain_gap
+from acclimate.comparison.selectors import certainty, domain_gap, reverse_validation
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy, word_probabilities
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
 from acclimate.comparison.selectors.material import Material
 from acclimate.comparison.selectors.neighbourhood import NeighbourhoodDensity, density
-from acclimate.comparison.selectors.reverse_validation import ReverseValidation
+from acclimate.comparison.selectors.reverse_validation import ReverseValidation, tags_by_linear_layer, word_features
 from acclimate.comparison.selectors.source_dev import SourceDev
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
@@ -162,6 +162,95 @@ def test_reverse_validation_is_the_same_every_time_and_leaves_the_tagger_alone(
     assert all(torch.equal(before[name], tensor) for name, tensor in trained.state_dict().items())
 
 
+@pytest.fixture
+def on_bert(bert: str, make_corpus: Callable[..., Corpus]) -> Material:
+    """What selectors see of runs on a pre-trained encoder."""
+    word_features.cache_clear()
+    choice = complete(TaggerSettings, {"encoder": bert})
+    return Material(make_corpus(120, seed=3).unlabelled(), None, make_corpus(12, seed=5), choice, TRAINING)
+
+
+def test_on_a_pre_trained_encoder_right_tags_teach_more_than_mixed_up_and_missing_ones(
+    build: Callable[..., Tagger],
+    on_bert: Material,
+    make_corpus: Callable[..., Corpus],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = make_corpus(120, seed=3)
+    others = {"B-PER": "B-LOC", "B-LOC": "B-ORG", "B-ORG": "O", "O": "B-PER"}
+    said = {
+        "right": right,
+        "mixed up": right.with_tags([[others.get(tag, tag) for tag in sentence.tags or ()] for sentence in right]),
+        "missing": right.with_tags([["O"] * len(sentence) for sentence in right]),
+    }
+    values = {}
+    for name, told in said.items():
+        monkeypatch.setattr(reverse_validation, "predict", lambda tagger, text, told=told: told)
+        values[name] = ReverseValidation()(build("bert"), on_bert)
+    assert values["right"] > 0.2 > 0.1 > values["mixed up"], values
+    assert values["missing"] == 0.0
+
+
+def test_plain_tags_teach_back_too(
+    build: Callable[..., Tagger], on_bert: Material, part_of_speech: Corpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reverse_validation, "predict", lambda tagger, text: part_of_speech)
+    plain = replace(on_bert, target=part_of_speech.unlabelled(), source_dev=part_of_speech)
+    assert ReverseValidation()(build("bert", text=part_of_speech), plain) == 1.0
+
+
+def test_the_encoder_that_is_taught_back_is_one_that_no_run_has_touched(
+    build: Callable[..., Tagger], on_bert: Material, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tagger = build("bert", dropout=0.0)
+    adapt(tagger, on_bert.source_dev, None, select="last", training=TRAINING)
+    before = copy.deepcopy(tagger.state_dict())
+    read: list[Corpus] = []
+    kept = reverse_validation.views
+
+    def watched(reader: Tagger, text: Corpus) -> Any:
+        read.append(text)
+        assert not text.is_labelled
+        fresh = build("bert").encoder.state_dict()
+        assert all(torch.equal(tensor, fresh[name]) for name, tensor in reader.encoder.state_dict().items())
+        return kept(reader, text)
+
+    monkeypatch.setattr(reverse_validation, "views", watched)
+    value = ReverseValidation()(tagger, on_bert)
+    assert value == ReverseValidation()(tagger, on_bert)
+    assert len(read) == 2  # the second run finds them in memory
+    word_features.cache_clear()
+    assert value == ReverseValidation()(tagger, on_bert)
+    assert len(read) == 4
+    assert all(torch.equal(before[name], tensor) for name, tensor in tagger.state_dict().items())
+
+
+def test_teaching_back_on_a_pre_trained_encoder_draws_nothing(build: Callable[..., Tagger], on_bert: Material) -> None:
+    tagger = build("bert")
+    before = torch.get_rng_state()
+    assert ReverseValidation()(tagger, on_bert) is not None
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_linear_layer_is_that_of_many_small_steps() -> None:
+    dice = torch.Generator().manual_seed(0)
+    points, others = (torch.randn(size, 3, dtype=torch.float64, generator=dice) for size in (60, 300))
+    tags = (points @ torch.randn(3, 4, dtype=torch.float64, generator=dice)).argmax(1)
+    tags[:9] = 0  # nothing is ever clear
+    scaled = (points - points.mean(0)) / points.std(0, correction=0)
+    weight = torch.zeros(4, 4, dtype=torch.float64)  # the last row: the bias
+    wide = torch.cat([scaled, torch.ones(60, 1, dtype=torch.float64)], 1)
+    for _ in range(5_000):
+        away = (wide @ weight).softmax(1) - torch.nn.functional.one_hot(tags, 4)
+        slope = wide.T @ away / 60
+        slope[:3] += reverse_validation.STRENGTH * weight[:3]
+        weight -= 0.5 * slope
+    expected = ((others - points.mean(0)) / points.std(0, correction=0) @ weight[:3] + weight[3]).argmax(1)
+    found = tags_by_linear_layer(points, tags, others)
+    assert (found != expected).sum() <= 1  # one may lie on the border
+    assert len(found.unique()) == 4
+
+
 @pytest.mark.parametrize("name", SELECTORS)
 def test_nothing_to_look_at_is_no_number_and_no_crash(trained: Tagger, material: Material, name: str) -> None:
     empty = Material(Corpus(()), None, None, TAGGER, TRAINING)
@@ -214,7 +303,7 @@ def test_the_gold_tags_of_the_test_change_no_weight_and_no_choice(
         assert all(value is not None for value in one.judgements.values())
     chosen = [[(choice.selector, choice.recipe, choice.seed) for choice in table.choices] for table in tables]
     assert chosen[0] == chosen[1]
-    assert len(chosen[0]) == len(SELECTORS)
+    assert len(chosen[0]) == len(DEFAULT_SELECTORS)
     assert json.dumps(true.as_dict()) != json.dumps(false.as_dict())  # the scores do change
 
 

@@ -95,7 +95,8 @@ def compare(
     done = [trial for trial in trials if trial.name not in failures]
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
-    runs = [read_run(trial, target_test, read_judgements(trial, selectors)) for trial in done]
+    said = read_judgements(done, selectors)
+    runs = [read_run(trial, target_test, said[trial.name]) for trial in done]
     metric: Metric = "token accuracy" if source.kind == "plain" else "span f1"
     comparison = Comparison(
         title=f"{source.name} → {'(no target)' if target is None else target.name}",

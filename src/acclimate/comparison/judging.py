@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from acclimate.comparison.selectors.agreement import Tags, agreement, sample_answers
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
 from acclimate.comparison.selectors.material import Material, RunSelector
@@ -32,42 +35,73 @@ SELECTORS: dict[str, RunSelector] = {
     "mmd": MeanDiscrepancy(),
     "a-distance": ProxyADistance(),
 }
-DEFAULT_SELECTORS = tuple(SELECTORS)
+AGREEMENT = "agreement"  # asks all runs together, and is answered when they are over
+DEFAULT_SELECTORS = (*SELECTORS, AGREEMENT)
 
 _FILE = "selectors.json"
+_ANSWERS = "answers.json"  # of the run on the target's sample
 
 
 def require_selectors(names: Sequence[str]) -> None:
     for name in names:
-        if name not in SELECTORS:
-            close = difflib.get_close_matches(name, SELECTORS, n=1)
+        if name not in DEFAULT_SELECTORS:
+            close = difflib.get_close_matches(name, DEFAULT_SELECTORS, n=1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(SELECTORS)}.")
+            raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(DEFAULT_SELECTORS)}.")
 
 
 def judge(trial: Trial, ground: Ground, selectors: Sequence[str]) -> None:
-    """Let the selectors judge a finished run, and keep what they say in its folder. None is asked twice."""
+    """Let the selectors judge a finished run, and keep what they say in its folder, or what one that asks all runs will
+    need. None is asked twice."""
     said = _read(trial)
-    missing = [name for name in selectors if name not in said]
-    if not missing or ground.task.target is None:
+    missing = [name for name in selectors if name in SELECTORS and name not in said]
+    answers = trial.folder / _ANSWERS
+    is_asked = AGREEMENT in selectors and not answers.is_file()
+    if not (missing or is_asked) or ground.task.target is None:
         return
     tagger = Tagger.load(trial.folder, device_for(trial.settings.training))
     material = material_for(trial, ground, ground.task.target)
+    if is_asked:
+        _put(answers, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
     for name in missing:
         try:
             said[name] = SELECTORS[name](tagger, material)
         except InputError:  # too little text for this one
             said[name] = None
-    place = trial.folder / _FILE
+    if missing:
+        _put(trial.folder / _FILE, said)
+
+
+def read_judgements(trials: Sequence[Trial], selectors: Sequence[str]) -> dict[str, dict[str, float | None]]:
+    """What `judge` kept of these runs, by their names; None for a selector that was not asked or could not say."""
+    said = {trial.name: _read(trial) for trial in trials}
+    if AGREEMENT in selectors:
+        for name, value in _agreement(trials).items():
+            said[name][AGREEMENT] = value
+    return {run: {name: found.get(name) for name in selectors} for run, found in said.items()}
+
+
+def _agreement(trials: Sequence[Trial]) -> Mapping[str, float | None]:
+    """Of runs that answered with tags of one kind: a tagger of the target's own may have others."""
+    kept = {trial.name: _read_answers(trial) for trial in trials}
+    found = {name: answers for name, answers in kept.items() if answers is not None}
+    if len({kind for kind, _ in found.values()}) != 1:
+        return {}
+    (kind,) = {kind for kind, _ in found.values()}
+    return agreement({name: tags for name, (_, tags) in found.items()}, kind)
+
+
+def _read_answers(trial: Trial) -> tuple[Any, Tags] | None:
+    place = trial.folder / _ANSWERS
+    found = read_json(place) if place.is_file() else {"tags": None}
+    return None if found["tags"] is None else (found["kind"], found["tags"])
+
+
+def _put(place: Path, kept: Mapping[str, Any]) -> None:
+    """Whole or not at all."""
     aside = place.with_suffix(".part")
-    write_json(aside, said)
+    write_json(aside, kept)
     aside.replace(place)
-
-
-def read_judgements(trial: Trial, selectors: Sequence[str]) -> dict[str, float | None]:
-    """What `judge` kept; None for a selector that was not asked or could not say."""
-    said = _read(trial)
-    return {name: said.get(name) for name in selectors}
 
 
 def material_for(trial: Trial, ground: Ground, target: Corpus) -> Material:

@@ -6,7 +6,7 @@ preferred to it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from acclimate.comparison.failures import is_expected
 from acclimate.comparison.judging import read_judgements
 from acclimate.comparison.plan import obstacle_for
 from acclimate.comparison.race_result import Entry, Race
-from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings
+from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings, judge_of
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.trial import REPORT, Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
@@ -65,21 +65,21 @@ def race(
     ground = Ground.of(task)
     share, failed = _share(trials, ground, Path(out), settings, tell)
     left_out |= failed
-    entries = []
-    for name, each in trials.items():
-        if name in left_out:
-            continue
+    runners = {name: each for name, each in trials.items() if name not in left_out}
+    selector = judge_of(settings, len(runners))
+    finished: dict[str, tuple[Trial, float]] = {}
+    for name, each in runners.items():
         short = replace(each, settings=each.settings.model_copy(update={"share": share}))
         tell(f"{name}: {share:.0%} of its updates")
         try:
-            seconds = run_trial(short, ground, () if held is not None else (settings.selector,))
+            finished[name] = short, run_trial(short, ground, () if held is not None else (selector,))
         except Exception as failure:
             if not is_expected(failure):
                 raise
             left_out[name] = str(failure)
-            continue
-        entries.append(_entry(short, settings.selector, held, seconds))
-    measure = settings.selector if held is None else DevelopmentScore(held, "held-out target").name
+    values = _values([trial for trial, _ in finished.values()], selector, held)
+    entries = [_entry(trial, values[trial.name], seconds) for trial, seconds in finished.values()]
+    measure = selector if held is None else DevelopmentScore(held, "held-out target").name
     return Race.of(entries, left_out, measure, read_budget(settings.budget), share, held is not None)
 
 
@@ -169,12 +169,16 @@ def _share(
     return share, failed
 
 
-def _entry(trial: Trial, selector: str, held: Corpus | None, seconds: float) -> Entry:
-    report = read_json(trial.folder / REPORT)
+def _values(trials: Sequence[Trial], selector: str, held: Corpus | None) -> dict[str, float | None]:
+    """What the judge says of each run, by their names."""
     if held is None:
-        value = read_judgements(trial, [selector])[selector]
-    else:
-        value = DevelopmentScore(held)(Tagger.load(trial.folder, device_for(trial.settings.training)))
+        return {name: said[selector] for name, said in read_judgements(trials, [selector]).items()}
+    judge = DevelopmentScore(held)
+    return {trial.name: judge(Tagger.load(trial.folder, device_for(trial.settings.training))) for trial in trials}
+
+
+def _entry(trial: Trial, value: float | None, seconds: float) -> Entry:
+    report = read_json(trial.folder / REPORT)
     source = report["source"]
     return Entry(
         trial.recipe,

@@ -7,13 +7,16 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from acclimate.comparison.budget import read_budget
-from acclimate.comparison.judging import require_selectors
+from acclimate.comparison.judging import AGREEMENT, require_selectors
+from acclimate.comparison.selectors.agreement import FEWEST
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import Settings
 
 AUTO = "auto"  # the name people type where a recipe is asked for
-# Sure of each word and varied in all: not taken in by a tagger that finds nothing, and costs one reading of the text
-SELECTOR = "information-maximisation"
+SELECTOR = AGREEMENT  # the best of those that see no target label, as far as was measured (docs/results/leaderboard.md)
+# For races of two, which agree with each other alike. Sure of each word and varied in all: not taken in by a tagger
+# that finds nothing, and costs one reading of the text
+SELECTOR_OF_TWO = "information-maximisation"
 LEFT_TO_THE_USER = ("compose",)  # what it does is written by whoever uses it
 
 
@@ -24,7 +27,8 @@ class RaceSettings(Settings):
         "10m"  # minutes (10m, 1.5h) or updates (3000u) of all candidates together; the winner's training apart
     )
     recipes: tuple[str, ...] = ()  # who takes part, besides source-only; empty: every recipe that the data permit
-    selector: str = SELECTOR  # who judges without target labels; see docs/compare.md
+    # who judges without target labels (docs/compare.md); null: agreement, or information-maximisation for two
+    selector: str | None = None
     # of the labelled target sentences, held out to judge by, where there are enough of them; 0: the selector judges
     held_out: float = Field(0.3, ge=0, lt=1)
     each: dict[str, dict[str, Any]] = Field(default_factory=dict)  # options of single recipes, by their names
@@ -47,6 +51,11 @@ class RaceSettings(Settings):
 
     @field_validator("selector")
     @classmethod
-    def _known_selector(cls, name: str) -> str:
-        require_selectors([name])
+    def _known_selector(cls, name: str | None) -> str | None:
+        require_selectors([] if name is None else [name])
         return name
+
+
+def judge_of(settings: RaceSettings, candidates: int) -> str:
+    """Who judges a race of so many."""
+    return settings.selector or (SELECTOR if candidates >= FEWEST else SELECTOR_OF_TWO)
