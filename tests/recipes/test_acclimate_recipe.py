@@ -16,6 +16,7 @@ from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError, complete
+from acclimate.training.loop import default_learning_rate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
@@ -42,6 +43,26 @@ def test_with_a_few_labels_it_learns_anchors_and_words(build: Callable[..., Tagg
     assert found["learn"]["objectives"]["mat"]["settings"]["side"] == "both"
     assert "word-mmd" in found["learn"]["objectives"]
     assert found["round"]["learns"] == ["anchors"]
+
+
+def test_left_to_the_data_labels_bring_anchors_and_a_teacher_and_text_alone_does_not(
+    build: Callable[..., Tagger], news, tweets
+) -> None:
+    few = tweets[:4] + tweets[4:].unlabelled()
+    assert list(stages_of(build("bert"), news, tweets.unlabelled())) == ["domain-tuning", "learn"]
+    found = stages_of(build("bert"), news, few)
+    assert list(found) == ["domain-tuning", "learn", "round"]
+    assert found["round"]["learns"] == ["anchors"]
+    assert "distillation" in found["round"]["objectives"]
+    assert "round" not in stages_of(build("bert"), news, few, anchors=False)
+    untaught = stages_of(build("bert"), news, few, distillation=False)
+    assert list(untaught["round"]["objectives"]) == ["tagging"]
+
+
+def test_every_round_learns_at_a_lower_rate(build: Callable[..., Tagger], news, tweets) -> None:
+    for target in (tweets.unlabelled(), tweets[:4] + tweets[4:].unlabelled()):
+        found = stages_of(build("bert"), news, target, distillation=True, round_rate=0.5)
+        assert found["round"]["learning_rate"] == pytest.approx(0.5 * default_learning_rate(build("bert")))
 
 
 PDALN = {**dict.fromkeys(ALL, True), "noise": False, "self_labels": False, "tuning": False}

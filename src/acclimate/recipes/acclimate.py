@@ -1,8 +1,8 @@
-"""Parts of several papers, put together: tune the encoder to the target's text, and learn to tag under masked noise.
+"""Parts of several papers, put together: tune the encoder to the target's text, learn to tag under masked noise, and,
+where a few target sentences are labelled, learn anchors in rounds, taught by the last round's tagger.
 
-On request both domains are made alike, sentences are told from one another, and rounds of teaching follow: by the last
-round's tagger, by its own labels, and with anchors where a few target sentences are labelled. What lost in trials is
-off (docs/compose.md).
+On request both domains are made alike, sentences are told from one another, and there are rounds without labels, too:
+taught by the last round's tagger or by its own labels. What brought nothing in trials is off (docs/compose.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
@@ -38,7 +38,7 @@ class TuningSettings(AdversarialMaskingSettings):
     """Domain tuning, with the masking that is best as far as is known."""
 
     masking: str = MASKING
-    updates: int | None = Field(600, ge=1)
+    updates: int | None = Field(300, ge=1)
 
 
 class AcclimateSettings(Settings):
@@ -48,9 +48,11 @@ class AcclimateSettings(Settings):
     alignment: bool = False  # make sentences of both domains alike, and words of one tag where there are target labels
     contrast: bool = False  # tell sentences from one another, beside edited twins
     noise: bool = True  # learn under adversarial noise with words hidden (MAT)
-    anchors: bool = False  # in the rounds, learn sentences with entities of the other domain; with target labels only
+    # in the rounds, learn sentences with entities of the other domain; null: where target sentences are labelled
+    anchors: bool | None = None
     self_labels: bool = False  # in the rounds, believe the tagger where it is surest
-    distillation: bool = False  # in the rounds, agree with the last round's tagger: on anchors, or else on target text
+    # in the rounds, agree with the last round's tagger: on anchors, or else on target text; null: on anchors alone
+    distillation: bool | None = None
     rounds: int = Field(3, ge=0)
     share: float = Field(0.25, gt=0)  # of the usual number of updates, per round
     keep: float = Field(0.5, gt=0, le=1)  # share of target sentences believed, surest first
@@ -60,7 +62,7 @@ class AcclimateSettings(Settings):
     gamma: float = Field(0.5, gt=0)  # of the teacher on target text, beside the tags
     teacher: float = Field(0.98, gt=0, lt=1)  # of the teacher on anchors; all else has what is left, as in PDALN
     round_epochs: float = Field(4.0, gt=0)  # passes over the anchors in a round with a teacher
-    round_rate: float = Field(0.25, gt=0)  # learning rate of such a round, as a share of the run's
+    round_rate: float = Field(0.25, gt=0)  # learning rate of any round, as a share of the run's
     domain_tuning: TuningSettings = TuningSettings()
     masked_noise: MaskedNoiseSettings = MaskedNoiseSettings()
     anchor: AnchorSettings = AnchorSettings()
@@ -85,7 +87,7 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     if is_language_model(tagger) if options.tuning is None else options.tuning:
         stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning.model_dump()})
     stages.append({"name": "learn", "objectives": task(plan) | alignment(plan)})
-    rounds = taught_on_anchors(tagger, plan) or teaching(plan)
+    rounds = taught_on_anchors(tagger, plan) or teaching(tagger, plan)
     if rounds is not None:
         stages.append(rounds)
     return {"stages": stages}
@@ -113,15 +115,10 @@ def taught_on_anchors(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
     """PDALN's rounds: anchors in the source's place, and the last round's tagger teaches on them. None where there are
     none, or no teacher is asked for."""
     options: AcclimateSettings = plan.options
-    if (
-        not (options.rounds and options.anchors and options.distillation)
-        or options.self_labels
-        or not has_anchors(plan)
-    ):
+    if options.self_labels or not (learns_anchors(plan) and has_teacher(plan)):
         return None
     rest = 1 - options.teacher
     others = {name: rest * weight for name, weight in alignment(plan).items()}
-    rate = plan.training.learning_rate or default_learning_rate(tagger)
     return {
         "name": "round",
         "learns": ["anchors"],
@@ -132,19 +129,19 @@ def taught_on_anchors(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
         },
         "rounds": options.rounds,
         "epochs": options.round_epochs,
-        "learning_rate": options.round_rate * rate,
+        "learning_rate": round_rate(tagger, plan),
         "anchors": options.anchor,
     }
 
 
-def teaching(plan: Plan) -> dict[str, Any] | None:
+def teaching(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
     """The rounds: the source, or anchors in its place, and the target under the tagger's own tags. None without any
     of that."""
     options: AcclimateSettings = plan.options
     text = len(unlabelled(plan)) > 0
-    learns = ["anchors"] if options.anchors and has_anchors(plan) else ["source"]
+    learns = ["anchors"] if learns_anchors(plan) else ["source"]
     taught: dict[str, Any] = {"target-tagging": options.believe} if options.self_labels and text else {}
-    if options.distillation:
+    if has_teacher(plan):
         taught["distillation"] = {"weight": options.gamma, "settings": {"side": "target"}}
     if not options.rounds or not (taught or learns == ["anchors"]):
         return None
@@ -158,9 +155,29 @@ def teaching(plan: Plan) -> dict[str, Any] | None:
         "objectives": objectives,
         "rounds": options.rounds,
         "share": options.share,
+        "learning_rate": round_rate(tagger, plan),
         "keep": options.keep,
         "anchors": options.anchor,
     }
+
+
+def learns_anchors(plan: Plan) -> bool:
+    """Whether there are anchors in the rounds: asked for, or left to the data."""
+    options: AcclimateSettings = plan.options
+    return options.rounds > 0 and options.anchors is not False and has_anchors(plan)
+
+
+def has_teacher(plan: Plan) -> bool:
+    """Whether the last round's tagger teaches. Left to the data, it does where there are anchors: without labels it
+    brought nothing."""
+    options: AcclimateSettings = plan.options
+    return learns_anchors(plan) if options.distillation is None else options.distillation
+
+
+def round_rate(tagger: Tagger, plan: Plan) -> float:
+    """Learning rate of a round: a tagger that has learnt is taught with care."""
+    options: AcclimateSettings = plan.options
+    return options.round_rate * (plan.training.learning_rate or default_learning_rate(tagger))
 
 
 def left_out(plan: Plan) -> tuple[str, ...]:
