@@ -20,8 +20,11 @@ from acclimate.model.word_guesser import WordGuesser
 _BLOCK = 64  # scores
 _PLACES = 512  # on a GPU their number is rounded up to a multiple of this
 _IMPOSSIBLE = -1e4  # a score that no chance is left to; not infinite, since 0 times that is no number
-# places whose scores of the whole vocabulary are in memory together: a CPU likes what fits into its cache
-_AT_ONCE = {"cpu": 128, "cuda": 2048}
+# places whose scores of the whole vocabulary are in memory together
+_AT_ONCE = {"cpu": 256, "cuda": 2048}
+# those of them whose entropies are found together: a CPU likes what fits into its cache, and large pieces of memory it
+# gets from the system anew each time
+_FEW = {"cpu": 32}
 
 
 class Entropy(Policy):
@@ -78,17 +81,22 @@ def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = Non
     kind = states.device.type
     flat = states.flatten(0, -2)
     at_once = at_once or _AT_ONCE.get(kind, 1024)
-    parts = []
+    few = _FEW.get(kind, at_once)
+    parts: list[Tensor] = []
     with ExitStack() as narrowed:
-        if kind == "cuda" and torch.is_autocast_enabled(kind):
+        if torch.is_autocast_enabled(kind):
             # the table of pieces is narrowed once, not for each part
             flat = flat.to(torch.get_autocast_dtype(kind))
             narrowed.enter_context(narrow_throughout(guesser, flat.dtype))
-            narrowed.enter_context(in_whole_blocks(guesser))
+            if kind == "cuda":
+                narrowed.enter_context(in_whole_blocks(guesser))
         for start in range(0, len(flat), at_once):
             scores = guesser(flat[start : start + at_once])
             found = in_one_reading(scores)
-            parts.append(entropy(scores) if found is None else found)
+            if found is None:
+                parts += [entropy(scores[first : first + few]) for first in range(0, len(scores), few)]
+            else:
+                parts.append(found)
     return torch.cat(parts).view(states.shape[:-1])
 
 
@@ -119,7 +127,9 @@ def in_whole_blocks(guesser: WordGuesser) -> Iterator[None]:
 
 def entropy(scores: Tensor) -> Tensor:
     """Of the softmax over the last axis, in few passes: they cost as much as the product that the scores come from."""
-    away = scores.float() - scores.amax(-1, keepdim=True)
+    scores = scores.float()
+    away = scores - scores.amax(-1, keepdim=True)
     weights = away.exp()
     total = weights.sum(-1)
-    return total.log() - torch.einsum("...i,...i->...", weights, away) / total
+    mean: Tensor = torch.linalg.vecdot(weights, away) / total  # einsum is slower on a CPU
+    return total.log() - mean
