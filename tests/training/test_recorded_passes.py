@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,11 +21,14 @@ from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.recorded_pass import Pass, Read, Slot, _fresh, gradients
 from acclimate.model.encoders.recorded_passes import RecordedPasses
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.replaying import replaying
+from acclimate.model.replaying import Recordings, replaying
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View, keep_company
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, replays
+from acclimate.training.record import Record
+from acclimate.training.run import run_stages
+from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
@@ -429,6 +432,33 @@ def test_a_copy_has_no_recordings_and_afterwards_nobody_has(build: Build) -> Non
     assert tagger.head.recorded is None
 
 
+def test_a_later_stage_goes_on_with_the_recordings_of_an_earlier_one(build: Build, news: Corpus) -> None:
+    plain = [trained(tagger, Tagging(), news)[0] for tagger in [still(build("bert"))] for _ in range(2)]
+    tagger, known = still(build("bert")), Recordings()
+    first, _, (passes,) = trained(tagger, Tagging(), news, known=known, **REPLAYED)
+    count = len([each for found in passes.made.values() for each in found])
+    assert not passes.heads
+    assert not any(each.busy for found in passes.made.values() for each in found)
+    second, _, (again,) = trained(tagger, Tagging(), news, known=known, **REPLAYED)
+    assert again is passes
+    assert len([each for found in passes.made.values() for each in found]) == count  # the shapes are known
+    assert [*first, *second] == pytest.approx([*plain[0], *plain[1]], rel=1e-4)
+    known.forget()
+    with replaying(tagger, known=known, **REPLAYED) as (other,):
+        assert other is not passes
+
+
+def test_another_learner_s_recordings_are_not_taken_and_teachers_are_not_kept(build: Build) -> None:
+    tagger, teacher, known = build("bert"), frozen_copy(build("bert")), Recordings()
+    with replaying(tagger, [teacher], known, **REPLAYED) as (own, _):
+        head = tagger.head.recorded
+    assert list(known.passes.values()) == [own]
+    with replaying(build("bert"), known=known, **REPLAYED) as (other,):
+        assert other is not own
+    with replaying(tagger, known=known, **REPLAYED):
+        assert tagger.head.recorded is head
+
+
 def test_siblings_share_recordings(build: Build, tweets: Corpus) -> None:
     encoder = build("bert").encoder
     pair = torch.nn.ModuleList([encoder, encoder.sibling(tweets)])
@@ -537,6 +567,35 @@ def test_on_a_gpu_two_domains_read_at_once_train_as_they_do_apart(
         return [float(done.losses[name]) for done in training for name in terms]
 
     assert run(True) == pytest.approx(run(False), rel=2e-3 if precision == "no" else 5e-2, abs=1e-3)
+
+
+@pytest.mark.gpu
+@gpu()
+@pytest.mark.parametrize("precision", ["no", "bf16"])
+def test_on_a_gpu_rounds_go_on_with_recordings_and_end_where_plain_ones_do(
+    build: Build, news: Corpus, tweets: Corpus, precision: str
+) -> None:
+    """Three stages, two with a teacher; weights are loaded in between, as when a state is chosen."""
+
+    def run(replay: bool) -> list[float]:
+        torch.manual_seed(1)
+        tagger = still(build("bert")).cuda()
+        settings = TrainingSettings(
+            updates=8, words_per_batch=60, learning_rate=1e-3, replay=replay, precision=precision
+        )
+        record = Record()
+
+        def stages() -> Iterator[Stage]:
+            for number in range(3):
+                tagger.load_state_dict({name: weight.cpu() for name, weight in tagger.state_dict().items()})
+                taught = {"distil": Distillation(frozen_copy(tagger))} if number else {}
+                batches = Batches({"source": news, "target": tweets}, 60, seed=5)
+                yield Stage(f"round-{number}", {"tag": Tagging(), **taught}, batches, settings)
+
+        run_stages(tagger, stages(), build_engine(settings, tagger), LastUpdate(), 1, record=record)
+        return [float(row["tag"]) for row in record.rows if row["kind"] == "update"]
+
+    assert run(True) == pytest.approx(run(False), rel=5e-3 if precision == "no" else 1e-1, abs=1e-3)
 
 
 @pytest.mark.gpu

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
-from acclimate.model.replaying import replaying
+from acclimate.model.replaying import Recordings, replaying
 from acclimate.settings import UsageError
 from acclimate.training.muon import Muon
 from acclimate.training.quick_adamw import QuickAdamW, clip
@@ -37,8 +37,9 @@ class Progress:
 class Training:
     """One stage under way. Iterating makes one update at a time; whoever iterates decides to log, save or stop."""
 
-    def __init__(self, learner: Learner, stage: Stage, engine: Accelerator) -> None:
+    def __init__(self, learner: Learner, stage: Stage, engine: Accelerator, known: Recordings | None = None) -> None:
         self.stage, self.engine, self.update = stage, engine, 0
+        self.known = known  # what stages before this one have recorded
         learner.to(engine.device)  # first: a teacher comes to where the learner is
         for objective in stage.objectives.values():
             objective.begin(learner)
@@ -60,7 +61,8 @@ class Training:
             return
         readers = [reader for objective in self.stage.objectives.values() for reader in objective.readers()]
         try:
-            with replaying(self.bare_step.learner, readers) as self.bare_step.passes:
+            fuse = bool(getattr(self.stage.settings, "fuse", False))
+            with replaying(self.bare_step.learner, readers, self.known, fuse=fuse) as self.bare_step.passes:
                 yield from self._updates()
         finally:
             self.bare_step.passes = ()
@@ -119,16 +121,24 @@ def replays(settings: LoopSettings, engine: Accelerator) -> bool:
 
 
 @contextmanager
-def under_way(learner: Learner, stage: Stage, engine: Accelerator) -> Iterator[Training]:
+def under_way(
+    learner: Learner, stage: Stage, engine: Accelerator, known: Recordings | None = None
+) -> Iterator[Training]:
     """A training whose objectives undo what they did to the learner however it ends: who stops it with Ctrl-C may go on
-    with the same tagger."""
+    with the same tagger. `known` are the recordings of stages before it; who hands them in gives their memory back."""
     try:
-        yield Training(learner, stage, engine)
+        yield Training(learner, stage, engine, known)
     finally:
         for objective in stage.objectives.values():
             objective.end(learner)
-        if engine.device.type == "cuda":
-            torch.cuda.empty_cache()  # nothing else is ever put where recordings were, unless it is given back
+        if known is None:
+            give_back_memory(engine)
+
+
+def give_back_memory(engine: Accelerator) -> None:
+    """Nothing else is ever put where recordings were, unless it is given back."""
+    if engine.device.type == "cuda":
+        torch.cuda.empty_cache()
 
 
 def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:

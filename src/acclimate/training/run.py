@@ -18,6 +18,7 @@ from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
 from acclimate.model.learner import Learner
+from acclimate.model.replaying import Recordings
 from acclimate.model.storage import (
     StorageError,
     read_json,
@@ -28,7 +29,7 @@ from acclimate.model.storage import (
     written_aside,
 )
 from acclimate.training.checkpoint import load_checkpoint, save_checkpoint
-from acclimate.training.loop import Progress, Training, under_way
+from acclimate.training.loop import Progress, Training, give_back_memory, under_way
 from acclimate.training.record import Record
 from acclimate.training.selectors import Selector
 from acclimate.training.stage import Stage
@@ -117,13 +118,18 @@ def run_stages(
     watcher, record = watcher or Nobody(), record or Record()
     learner.to(engine.device)  # also when every stage is on disk already
     summaries: list[dict[str, Any]] = []
-    for stage in _seeded(stages, seed):
-        place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
-        summary = _load_finished(stage.learner or learner, place)
-        if summary is None:
-            with under_way(stage.learner or learner, stage, engine) as training:
-                summary = _run_stage(learner, training, stage.selector or selector, place, watcher, record)
-        summaries.append(summary)
+    known = Recordings()
+    try:
+        for stage in _seeded(stages, seed):
+            place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
+            summary = _load_finished(stage.learner or learner, place)
+            if summary is None:
+                with under_way(stage.learner or learner, stage, engine, known) as training:
+                    summary = _run_stage(learner, training, stage.selector or selector, place, watcher, record)
+            summaries.append(summary)
+    finally:
+        known.forget()
+        give_back_memory(engine)
     return summaries
 
 
