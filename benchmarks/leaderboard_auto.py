@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from statistics import mean
 from typing import Any
 
 from grid import Row, markdown
-from leaderboard_jobs import MODELS, asked
+from leaderboard_jobs import MODELS, answers_file, asked, job_of, read_tags
 
 AUTO, TARGET_DEV = "auto", "target dev"
 Chooser = Callable[[Sequence[Row]], Row]
@@ -25,25 +25,42 @@ class Field:
     seed: int
     rows: tuple[Row, ...]
 
-    @property
-    def best(self) -> float:
-        """The oracle's, who knows the test."""
-        return max(row["f1"] for row in self.rows)
+    def best(self, measure: str = "f1") -> float:
+        """The oracle's, who knows the test, or what else is measured on."""
+        return float(max(row[measure] for row in self.rows))
 
 
 def fields_of(rows: Iterable[Row], targets: Iterable[str], models: Sequence[str]) -> list[Field]:
     """Those in which no recipe is missing: a race with fewer is another race, and one without source-only is none."""
     found: dict[tuple[str, int], dict[str, Row]] = {}
     for row in rows:
-        if MODELS[row["model"]].is_recipe:
+        if MODELS[row["model"]].races:
             found.setdefault((row["tested"], row["seed"]), {})[row["model"]] = row
-    wanted = [model for model in MODELS if model in models and MODELS[model].is_recipe]
+    wanted = [model for model in MODELS if model in models and MODELS[model].races]
     return [
         Field(target, seed, tuple(there[model] for model in wanted))
         for target in targets
         for (tested, seed), there in sorted(found.items())
         if tested == target and {"source-only", *wanted} <= there.keys()
     ]
+
+
+def with_agreement(field: Field, out: str) -> Field:
+    """The same with what the selector says that asks all candidates. source-only among runs with labels has answered on
+    other text, and is not asked."""
+    from acclimate.comparison.judging import AGREEMENT
+    from acclimate.comparison.selectors.agreement import agreement
+
+    places = {row["model"]: answers_file(out, field.target, job_of(row)) for row in field.rows}
+    labels = max(row["labels"] for row in field.rows)
+    known = {
+        row["model"]: read_tags(places[row["model"]])
+        for row in field.rows
+        if row["labels"] == labels and places[row["model"]].is_file()
+    }
+    found = agreement(known)
+    rows = [{**row, "selectors": {**row["selectors"], AGREEMENT: found.get(row["model"])}} for row in field.rows]
+    return replace(field, rows=tuple(rows))
 
 
 def choice(rows: Sequence[Row], judge: str) -> Row:
@@ -81,7 +98,7 @@ def auto_rows(fields: Iterable[Field], labels: int) -> list[Row]:
     ]
 
 
-def regret_table(fields: Sequence[Field], labels: int, selectors: Sequence[str]) -> str:
+def regret_table(fields: Sequence[Field], labels: int, selectors: Sequence[str], measure: str = "f1") -> str:
     """How much better the best candidate is than the chosen one, the mean over seeds."""
     judges = [*([TARGET_DEV] if labels else []), *asked(selectors, labels)]
     choosers: dict[str, Chooser] = {
@@ -100,23 +117,20 @@ def regret_table(fields: Sequence[Field], labels: int, selectors: Sequence[str])
         return [name, *(f"{value:.2f}" for value in means), f"{mean(means):.2f}", chosen]
 
     lines = [
-        line(name, lambda field, take=take: field.best - take(field.rows)["f1"], counted(take, fields))  # type: ignore[misc]
+        line(name, lambda field, take=take: field.best(measure) - take(field.rows)[measure], counted(take, fields))  # type: ignore[misc]
         for name, take in choosers.items()
     ]
-    lines.append(line("by lot", lambda field: field.best - mean(row["f1"] for row in field.rows), ""))
-    lines.append(["oracle's F1", *oracle(fields, targets), counted(lambda rows: max(rows, key=f1), fields)])
+    lines.append(line("by lot", lambda field: field.best(measure) - mean(row[measure] for row in field.rows), ""))
+    best = counted(lambda rows: max(rows, key=lambda row: float(row[measure])), fields)
+    lines.append(["oracle's F1", *oracle(fields, targets, measure), best])
     return markdown(["chosen by", *targets, "mean", "choices"], lines)
 
 
-def oracle(fields: Sequence[Field], targets: Sequence[str]) -> list[str]:
-    means = [mean(field.best for field in fields if field.target == target) for target in targets]
+def oracle(fields: Sequence[Field], targets: Sequence[str], measure: str) -> list[str]:
+    means = [mean(field.best(measure) for field in fields if field.target == target) for target in targets]
     return [f"{value:.2f}" for value in (*means, mean(means))]
 
 
 def counted(take: Chooser, fields: Sequence[Field]) -> str:
     found = Counter(take(field.rows)["model"] for field in fields)
     return ", ".join(f"{model} {count}" for model, count in found.most_common())
-
-
-def f1(row: Row) -> float:
-    return float(row["f1"])

@@ -18,6 +18,7 @@ PLAIN, POOLED = "plain", "plain (pooled)"
 MAIN, VARIANTS = "main", "variants"
 EVERY = "every"  # in the place of a target: nothing of any target is learnt from, and all are tested
 LOOK_EVERY = 50  # updates, at dev, where there are labels
+QUICKER = ("replay", "fuse")  # settings of training that change no more than the last digits
 SOURCE_DEV = 1000  # of its sentences, for the selectors that ask for them
 
 
@@ -32,9 +33,9 @@ class Model:
     pooled: bool = False  # the labelled target sentences are put to the source's
 
     @property
-    def is_recipe(self) -> bool:
-        """Or it is there to be compared with, and takes no part in the race."""
-        return not self.options and not self.pooled
+    def races(self) -> bool:
+        """Or it is there to be compared with, and takes no part in the race; nor does what users write themselves."""
+        return not self.options and not self.pooled and self.recipe != "compose"
 
 
 MODELS = {
@@ -50,6 +51,7 @@ MODELS = {
     "pdaln": Model("pdaln"),
     "la-dtl": Model("la-dtl", labels=(True,)),
     "datnet": Model("datnet"),
+    "compose": Model("compose"),
     "acclimate": Model("acclimate"),
 }
 COSTLY = ("reverse-validation",)
@@ -105,8 +107,9 @@ class Run:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What results must have in common."""
-        return {**asdict(self), "data": None, "out": None}
+        """What results must have in common; how fast a GPU makes them is another matter."""
+        training = {name: value for name, value in self.training.items() if name not in QUICKER}
+        return {**asdict(self), "training": training, "data": None, "out": None}
 
 
 @cache
@@ -124,6 +127,7 @@ def do(run: Run, job: Job) -> list[Row]:
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     tagger, facts = trained(run, job)
+    facts["scored_after"] = round(time.monotonic() - began, 1)
     rows = []
     for target in targets_there(run.data) if job.target == EVERY else [job.target]:
         scored = {**judged(run, job, tagger, target), **(tested(run, job, tagger, target) if job.part == MAIN else {})}
@@ -188,7 +192,7 @@ def judged(run: Run, job: Job, tagger: Any, target: str) -> Row:
 
     parts = parts_with_judges(run.data, target, run.limit, job.typed)
     found = {name: 100 * DevelopmentScore(parts[name])(tagger) for name in ("dev", "judges")}
-    said = dict(selected(run, job, tagger, target)) if job.part == MAIN and MODELS[job.model].is_recipe else {}
+    said = dict(selected(run, job, tagger, target)) if job.part == MAIN and MODELS[job.model].races else {}
     return {"target_dev": found["dev"], "judges": found["judges"], "selectors": said}
 
 
@@ -198,8 +202,9 @@ def asked(selectors: Iterable[str], labels: int) -> list[str]:
 
 
 def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str, float | None]]:
-    """By selector, the higher the better: as in a race."""
-    from acclimate.comparison.judging import SELECTORS, material_for
+    """By selector, the higher the better: as in a race. For the one that asks all candidates, answers are kept."""
+    from acclimate.comparison.judging import AGREEMENT, SELECTORS, material_for
+    from acclimate.comparison.selectors.agreement import sample_answers
     from acclimate.comparison.trial import Ground, Trial, TrialSettings
     from acclimate.data.problems import InputError
     from acclimate.data.subsets import take_sentences
@@ -213,6 +218,9 @@ def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str
     trial = Trial(MODELS[job.model].recipe, job.seed, settings, Path(run.out))
     material = material_for(trial, Ground.of(task), text)
     for name in asked(run.selectors, job.labels):
+        if name == AGREEMENT:
+            keep_tags(answers_file(run.out, target, job), sample_answers(tagger, material) or [])
+            continue
         try:
             yield name, SELECTORS[name](tagger, material)
         except InputError:  # too little text for this one
@@ -236,13 +244,25 @@ def tags_file(out: str, target: str, job: Job) -> Path:
     return Path(out) / "tags" / f"{file_name(f'{target}, {job.name}')}.json.gz"
 
 
+def answers_file(out: str, target: str, job: Job) -> Path:
+    """What it says of target text that it may learn from."""
+    return Path(out) / "tags" / f"text-{file_name(f'{target}, {job.name}')}.json.gz"
+
+
 def keep_answers(out: str, target: str, job: Job, found: Any) -> None:
-    place = tags_file(out, target, job)
+    keep_tags(tags_file(out, target, job), [sentence.tags for sentence in found])
+
+
+def keep_tags(place: Path, tags: Any) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(place, "wt", encoding="utf-8") as file:
-        json.dump([sentence.tags for sentence in found], file)
+        json.dump(tags, file)
+
+
+def read_tags(place: Path) -> Any:
+    return json.loads(gzip.decompress(place.read_bytes()))
 
 
 def answers(out: str, target: str, job: Job, gold: Any) -> Any:
     """The test sentences under the tags that a job gave them."""
-    return gold.with_tags(json.loads(gzip.decompress(tags_file(out, target, job).read_bytes())))
+    return gold.with_tags(read_tags(tags_file(out, target, job)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from grid import Row, markdown, told
-from leaderboard_auto import AUTO, auto_rows, fields_of, regret_table
+from leaderboard_auto import AUTO, auto_rows, fields_of, regret_table, with_agreement
 from leaderboard_jobs import MAIN, MODELS, PLAIN, VARIANTS, Job, answers, job_of
 from targets import parts_with_judges
 
@@ -56,7 +56,7 @@ def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> st
     rows = [{**row, "line": row["model"]} for row in rows]
     models = [model for model in MODELS if any(row["model"] == model for row in rows)]
     there = [model for model in options.models if model == "source-only" or (labels > 0) in MODELS[model].labels]
-    fields = fields_of(rows, options.targets, there)
+    fields = [with_agreement(field, options.out) for field in fields_of(rows, options.targets, there)]
     chosen = auto_rows(fields, labels)
     lines = [*models, *([AUTO] if chosen else [])]
     reference = REFERENCE[labels > 0]
@@ -72,6 +72,8 @@ def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> st
         shown += [
             f"Regret: F1 of the best recipe minus that of the chosen one, on test; {len(fields)} races.",
             regret_table(fields, labels, options.selectors),
+            "The same on the further target sentences: to choose the default selector by.",
+            regret_table(fields, labels, options.selectors, "judges"),
         ]
     return "\n\n".join(shown)
 

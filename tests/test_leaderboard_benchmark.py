@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import leaderboard
 import targets
-from leaderboard_auto import Field, auto_rows, choice, fields_of, regret_table
-from leaderboard_jobs import EVERY, MODELS, PLAIN, Job, Run, do, job_for, job_of, keep_answers
+from leaderboard_auto import Field, auto_rows, choice, fields_of, regret_table, with_agreement
+from leaderboard_jobs import EVERY, MODELS, PLAIN, Job, Run, answers_file, do, job_for, job_of, keep_answers, keep_tags
 from leaderboard_tables import tables, variant_name
 from targets import drawn_from, parts_with_judges
 
@@ -130,6 +130,7 @@ def row(model: str, f1: float, value: float | None, dev: float = 0.0, seed: int 
         "f1": f1,
         "borders": f1 + 1,
         "target_dev": dev,
+        "judges": f1,
         "selectors": {"entropy": value},
         "seconds": 1.0,
         "updates": 10,
@@ -158,6 +159,21 @@ def test_regret_is_the_distance_to_the_best_candidate() -> None:
     assert "| always source-only | 20.00 | 20.00 | source-only 1 |" in said
     assert "| by lot | 16.67 | 16.67 |  |" in said
     assert "| oracle's F1 | 70.00 | 70.00 | mslm 1 |" in said
+
+
+def test_regret_on_judges_does_not_look_at_the_test() -> None:
+    rows = [{**row("source-only", 50, 0.1), "judges": 8.0}, {**row("mat", 40, 0.9), "judges": 9.0}]
+    assert "| entropy | 0.00 | 0.00 | mat 1 |" in regret_table([Field("fin", 1, tuple(rows))], 0, ["entropy"], "judges")
+
+
+def test_agreement_is_asked_of_candidates_that_answered_on_the_same_text(tmp_path: Path) -> None:
+    rows = [row("source-only", 50, 0.1), *(row(name, 40, 0.9) | {"labels": 9} for name in ("mat", "mslm", "pdaln"))]
+    said = {"source-only": ["O", "O"], "mat": ["B-PER", "O"], "mslm": ["B-PER", "O"], "pdaln": ["O", "B-PER"]}
+    for each in rows:
+        keep_tags(answers_file(str(tmp_path), "fin", job_of(each)), [said[each["model"]]])
+    found = with_agreement(Field("fin", 1, tuple(rows)), str(tmp_path))
+    values = {each["model"]: each["selectors"]["agreement"] for each in found.rows}
+    assert values == {"source-only": None, "mat": 0.5, "mslm": 0.5, "pdaln": 0.0}
 
 
 def test_auto_costs_what_all_candidates_cost() -> None:
