@@ -61,8 +61,7 @@ class Training:
             return
         readers = [reader for objective in self.stage.objectives.values() for reader in objective.readers()]
         try:
-            fuse = bool(getattr(self.stage.settings, "fuse", False))
-            with replaying(self.bare_step.learner, readers, self.known, fuse=fuse) as self.bare_step.passes:
+            with replaying(self.bare_step.learner, readers, self.known) as self.bare_step.passes:
                 yield from self._updates()
         finally:
             self.bare_step.passes = ()

@@ -76,9 +76,6 @@ class LoopSettings(Settings):
 class TrainingSettings(LoopSettings):
     """How a tagger is trained. Every recipe takes these."""
 
-    # where readings are replayed: compile the layers of encoders like BERT that have no dropout. A slow start, and then
-    # about half the steps inside them
-    fuse: bool = False
     words_per_batch: int = Field(256, ge=1)
     sentences_per_batch: int | None = Field(None, ge=1)
 

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from acclimate.model.encoders.fused_layers import FusedLayers
 from acclimate.model.encoders.recorded_pass import Pass, Read, Slot, join, record
 from acclimate.model.encoders.replayed import rounded, widened
 from acclimate.model.encoders.transformer import Transformer
@@ -37,11 +36,8 @@ class RecordedPasses:
     """Stands before a Transformer's reading. A shape is recorded when it is met for the second time; one that cannot
     be, or too many of them, are read as usual. Several readings of a step have a recording each, in different slots."""
 
-    def __init__(
-        self, encoder: Transformer, record: Record = record, most: int = 128, kind: str = "cuda", fuse: bool = False
-    ) -> None:
+    def __init__(self, encoder: Transformer, record: Record = record, most: int = 128, kind: str = "cuda") -> None:
         self.encoder, self.record, self.most, self.kind = encoder, record, most, kind
-        self.fused = FusedLayers.of(encoder.model) if fuse else None
         self.narrowed = NarrowedWeights(encoder)
         self.weights = sum(parameter.numel() for parameter in encoder.model.parameters())
         self.step, self.waste = _COARSE if self.weights < _LIGHT else _FINE
@@ -188,15 +184,11 @@ class RecordedPasses:
     def _by_itself(self, read: Read, narrow: torch.dtype | None) -> Read:
         """Narrows the weights anew in every reading: what autocast remembers of a step is gone in the next."""
 
-        def fused(inputs: Tensor, attention: Tensor | None) -> Tensor:
-            found = None if self.fused is None or not torch.is_grad_enabled() else self.fused(inputs, attention)
-            return read(inputs, attention) if found is None else found
-
         def work(inputs: Tensor, attention: Tensor | None) -> Tensor:
             if narrow is None:
-                return fused(inputs, attention)
+                return read(inputs, attention)
             with torch.autocast(self.kind, narrow, cache_enabled=False), self.narrowed(narrow):
-                return fused(inputs, attention)
+                return read(inputs, attention)
 
         return work
 
