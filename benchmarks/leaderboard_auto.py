@@ -47,7 +47,7 @@ def fields_of(rows: Iterable[Row], targets: Iterable[str], models: Sequence[str]
 
 def with_agreement(field: Field, out: str) -> Field:
     """The same with what the selector says that asks all candidates. source-only among runs with labels has answered on
-    other text, and is not asked."""
+    other text, and is not asked. Where answers are not at hand, what rows say already is left as it is."""
     from acclimate.comparison.judging import AGREEMENT
     from acclimate.comparison.selectors.agreement import agreement
 
@@ -58,6 +58,8 @@ def with_agreement(field: Field, out: str) -> Field:
         for row in field.rows
         if row["labels"] == labels and places[row["model"]].is_file()
     }
+    if not known:
+        return field
     found = agreement(known)
     rows = [{**row, "selectors": {**row["selectors"], AGREEMENT: found.get(row["model"])}} for row in field.rows]
     return replace(field, rows=tuple(rows))

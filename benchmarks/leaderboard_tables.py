@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from grid import Row, markdown, told
 from leaderboard_auto import AUTO, auto_rows, fields_of, regret_table, with_agreement
-from leaderboard_jobs import MAIN, MODELS, PLAIN, VARIANTS, Job, answers, job_of
+from leaderboard_jobs import MAIN, MODELS, PLAIN, VARIANTS, Job, answers, job_of, tags_file
 from targets import parts_with_judges
 
 MEAN = "mean"
@@ -59,7 +59,7 @@ def main_tables(rows: list[Row], labels: int, options: argparse.Namespace) -> st
     fields = [with_agreement(field, options.out) for field in fields_of(rows, options.targets, there)]
     chosen = auto_rows(fields, labels)
     lines = [*models, *([AUTO] if chosen else [])]
-    reference = REFERENCE[labels > 0]
+    reference = options.against or REFERENCE[labels > 0]
     shown = [
         f"Test span F1 in percent, mean ± standard deviation of the seeds. Bold: the best mean. \\*: differs from "
         f"{reference} (paired bootstrap over sentences, p below {LEVEL} after Holm's correction for all lines).",
@@ -153,7 +153,7 @@ def p_value(
     rows: list[Row], line: str, targets: Sequence[str], reference: str, options: argparse.Namespace
 ) -> float | None:
     """Of the mean over seeds and targets, the sentences of each target drawn anew. None where a target has no seed that
-    both have."""
+    both have, or answers are not at hand."""
     from acclimate.evaluation.significance import share_as_extreme
 
     observed, drawn = [], []
@@ -163,6 +163,7 @@ def p_value(
             for each in (reference, line)
         ]
         seeds = sorted(pair[0].keys() & pair[1].keys())
+        seeds = [seed for seed in seeds if all(tags_file(options.out, target, each[seed]).is_file() for each in pair)]
         if not seeds:
             return None
         jobs = tuple(tuple(each[seed] for seed in seeds) for each in pair)

@@ -76,7 +76,7 @@ def test_with_more_text_the_whole_pool_may_be_labelled(make_corpus: Callable[...
 
 def options(folder: Path, out: Path, labels: int, models: Sequence[str] = tuple(MODELS)) -> Namespace:
     shown = {"labels": [labels], "typing": [True], "targets": ["scitech", "fin"], "models": models, "changes": {}}
-    return Namespace(data=str(folder), out=str(out), limit=None, selectors=["entropy"], **shown)
+    return Namespace(data=str(folder), out=str(out), limit=None, against=None, selectors=["entropy"], **shown)
 
 
 LINES = [("source-only", 0), ("self-training", 0), ("datnet", 0), ("datnet", 6), (PLAIN, 6)]
@@ -176,6 +176,15 @@ def test_agreement_is_asked_of_candidates_that_answered_on_the_same_text(tmp_pat
     assert values == {"source-only": None, "mat": 0.5, "mslm": 0.5, "pdaln": 0.0}
 
 
+def test_rows_without_their_answers_keep_what_was_said_and_have_no_marks(folder: Path, tmp_path: Path) -> None:
+    rows = [row(model, f1, f1) for model, f1 in (("source-only", 10), ("mat", 90))]
+    rows = [{**one, "selectors": {"agreement": one["f1"]}} for one in rows]
+    (kept,) = [with_agreement(Field("fin", 1, tuple(rows)), str(tmp_path))]
+    assert [one["selectors"]["agreement"] for one in kept.rows] == [10, 90]
+    said = tables(rows, options(folder, tmp_path, 0, ["source-only", "mat"]))
+    assert "| mat | **90.00** | 10 | 1 |" in said
+
+
 def test_auto_costs_what_all_candidates_cost() -> None:
     rows = [row("source-only", 50, 0.1, dev=1), row("mat", 40, 0.9, dev=2)]
     (found,) = auto_rows([Field("fin", 1, tuple(rows))], labels=100)
@@ -196,6 +205,9 @@ def test_a_gain_that_is_sure_has_a_mark_and_an_unsure_one_has_none(folder: Path,
     assert "| mat | **100.00 ± 0.00**\\* | **100.00 ± 0.00**\\* | **100.00 ± 0.00**\\* | 10 | 1 |" in said
     assert "| mslm | 0.00 ± 0.00 | 0.00 ± 0.00 | 0.00 ± 0.00 | 10 | 1 |" in said
     assert "| auto | 0.00 ± 0.00 | 0.00 ± 0.00 | 0.00 ± 0.00 | 30 | 3 |" in said  # nobody could judge: source-only
+    given = options(folder, tmp_path, 0, ["source-only", "mat", "mslm"])
+    given.against = "mat"
+    assert "| mslm | 0.00 ± 0.00\\* | 0.00 ± 0.00\\* | 0.00 ± 0.00\\* | 10 | 1 |" in tables(rows, given)
 
 
 def test_the_run_without_labels_stands_beside_those_with_labels_and_others_do_not(folder: Path, tmp_path: Path) -> None:
