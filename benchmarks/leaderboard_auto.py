@@ -58,9 +58,8 @@ def with_agreement(field: Field, out: str) -> Field:
         for row in field.rows
         if row["labels"] == labels and places[row["model"]].is_file()
     }
-    if not known:
-        return field
-    found = agreement(known)
+    said = {row["model"]: row["selectors"].get(AGREEMENT) for row in field.rows if row["labels"] == labels}
+    found = agreement(known) if known else said
     rows = [{**row, "selectors": {**row["selectors"], AGREEMENT: found.get(row["model"])}} for row in field.rows]
     return replace(field, rows=tuple(rows))
 
