@@ -72,7 +72,8 @@ SAME = target_labels({"PER": 60, "LOC": 40})
 
 
 def test_of_domains_neither_near_nor_far_little_is_said() -> None:
-    assert [found.rule for found in rules.suggestions(facts())] == ["self_training", "nothing_to_tune", "first_labels"]
+    said = [found.rule for found in rules.suggestions(facts())]
+    assert said == ["default_recipe", "self_training", "nothing_to_tune", "first_labels"]
 
 
 def test_names_that_look_alike_become_lines_of_a_map() -> None:
@@ -116,6 +117,17 @@ def test_labels_that_the_source_does_not_teach_need_labelled_sentences() -> None
 @pytest.mark.parametrize(("accuracy", "gap", "said"), [(0.55, 0.1, True), (0.7, 0.1, False), (0.55, 2.0, False)])
 def test_alike_domains_begin_without_adaptation(accuracy: float, gap: float, said: bool) -> None:
     assert (rules.alike(facts(accuracy=accuracy, gap=gap)) is not None) == said
+
+
+def test_the_default_is_named_first_with_what_it_brought() -> None:
+    found, more = rules.default_recipe(facts()), rules.default_recipe(facts(target=SAME, few=True))
+    assert found is not None
+    assert shlex.split(found.commands[0])[-2:] == ["--recipe", "acclimate"]
+    assert "53.0" in found.why
+    assert more is not None
+    assert "70.2" in more.why
+    assert rules.default_recipe(facts(target=GENES)) is None
+    assert rules.default_recipe(facts(accuracy=0.55, gap=0.1)) is None  # nothing to adapt
 
 
 def test_words_that_are_hard_to_guess_suggest_domain_tuning() -> None:

@@ -2,7 +2,7 @@
 where a few target sentences are labelled, learn anchors in rounds, taught by the last round's tagger.
 
 On request both domains are made alike, sentences are told from one another, and there are rounds without labels, too:
-taught by the last round's tagger or by its own labels. What brought nothing in trials is off (docs/compose.md).
+taught by the last round's tagger or by its own labels. What has not shown a gain is off (docs/compose.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
@@ -168,8 +168,8 @@ def learns_anchors(plan: Plan) -> bool:
 
 
 def has_teacher(plan: Plan) -> bool:
-    """Whether the last round's tagger teaches. Left to the data, it does where there are anchors: without labels it
-    brought nothing."""
+    """Whether the last round's tagger teaches. Left to the data, it does where there are anchors: what it brings
+    without labels is not settled (docs/results/leaderboard.md)."""
     options: AcclimateSettings = plan.options
     return learns_anchors(plan) if options.distillation is None else options.distillation
 

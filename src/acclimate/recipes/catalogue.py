@@ -102,7 +102,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Recipe(
             "acclimate",
-            "parts of several papers together: domain tuning and masked noise; alignment, anchors, teaching on request",
+            "parts of several papers together: domain tuning, masked noise; with labels anchors and teaching in rounds",
             acclimate,
             AcclimateSettings,
             check=check_acclimate,
