@@ -27,6 +27,7 @@ def agreement(answers: Mapping[str, Tags], kind: Kind = "spans") -> dict[str, fl
 
     Favours the answer in the middle: what several ways of training find alike is more often right than what one of them
     finds alone. Fails where most candidates make the same mistake, and never picks one that has found a way out of it.
+    Among few, relatives vote for each other: source-only, and what goes on from it.
     Who finds nothing shares nothing.
     """
     if len(answers) < FEWEST:
