@@ -21,6 +21,8 @@ from acclimate.comparison.compare import compare
 from acclimate.comparison.judging import DEFAULT_SELECTORS, SELECTORS
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.selectors import certainty, domain_gap, reverse_validation
+from acclimate.comparison.selectors import material as material_module
+from acclimate.comparison.selectors.agreement import sample_answers
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy, word_probabilities
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
 from acclimate.comparison.selectors.material import Material
@@ -185,16 +187,23 @@ def test_on_a_pre_trained_encoder_right_tags_teach_more_than_mixed_up_and_missin
     }
     values = {}
     for name, told in said.items():
-        monkeypatch.setattr(reverse_validation, "predict", lambda tagger, text, told=told: told)
+        monkeypatch.setattr(material_module, "predict", lambda tagger, text, told=told: told)
         values[name] = ReverseValidation()(build("bert"), on_bert)
     assert values["right"] > 0.2 > 0.1 > values["mixed up"], values
     assert values["missing"] == 0.0
 
 
+def test_judges_that_ask_for_answers_have_them_made_once(trained: Tagger, material: Material) -> None:
+    found = material.answers(trained)
+    assert found is material.answers(trained)
+    assert [sentence.tags for sentence in found] == [one.tags for one in predict(trained, material.sample)]
+    assert sample_answers(trained, material) == [sentence.tags for sentence in found]
+
+
 def test_plain_tags_teach_back_too(
     build: Callable[..., Tagger], on_bert: Material, part_of_speech: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reverse_validation, "predict", lambda tagger, text: part_of_speech)
+    monkeypatch.setattr(material_module, "predict", lambda tagger, text: part_of_speech)
     plain = replace(on_bert, target=part_of_speech.unlabelled(), source_dev=part_of_speech)
     assert ReverseValidation()(build("bert", text=part_of_speech), plain) == 1.0
 

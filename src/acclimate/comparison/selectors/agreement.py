@@ -10,7 +10,6 @@ from acclimate.data.labels import Kind
 from acclimate.data.schemes import Span
 from acclimate.evaluation.pairs import read_spans
 from acclimate.evaluation.tally import Tally
-from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 
 FEWEST = 3  # runs: two agree with each other as much as each other's
@@ -48,7 +47,7 @@ def sample_answers(tagger: Tagger, material: Material) -> list[tuple[str, ...]] 
     """What a tagger says of the target's sample, the same sentences for every run; None where there are none."""
     if not len(material.sample):
         return None
-    return [sentence.tags or () for sentence in predict(tagger, material.sample)]
+    return [sentence.tags or () for sentence in material.answers(tagger)]
 
 
 def _spans(tags: Tags, kind: Kind) -> set[Place]:

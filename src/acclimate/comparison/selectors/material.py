@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.subsets import take_sentences
+from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.task import TaggerSettings
 from acclimate.training.settings import TrainingSettings
@@ -52,6 +53,10 @@ class Material:
         """Random sentences of the target, the same for every run. Empty ones say nothing."""
         text = self.target.filter(lambda sentence: len(sentence) > 0)
         return take_sentences(text, MOST_SENTENCES) if len(text) > MOST_SENTENCES else text
+
+    def answers(self, tagger: Tagger) -> Corpus:
+        """The sample under the tagger's own tags."""
+        return self.once("answers", tagger, lambda: predict(tagger, self.sample))
 
 
 class RunSelector(Protocol):

@@ -13,7 +13,7 @@ from acclimate.comparison.selectors.material import Material
 from acclimate.data.corpus import Corpus
 from acclimate.data.subsets import take_sentences
 from acclimate.evaluation.scores import score
-from acclimate.inference.predict import predict, views
+from acclimate.inference.predict import views
 from acclimate.model.encoders.transformer import TransformerSettings
 from acclimate.model.tagger import OWN_ENCODER, Tagger
 from acclimate.recipes.adapt import adapt
@@ -46,7 +46,7 @@ class ReverseValidation:
     def __call__(self, tagger: Tagger, material: Material) -> float | None:
         if material.source_dev is None or not material.source_dev.word_count or not len(material.sample):
             return None
-        taught = predict(tagger, material.sample)
+        taught = material.answers(tagger)
         if material.tagger.encoder != OWN_ENCODER:
             return linear_score(taught, material.source_dev, material.tagger, tagger.device)
         torch.manual_seed(material.seed)
