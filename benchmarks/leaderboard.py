@@ -202,9 +202,9 @@ def arguments() -> argparse.Namespace:
 
 
 def all_selectors() -> tuple[str, ...]:
-    from acclimate.comparison.judging import DEFAULT_SELECTORS
+    from acclimate.comparison.judging import ALL_SELECTORS
 
-    return DEFAULT_SELECTORS
+    return ALL_SELECTORS
 
 
 if __name__ == "__main__":

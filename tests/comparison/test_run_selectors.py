@@ -18,7 +18,7 @@ from acclimate.analysis.feature_map import feature_points
 from acclimate.analysis.separability import domain_separability
 from acclimate.comparison.choices import choose
 from acclimate.comparison.compare import compare
-from acclimate.comparison.judging import DEFAULT_SELECTORS, SELECTORS
+from acclimate.comparison.judging import ALL_SELECTORS, SELECTORS
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.selectors import certainty, domain_gap, reverse_validation
 from acclimate.comparison.selectors import material as material_module
@@ -312,7 +312,7 @@ def test_the_gold_tags_of_the_test_change_no_weight_and_no_choice(
         assert all(value is not None for value in one.judgements.values())
     chosen = [[(choice.selector, choice.recipe, choice.seed) for choice in table.choices] for table in tables]
     assert chosen[0] == chosen[1]
-    assert len(chosen[0]) == len(DEFAULT_SELECTORS)
+    assert len(chosen[0]) == len(ALL_SELECTORS)
     assert json.dumps(true.as_dict()) != json.dumps(false.as_dict())  # the scores do change
 
 

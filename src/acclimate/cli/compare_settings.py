@@ -10,7 +10,7 @@ from pydantic import Field
 
 from acclimate.cli.settings import AdaptSettings, ReadingSettings
 from acclimate.cli.task import read_task, with_fitting_encoder
-from acclimate.comparison.judging import DEFAULT_SELECTORS
+from acclimate.comparison.judging import ALL_SELECTORS
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.task import TaggerSettings, Task
 from acclimate.settings import Settings, SettingsError, complete, load_yaml, with_assignments
@@ -54,7 +54,7 @@ class CompareSettings(Settings):
     def selector_names(self) -> list[str]:
         if self.selectors == "none":
             return []
-        return list(DEFAULT_SELECTORS) if self.selectors == "all" else listed(self.selectors)
+        return list(ALL_SELECTORS) if self.selectors == "all" else listed(self.selectors)
 
     @property
     def seed_numbers(self) -> int | list[int]:

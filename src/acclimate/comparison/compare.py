@@ -9,7 +9,7 @@ from typing import Any
 
 from acclimate.comparison.choices import choices_of
 from acclimate.comparison.cost import RULE, expected_seconds
-from acclimate.comparison.judging import DEFAULT_SELECTORS, read_judgements, require_selectors
+from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors
 from acclimate.comparison.making import duration, make_all
 from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, with_baseline
@@ -50,7 +50,7 @@ def compare(
     share: float = 1.0,
     each: Mapping[str, Mapping[str, Any]] | None = None,
     against: str = BASELINE.name,
-    selectors: Sequence[str] = DEFAULT_SELECTORS,
+    selectors: Sequence[str] = ALL_SELECTORS,
     rounds: int = 1000,
     executor: Executor | None = None,
     jobs: int = 1,

@@ -36,7 +36,7 @@ SELECTORS: dict[str, RunSelector] = {
     "a-distance": ProxyADistance(),
 }
 AGREEMENT = "agreement"  # asks all runs together, and is answered when they are over
-DEFAULT_SELECTORS = (*SELECTORS, AGREEMENT)
+ALL_SELECTORS = (*SELECTORS, AGREEMENT)
 
 _FILE = "selectors.json"
 _ANSWERS = "answers.json"  # of the run on the target's sample
@@ -44,10 +44,10 @@ _ANSWERS = "answers.json"  # of the run on the target's sample
 
 def require_selectors(names: Sequence[str]) -> None:
     for name in names:
-        if name not in DEFAULT_SELECTORS:
-            close = difflib.get_close_matches(name, DEFAULT_SELECTORS, n=1)
+        if name not in ALL_SELECTORS:
+            close = difflib.get_close_matches(name, ALL_SELECTORS, n=1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(DEFAULT_SELECTORS)}.")
+            raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(ALL_SELECTORS)}.")
 
 
 def judge(trial: Trial, ground: Ground, selectors: Sequence[str]) -> None:
