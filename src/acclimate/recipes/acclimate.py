@@ -87,10 +87,23 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     if is_language_model(tagger) if options.tuning is None else options.tuning:
         stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning.model_dump()})
     stages.append({"name": "learn", "objectives": task(plan) | alignment(plan)})
-    rounds = taught_on_anchors(tagger, plan) or teaching(tagger, plan)
+    rounds = rounds_of(tagger, plan)
     if rounds is not None:
         stages.append(rounds)
     return {"stages": stages}
+
+
+def rounds_of(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
+    """The last stage. What is left to the data: anchors where there are any, and a teacher on them; what one brings
+    without labels is not settled (docs/results/leaderboard.md)."""
+    options: AcclimateSettings = plan.options
+    if not options.rounds:
+        return None
+    on_anchors = options.anchors is not False and has_anchors(plan)
+    has_teacher = on_anchors if options.distillation is None else options.distillation
+    if on_anchors and has_teacher and not options.self_labels:
+        return taught_on_anchors(tagger, plan)
+    return teaching(tagger, plan, on_anchors, has_teacher)
 
 
 def task(plan: Plan) -> dict[str, Any]:
@@ -111,12 +124,9 @@ def alignment(plan: Plan) -> dict[str, Any]:
     return {"sentence-mmd": options.alpha, **words, **told_apart}
 
 
-def taught_on_anchors(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
-    """PDALN's rounds: anchors in the source's place, and the last round's tagger teaches on them. None where there are
-    none, or no teacher is asked for."""
+def taught_on_anchors(tagger: Tagger, plan: Plan) -> dict[str, Any]:
+    """PDALN's rounds: anchors in the source's place, and the last round's tagger teaches on them."""
     options: AcclimateSettings = plan.options
-    if options.self_labels or not (learns_anchors(plan) and has_teacher(plan)):
-        return None
     rest = 1 - options.teacher
     others = {name: rest * weight for name, weight in alignment(plan).items()}
     return {
@@ -134,16 +144,16 @@ def taught_on_anchors(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
     }
 
 
-def teaching(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
+def teaching(tagger: Tagger, plan: Plan, on_anchors: bool, has_teacher: bool) -> dict[str, Any] | None:
     """The rounds: the source, or anchors in its place, and the target under the tagger's own tags. None without any
     of that."""
     options: AcclimateSettings = plan.options
     text = len(unlabelled(plan)) > 0
-    learns = ["anchors"] if learns_anchors(plan) else ["source"]
+    learns = ["anchors"] if on_anchors else ["source"]
     taught: dict[str, Any] = {"target-tagging": options.believe} if options.self_labels and text else {}
-    if has_teacher(plan):
+    if has_teacher:
         taught["distillation"] = {"weight": options.gamma, "settings": {"side": "target"}}
-    if not options.rounds or not (taught or learns == ["anchors"]):
+    if not (taught or on_anchors):
         return None
     beside = ["pseudo-labelled"] if options.self_labels and text else None
     few = len(plan.target.labelled()) > 0 and "target-tagging" not in taught
@@ -159,19 +169,6 @@ def teaching(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
         "keep": options.keep,
         "anchors": options.anchor,
     }
-
-
-def learns_anchors(plan: Plan) -> bool:
-    """Whether there are anchors in the rounds: asked for, or left to the data."""
-    options: AcclimateSettings = plan.options
-    return options.rounds > 0 and options.anchors is not False and has_anchors(plan)
-
-
-def has_teacher(plan: Plan) -> bool:
-    """Whether the last round's tagger teaches. Left to the data, it does where there are anchors: what it brings
-    without labels is not settled (docs/results/leaderboard.md)."""
-    options: AcclimateSettings = plan.options
-    return learns_anchors(plan) if options.distillation is None else options.distillation
 
 
 def round_rate(tagger: Tagger, plan: Plan) -> float:
