@@ -6,16 +6,21 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acclimate.comparison import judging
+from acclimate.comparison import race as race_module
 from acclimate.comparison.compare import compare
 from acclimate.comparison.race import race
 from acclimate.comparison.race_settings import RaceSettings, judge_of
+from acclimate.comparison.running import run_trial
 from acclimate.comparison.selectors.agreement import agreement
+from acclimate.comparison.trial import Trial
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import Kind
+from acclimate.data.problems import InputError
 from acclimate.evaluation.scores import score
 from acclimate.recipes.task import Task
 
@@ -88,6 +93,22 @@ def test_a_race_of_three_is_decided_by_it_and_can_go_on(
     assert [(entry.recipe, entry.value) for entry in again.entries] == [
         (entry.recipe, entry.value) for entry in found.entries
     ]
+
+
+def test_where_a_candidate_fails_and_two_are_left_the_judge_of_two_decides(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(trial: Trial, *given: Any) -> float:
+        if trial.recipe == "mat" and trial.settings.share < 1:
+            raise InputError("it broke")
+        return run_trial(trial, *given)
+
+    monkeypatch.setattr(race_module, "run_trial", breaks)
+    asked = {"recipes": ["self-training", "mat"], "budget": "60u"}
+    found = race(task, tmp_path, asked, {"tagger": TAGGER, "training": {**TRAINING, "updates": 40}})
+    assert found.left_out == {"mat": "it broke"}
+    assert found.measure == "information-maximisation"
+    assert all(entry.value is not None for entry in found.entries)
 
 
 def test_a_comparison_that_grows_asks_all_its_runs_again(task: Task, tmp_path: Path) -> None:

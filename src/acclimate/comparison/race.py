@@ -66,17 +66,18 @@ def race(
     share, failed = _share(trials, ground, Path(out), settings, tell)
     left_out |= failed
     runners = {name: each for name, each in trials.items() if name not in left_out}
-    selector = judge_of(settings, len(runners))
+    asked = {judge_of(settings, number) for number in (len(runners), 2)}  # some may fail, and few ask another judge
     finished: dict[str, tuple[Trial, float]] = {}
     for name, each in runners.items():
         short = replace(each, settings=each.settings.model_copy(update={"share": share}))
         tell(f"{name}: {share:.0%} of its updates")
         try:
-            finished[name] = short, run_trial(short, ground, () if held is not None else (selector,))
+            finished[name] = short, run_trial(short, ground, () if held is not None else sorted(asked))
         except Exception as failure:
             if not is_expected(failure):
                 raise
             left_out[name] = str(failure)
+    selector = judge_of(settings, len(finished))
     values = _values([trial for trial, _ in finished.values()], selector, held)
     entries = [_entry(trial, values[trial.name], seconds) for trial, seconds in finished.values()]
     measure = selector if held is None else DevelopmentScore(held, "held-out target").name

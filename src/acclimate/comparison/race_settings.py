@@ -13,7 +13,8 @@ from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import Settings
 
 AUTO = "auto"  # the name people type where a recipe is asked for
-SELECTOR = AGREEMENT  # the best of those that see no target label, as far as was measured (docs/results/leaderboard.md)
+# judges without target labels well whether candidates have learnt some or not (docs/results/leaderboard.md)
+SELECTOR = AGREEMENT
 # For races of two, which agree with each other alike. Sure of each word and varied in all: not taken in by a tagger
 # that finds nothing, and costs one reading of the text
 SELECTOR_OF_TWO = "information-maximisation"
