@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from acclimate.analysis.separability import Separability
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.perplexity import Perplexity
 
+BOARD_ROWS = Path(__file__).parents[2] / "docs" / "results" / "leaderboard.jsonl"
 LABELS = {"PER": 300, "LOC": 200}
 
 
@@ -314,6 +317,31 @@ def test_every_command_has_options_that_there_are() -> None:
         assert answer.exit_code == 0, command
         given = [word for word in shlex.split(command) if word.startswith("--")]
         assert all(option in answer.output for option in given), command
+
+
+def test_what_was_measured_is_what_the_rows_of_the_leaderboard_say() -> None:
+    rows = [json.loads(row) for row in BOARD_ROWS.read_text(encoding="utf-8").splitlines()]
+
+    def mean(model: str, labels: int) -> float:
+        own = [row for row in rows if (row["part"], row["typed"]) == ("main", True)]
+        found = [row["f1"] for row in own if (row["model"], row["labels"]) == (model, labels)]
+        assert len(found) == 7 * 3
+        return sum(found) / len(found)
+
+    none, few = rules.default_recipe(facts()), rules.default_recipe(facts(target=SAME, few=True))
+    assert none is not None
+    assert f"{mean('acclimate', 0):.1f} F1, {mean('source-only', 0):.1f} without" in none.why
+    assert few is not None
+    assert f"{mean('acclimate', 100):.1f} F1, {mean('plain', 100):.1f} for" in few.why
+    gains = {name: f"{mean(name, 0) - mean('source-only', 0):.1f}" for name in ("pdaln", "datnet", "mat")}
+    assert f"pdaln brought {gains['pdaln']} F1 on the mean, datnet {gains['datnet']}" in rules.MEASURED_WITHOUT
+    hidden = rules.context(facts(unseen=0.4))
+    assert hidden is not None
+    assert f"brought {gains['mat']} F1" in hidden.text
+    tuned = rules.domain_tuning(facts(gap=2.0))
+    assert tuned is not None
+    assert f"brought {mean('adversarial-masking', 0) - mean('source-only', 0):.1f} F1" in tuned.text
+    assert f"datnet was {mean('datnet', 100) - mean('plain', 100):.1f} F1 above" in rules.MEASURED_WITH_FEW
 
 
 def test_nothing_is_promised() -> None:

@@ -8,7 +8,7 @@ import shlex
 from acclimate.analysis.inspection import thresholds as line
 from acclimate.analysis.inspection.facts import Facts
 from acclimate.analysis.inspection.recipes_at_hand import runnable
-from acclimate.analysis.inspection.suggestion import Suggestion
+from acclimate.analysis.inspection.suggestion import BOARD, Suggestion
 from acclimate.evaluation.table import count
 
 
@@ -109,7 +109,7 @@ def first_labels(facts: Facts) -> Suggestion | None:
     text = f"Label target sentences: {line.FEW_SHOT} to learn from open up more recipes (--target-labelled), and about "
     text += f"{enough:,} others tell which one helped (--target-test)."
     why = f"{line.FEW_SHOT} of them brought 18 F1 on the mean of seven targets, adapting without them 2 "
-    why += f"(docs/results/leaderboard.md); {enough:,} sentences have some {line.TEST_ENTITIES} entities at the {of}'s "
+    why += f"({BOARD}); {enough:,} sentences have some {line.TEST_ENTITIES} entities at the {of}'s "
     why += "rate, which leaves F1 uncertain by about 5 points."
     return Suggestion("first_labels", text, why)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+BOARD = "docs/results/leaderboard.md"  # what recipes brought, where one is suggested
+
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
