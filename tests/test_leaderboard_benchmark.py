@@ -179,7 +179,7 @@ def test_agreement_is_asked_of_candidates_that_answered_on_the_same_text(tmp_pat
 def test_rows_without_their_answers_keep_what_was_said_and_have_no_marks(folder: Path, tmp_path: Path) -> None:
     rows = [row(model, f1, f1) for model, f1 in (("source-only", 10), ("mat", 90))]
     rows = [{**one, "selectors": {"agreement": one["f1"]}} for one in rows]
-    (kept,) = [with_agreement(Field("fin", 1, tuple(rows)), str(tmp_path))]
+    kept = with_agreement(Field("fin", 1, tuple(rows)), str(tmp_path))
     assert [one["selectors"]["agreement"] for one in kept.rows] == [10, 90]
     said = tables(rows, options(folder, tmp_path, 0, ["source-only", "mat"]))
     assert "| mat | **90.00** | 10 | 1 |" in said
