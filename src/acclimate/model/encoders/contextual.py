@@ -118,7 +118,8 @@ class FrozenContext(nn.Module):
                 output_hidden_states=True,
             )
         shares = self.scale * (self.mixing.softmax(0) if self.settings.mix == "learned" else self.mixing)
-        layers = zip(shares, states.hidden_states, strict=True)
+        # without any layer the library may tell of none, and what comes out is the embeddings
+        layers = zip(shares, states.hidden_states or (states.last_hidden_state,), strict=True)
         mixed = torch.stack([share * layer.to(share.dtype) for share, layer in layers]).sum(0).flatten(0, 1)
         # mixed first and looked up then: once for each end of a word, and not once more for each layer
         places = [inputs[name] for name in ("context_first", "context_last") if name in inputs]
