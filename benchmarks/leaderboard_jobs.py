@@ -140,8 +140,8 @@ def do(run: Run, job: Job) -> list[Row]:
     return [{**row, "job_seconds": round((time.monotonic() - began) / len(rows), 1)} for row in rows]
 
 
-def trained(run: Run, job: Job) -> tuple[Any, Row]:
-    """The tagger, and what its training was like."""
+def trained(run: Run, job: Job, folder: Path | None = None) -> tuple[Any, Row]:
+    """The tagger, and what its training was like. Stages that are in the folder are not trained again."""
     from one_recipe import train
 
     from acclimate.model.tagger import Tagger
@@ -167,6 +167,8 @@ def trained(run: Run, job: Job) -> tuple[Any, Row]:
         options=options,
         seed=job.seed,
         aside={"source": source["dev"]} if model.recipe == "datnet" else None,
+        dev_of_target=job.labels > 0,
+        folder=folder,
     )
     stages = [[one["stage"], one["updates"], one["kept_update"], one["score"]] for one in done.summaries]
     return tagger, {**done.facts(), "stages": stages}

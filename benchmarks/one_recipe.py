@@ -69,11 +69,13 @@ def train(
     aside: Mapping[str, Corpus] | None = None,
     watches: Sequence[Watch] = (),
     folder: Path | None = None,
+    dev_of_target: bool = False,
     after: Callable[[str], None] = lambda stage: None,
 ) -> Trained:
     """Train the tagger in place. `target` are labelled sentences; `text` is target text whose tags, if any, are
-    dropped. `dev` chooses the state, or else the last one stays. `folder` holds saved states while it runs.
-    `after` is told the name of each stage when the tagger is as that has left it.
+    dropped. `dev` chooses the state (`dev_of_target`: its sentences are the target's), or else the last one stays.
+    `folder` holds saved states while it runs. `after` is told the name of each stage when the tagger is as that has
+    left it.
 
     A recipe that goes on from plain training on the source begins with that."""
     started = time.monotonic()
@@ -81,7 +83,7 @@ def train(
     settings = completed(complete(TrainingSettings, training, where="training settings"), tagger)
     wanted = complete(chosen.options, options or {}, where=f"options of recipe {recipe}")
     few = Corpus(()) if target is None else target.labelled()
-    selector = LastUpdate() if dev is None else DevelopmentScore(dev.labelled(), "dev")
+    selector = LastUpdate() if dev is None else DevelopmentScore(dev.labelled(), "dev", of_target=dev_of_target)
     unused = {name: corpus.unlabelled() for name, corpus in (aside or {}).items()}
     whole = few if text is None else text.unlabelled() + few
     plan = Plan(source.labelled(), whole, settings, wanted, seed, unused, selector)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,18 +11,19 @@ from test_every_recipe import QUICK, Losses
 
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.acclimate import AcclimateSettings, composition, left_out
+from acclimate.recipes.acclimate import AcclimateSettings, composition, finishing, left_out
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError, complete
 from acclimate.training.loop import default_learning_rate
+from acclimate.training.selectors import DevelopmentScore, LastUpdate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
 ALL = dict.fromkeys(("alignment", "contrast", "noise", "anchors", "self_labels", "distillation"), True)
-NONE = dict.fromkeys(ALL, False) | {"tuning": False}
+NONE = dict.fromkeys(ALL, False) | {"tuning": False, "finish": False}
 TUNING = {"domain_tuning": {"updates": 2, "rows_per_batch": 4, "quick": False}}
 
 
@@ -65,6 +67,36 @@ def test_every_round_learns_at_a_lower_rate(build: Callable[..., Tagger], news, 
         assert found["round"]["learning_rate"] == pytest.approx(0.5 * default_learning_rate(build("bert")))
 
 
+def test_to_finish_the_labelled_sentences_are_learnt_alone_and_the_source_before_them(
+    build: Callable[..., Tagger], news, tweets
+) -> None:
+    few = tweets[:4] + tweets[4:].unlabelled()
+    found = stages_of(build("bert"), news, few, finish=True, anchors=False, distillation=False)
+    assert list(found) == ["domain-tuning", "learn", "finish"]
+    assert found["learn"]["objectives"]["mat"]["settings"]["side"] == "source"
+    assert found["finish"]["learns"] == ["target-labelled"]
+    assert list(found["finish"]["objectives"]) == ["mat"]
+    assert "tagging" in stages_of(build("bert"), news, few, finish=True, finish_noise=False)["finish"]["objectives"]
+    assert "finish" not in stages_of(build("bert"), news, tweets.unlabelled(), finish=True)
+
+
+def test_the_end_is_as_long_as_two_passes_and_never_longer_than_asked_for(build, news, tweets) -> None:
+    words = sum(map(len, tweets))
+    for settings, wanted in (({"words_per_batch": 1}, 2 * words), ({}, 5), ({"updates": 3}, 3)):
+        plan = plan_for(news, tweets, AcclimateSettings(finish=True, finish_updates=5), settings)
+        assert finishing(build("bert"), plan)["updates"] == wanted
+
+
+def test_sentences_of_the_source_do_not_choose_how_to_finish(build: Callable[..., Tagger], news, tweets) -> None:
+    options = AcclimateSettings(finish=True, tuning=False, anchors=False, distillation=False)
+    for of_target in (False, True):
+        selector = DevelopmentScore(news, of_target=of_target)
+        plan = replace(plan_for(news, tweets, options, {"updates": 20}), selector=selector)
+        *_, last = find_recipe("acclimate").stages(build("bert"), plan)
+        assert last.selector == (selector if of_target else LastUpdate())
+        assert last.evaluate_every <= 2 or not of_target
+
+
 PDALN = {**dict.fromkeys(ALL, True), "noise": False, "self_labels": False, "tuning": False}
 
 
@@ -80,8 +112,9 @@ def test_with_pdaln_s_parts_it_has_pdaln_s_terms(build: Callable[..., Tagger], n
         assert one.settings.learning_rate == pytest.approx(other.settings.learning_rate)
 
 
-def plan_for(source: Corpus, target: Corpus, options: Any) -> Plan:
-    return Plan(source, target, TrainingSettings(updates=8, words_per_batch=60, learning_rate=1e-3), options, 1)
+def plan_for(source: Corpus, target: Corpus, options: Any, training: dict[str, Any] | None = None) -> Plan:
+    usual = {"updates": 8, "words_per_batch": 60, "learning_rate": 1e-3}
+    return Plan(source, target, TrainingSettings(**(usual if training is None else training)), options, 1)
 
 
 def weights_of(stage: Stage) -> list[float]:
@@ -115,13 +148,13 @@ def test_labels_are_learnt_in_the_rounds_whoever_teaches_them(build, news, tweet
     assert found["round"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
 
 
-@pytest.mark.parametrize("part", [*ALL, "tuning"])
+@pytest.mark.parametrize("part", [*ALL, "tuning", "finish"])
 @pytest.mark.parametrize("few", [0, 4])
 @pytest.mark.parametrize("alone", [False, True])
 def test_every_part_can_be_had_alone_and_left_out(
     build: Callable[..., Tagger], news, tweets, part: str, few: int, alone: bool
 ) -> None:
-    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, part: False}
+    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, "finish": True, part: False}
     watcher = Losses()
     given = {"training": QUICK, "select": "last", "watcher": watcher}
     labelled = tweets[:few] if few else None

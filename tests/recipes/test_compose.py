@@ -14,9 +14,13 @@ from test_every_recipe import QUICK, Losses
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
+from acclimate.recipes.compose import compose
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.compose_settings import ComposeSettings
+from acclimate.recipes.recipe import Plan
 from acclimate.settings import complete
+from acclimate.training.selectors import DevelopmentScore, LastUpdate
+from acclimate.training.settings import TrainingSettings
 
 TRAINING = {"updates": 6, "words_per_batch": 40, "learning_rate": 0.02, "device": "cpu"}
 Row = dict[str, list[float]]
@@ -151,6 +155,32 @@ def test_rounds_that_the_selector_finds_worse_end_them(
     adapt(tagger, news, None, "compose", source_dev=news, training=TRAINING, watcher=watcher, **stages)
     made = [name for name in watcher.found if name.startswith("ruin")]
     assert made == ["ruin-1/tagging", "ruin-2/tagging"][: 1 + patience]
+
+
+def test_a_stage_to_the_end_keeps_its_last_state_whoever_chooses(
+    build: Callable[..., Tagger], same_weights, news
+) -> None:
+    blind, seeing = build(dropout=0.0), build(dropout=0.0)
+    ruin = {"name": "ruin", **TAGGING, "learning_rate": 30.0, "updates": 4}
+    for tagger, how in ((blind, {"to_the_end": True}), (seeing, {"keep_best": True, "looks": 4})):
+        stages = composed({"name": "first", **TAGGING, "updates": 80}, {**ruin, **how})
+        adapt(tagger, news, None, "compose", source_dev=news, training=TRAINING, **stages)
+    found = [DevelopmentScore(news)(tagger) for tagger in (blind, seeing)]
+    assert found[0] < found[1]
+
+
+def test_looks_are_as_many_as_asked_for_where_somebody_chooses(build: Callable[..., Tagger], news) -> None:
+    stage = {**TAGGING, "updates": 20, "looks": 5}
+    for selector, every in ((DevelopmentScore(news), 4), (LastUpdate(), 20), (None, 20)):
+        options = complete(ComposeSettings, composed(stage))
+        training = TrainingSettings(updates=20, evaluate_every=20)
+        (made,) = compose(build(), Plan(news, Corpus(()), training, options, 1, selector=selector))
+        assert made.evaluate_every == every
+
+
+def test_nobody_chooses_in_a_stage_that_goes_to_the_end() -> None:
+    with pytest.raises(ValueError, match="leave out keep_best and looks"):
+        complete(ComposeSettings, composed({**TAGGING, "to_the_end": True, "keep_best": True}))
 
 
 def test_what_is_written_comes_back(news) -> None:

@@ -9,6 +9,7 @@ Written on the parts of `compose`: every part can be switched, and `composition`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -27,11 +28,14 @@ from acclimate.recipes.mat import MaskedNoiseSettings
 from acclimate.recipes.pdaln import anchors
 from acclimate.recipes.pdaln_settings import AnchorSettings
 from acclimate.recipes.recipe import Plan
+from acclimate.recipes.rounds import chooses_for_target
 from acclimate.settings import Settings, complete
 from acclimate.training.loop import default_learning_rate
 from acclimate.training.stage import Stage
 
 MASKING = "mix-adversarial"  # of domain tuning
+FINISH_PASSES = 2  # over the labelled target sentences, at least
+FINISH_LOOKS = 10
 
 
 class TuningSettings(AdversarialMaskingSettings):
@@ -63,6 +67,10 @@ class AcclimateSettings(Settings):
     teacher: float = Field(0.98, gt=0, lt=1)  # of the teacher on anchors; all else has what is left, as in PDALN
     round_epochs: float = Field(4.0, gt=0)  # passes over the anchors in a round with a teacher
     round_rate: float = Field(0.25, gt=0)  # learning rate of any round, as a share of the run's
+    finish: bool = False  # learn the source alone, and the labelled target sentences alone when all else is over
+    finish_updates: int = Field(100, ge=1)  # or as many as two passes over them
+    finish_rate: float = Field(0.5, gt=0)  # learning rate, as a share of the run's
+    finish_noise: bool = True  # under noise, where there is any
     domain_tuning: TuningSettings = TuningSettings()
     masked_noise: MaskedNoiseSettings = MaskedNoiseSettings()
     anchor: AnchorSettings = AnchorSettings()
@@ -90,7 +98,34 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     rounds = rounds_of(tagger, plan)
     if rounds is not None:
         stages.append(rounds)
+    if finishes(plan):
+        stages.append(finishing(tagger, plan))
     return {"stages": stages}
+
+
+def finishes(plan: Plan) -> bool:
+    options: AcclimateSettings = plan.options
+    return options.finish and len(plan.target.labelled()) > 0
+
+
+def finishing(tagger: Tagger, plan: Plan) -> dict[str, Any]:
+    """The labelled target sentences alone: what the source's annotators did otherwise is unlearnt. A selector that
+    looks at the source would undo that, so only one that looks at the target may choose."""
+    options: AcclimateSettings = plan.options
+    words = sum(map(len, plan.target.labelled()))
+    passes = math.ceil(FINISH_PASSES * words / plan.training.words_per_batch)
+    updates = max(options.finish_updates, passes)
+    knows = chooses_for_target(plan)
+    return {
+        "name": "finish",
+        "learns": ["target-labelled"],
+        "objectives": task_on("source", options, options.noise and options.finish_noise),
+        "updates": updates if plan.training.updates is None else min(updates, plan.training.updates),
+        "learning_rate": options.finish_rate * usual_rate(tagger, plan),
+        "keep_best": knows,
+        "looks": FINISH_LOOKS if knows else None,
+        "to_the_end": not knows,
+    }
 
 
 def rounds_of(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
@@ -107,10 +142,14 @@ def rounds_of(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
 
 
 def task(plan: Plan) -> dict[str, Any]:
-    """Tags of the source, and of the labelled target sentences, which are in every batch."""
+    """Tags of the source, and of the labelled target sentences, which are in every batch unless they come last."""
     options: AcclimateSettings = plan.options
-    side = "both" if len(plan.target.labelled()) else "source"
-    if not options.noise:
+    alone = finishes(plan) or not len(plan.target.labelled())
+    return task_on("source" if alone else "both", options, options.noise)
+
+
+def task_on(side: str, options: AcclimateSettings, noise: bool) -> dict[str, Any]:
+    if not noise:
         return {"tagging": {"settings": {"side": side}}}
     return {"mat": {"settings": {"side": side, **options.masked_noise.model_dump()}}}
 
@@ -174,7 +213,11 @@ def teaching(tagger: Tagger, plan: Plan, on_anchors: bool, has_teacher: bool) ->
 def round_rate(tagger: Tagger, plan: Plan) -> float:
     """Learning rate of a round: a tagger that has learnt is taught with care."""
     options: AcclimateSettings = plan.options
-    return options.round_rate * (plan.training.learning_rate or default_learning_rate(tagger))
+    return options.round_rate * usual_rate(tagger, plan)
+
+
+def usual_rate(tagger: Tagger, plan: Plan) -> float:
+    return plan.training.learning_rate or default_learning_rate(tagger)
 
 
 def left_out(plan: Plan) -> tuple[str, ...]:

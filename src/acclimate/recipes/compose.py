@@ -23,8 +23,9 @@ from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of, learn
 from acclimate.recipes.mat import MaskedNoiseSettings
 from acclimate.recipes.mslm import entity_stage
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.rounds import Patience, same_weights
+from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
 from acclimate.training.schedules import Schedule
+from acclimate.training.selectors import LastUpdate, Selector
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
 
@@ -59,7 +60,7 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
         return mslm_stage(name, stage, tagger, plan, number)
     text, beside, watches = texts_of(stage, tagger, plan, number)
     batches = batches_for(tagger, plan, text, beside, number)
-    training = training_for(stage, plan.training, batches)
+    training = training_for(stage, plan, batches)
     updates = training.updates_for(batches.epoch_length)
     site = Site(tagger, plan, number, text, sum(beside[1:], beside[0]) if beside else Corpus(()), updates)
     objectives: dict[str, Objective] = {}
@@ -69,8 +70,7 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
         objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
         weights[which] = _weight(term.weight, made)
         watches += made.watches
-    selector = plan.selector if stage.keep_best else None
-    return Stage(name, objectives, batches, training, weights, watches=watches, selector=selector)
+    return Stage(name, objectives, batches, training, weights, watches=watches, selector=selector_of(stage, plan))
 
 
 def texts_of(
@@ -88,13 +88,24 @@ def mslm_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     """MSLM's stage: its heads are built in the first one, and go on learning in the others."""
     text, _, watches = texts_of(stage, tagger, plan, number)
     made = entity_stage(tagger, replace(plan, options=stage.mslm), text, number)
-    training = training_for(stage, plan.training, made.batches)
-    selector = plan.selector if stage.keep_best else None
-    return replace(made, name=name, settings=training, watches=watches, selector=selector)
+    training = training_for(stage, plan, made.batches)
+    return replace(made, name=name, settings=training, watches=watches, selector=selector_of(stage, plan))
 
 
-def training_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:
+def selector_of(stage: StageSettings, plan: Plan) -> Selector | None:
+    """Who chooses between the stage's states and the one before it; None: the run's selector, between the former."""
+    if stage.to_the_end:
+        return LastUpdate()
+    return plan.selector if stage.keep_best else None
+
+
+def training_for(stage: StageSettings, plan: Plan, batches: Stream) -> TrainingSettings:
     """The run's training settings with what the stage says about them."""
+    training = length_for(stage, plan.training, batches)
+    return training if stage.looks is None or not chooses(plan) else looked_at(training, batches, stage.looks)
+
+
+def length_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:
     if stage.learning_rate is not None:
         training = training.model_copy(update={"learning_rate": stage.learning_rate})
     if stage.updates is not None:

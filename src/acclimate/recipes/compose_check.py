@@ -26,7 +26,10 @@ from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
 
 # of a stage, that its domain tuning says itself or does not know
-NOT_IN_TUNING = ("learns", "beside", "updates", "epochs", "share", "learning_rate", "keep_best", "patience", "edits")
+NOT_IN_TUNING = (
+    *("learns", "beside", "updates", "epochs", "share", "learning_rate"),
+    *("keep_best", "patience", "looks", "to_the_end", "edits"),
+)
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:

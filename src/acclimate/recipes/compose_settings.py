@@ -42,6 +42,8 @@ class StageSettings(Settings):
     rounds: int = Field(1, ge=1)  # the stage so many times; teacher and made text are made anew each time
     keep_best: bool = False  # what was before is a candidate for the run's selector: a round that is worse is undone
     patience: int = Field(0, ge=0)  # rounds in a row that may be undone before they end
+    looks: int | None = Field(None, ge=1)  # of the run's selector at a round, at least
+    to_the_end: bool = False  # the last state is kept, whatever the run's selector says of others
     keep: float = Field(0.5, gt=0, le=1)  # pseudo-labelled: share of target sentences believed, surest first
     anchors: AnchorSettings = AnchorSettings()
     edits: EditSettings = EditSettings()  # of the texts synonyms and deletion
@@ -65,6 +67,8 @@ class StageSettings(Settings):
             raise ValueError("a stage learns from something: name source, for example, in learns")
         if self.updates is not None and self.epochs is not None:
             raise ValueError("a stage has updates or epochs, not both")
+        if self.to_the_end and (self.keep_best or self.looks is not None):
+            raise ValueError("with to_the_end nobody chooses a state: leave out keep_best and looks")
         return self
 
 

@@ -148,7 +148,7 @@ def choose_selector(
         if target_dev is None or not target_dev.is_labelled:
             raise InputError("select=target-dev needs labelled target development sentences (target_dev).")
         remark = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
-        return source, DevelopmentScore(target_dev.labelled(), "target dev"), (remark,)
+        return source, DevelopmentScore(target_dev.labelled(), "target dev", of_target=True), (remark,)
     if select != "source-dev":
         raise UsageError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
     if source_dev is not None:

@@ -9,6 +9,7 @@ import torch
 from acclimate.data.batches import Stream
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
+from acclimate.training.selectors import DevelopmentScore
 from acclimate.training.settings import TrainingSettings
 
 
@@ -27,6 +28,11 @@ class Patience:
 def chooses(plan: Plan) -> bool:
     """Whether somebody looks at the states of a stage and prefers one."""
     return plan.selector is not None and not plan.selector.is_blind
+
+
+def chooses_for_target(plan: Plan) -> bool:
+    """Whether what is preferred is what does well on the target."""
+    return isinstance(plan.selector, DevelopmentScore) and plan.selector.of_target
 
 
 def looked_at(training: TrainingSettings, batches: Stream, looks: int) -> TrainingSettings:

@@ -44,6 +44,7 @@ class DevelopmentScore:
     corpus: Corpus
     split: str = "source dev"
     is_blind: bool = False
+    of_target: bool = False  # these are sentences of the target
 
     @property
     def name(self) -> str:
