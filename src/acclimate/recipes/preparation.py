@@ -11,6 +11,7 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
+from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
@@ -35,6 +36,13 @@ class Preparation:
     selector: Selector
     tests: dict[str, Corpus | None]  # scored when all training is over
     remarks: tuple[str, ...]
+    given: tuple[Corpus, ...]  # the source, held-out sentences among it, and the labelled target sentences
+
+    @property
+    def seen(self) -> SeenWords:
+        """What counts as seen in training: the same for every recipe that is given the same corpora, whichever of them
+        it learns, or scores of unseen mentions could not be compared."""
+        return SeenWords.of(*self.given)
 
     @property
     def for_target(self) -> bool:
@@ -81,6 +89,7 @@ def prepare(
         training = complete(TrainingSettings, training or {}, where="training settings")
     require_device(training)
     training = completed(training, tagger)
+    given = (source.labelled(), *(() if target_labelled is None else (target_labelled.labelled(),)))
     source, selector, told = choose_selector(source, source_dev, target_dev, select, seed)
     remarks += told
     held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
@@ -118,7 +127,7 @@ def prepare(
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     first = TARGET_ONLY if for_target else BASELINE
-    return Preparation(chosen, first, plan, selector, tests, remarks)
+    return Preparation(chosen, first, plan, selector, tests, remarks, given)
 
 
 def _with_dev(
