@@ -85,6 +85,15 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
     ]
 
 
+def with_values(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings under their dotted names, as options of a command give them; None stands for an option left out."""
+    result: dict[str, Any] = dict(values)
+    for name, value in given.items():
+        if value is not None:
+            _put(result, name.split("."), value, name)
+    return result
+
+
 def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """Apply `a.b=c` assignments, the values read as YAML: `training.clip=null`, `options.stages.0.updates=9`."""
     result: dict[str, Any] = dict(values)
@@ -93,15 +102,19 @@ def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> d
         keys = path.strip().split(".")
         if not equals or not all(keys):
             raise SettingsError(f"--set {assignment}: expected NAME=VALUE, for example training.learning_rate=0.001.")
-        place: Any = result
-        for key in keys[:-1]:
-            step = _step(place, key, assignment)
-            below = place[step] if isinstance(place, list) else place.get(step)
-            # copied on the way down: the caller's mapping stays as it was
-            place[step] = _copied(below)
-            place = place[step]
-        place[_step(place, keys[-1], assignment)] = _value(text)
+        _put(result, keys, _value(text), f"--set {assignment}")
     return result
+
+
+def _put(result: dict[str, Any], keys: list[str], value: Any, where: str) -> None:
+    place: Any = result
+    for key in keys[:-1]:
+        step = _step(place, key, where)
+        below = place[step] if isinstance(place, list) else place.get(step)
+        # copied on the way down: the caller's mapping stays as it was
+        place[step] = _copied(below)
+        place = place[step]
+    place[_step(place, keys[-1], where)] = value
 
 
 def _copied(below: Any) -> dict[str, Any] | list[Any]:
@@ -110,12 +123,12 @@ def _copied(below: Any) -> dict[str, Any] | list[Any]:
     return dict(below) if isinstance(below, Mapping) else {}
 
 
-def _step(place: Any, key: str, assignment: str) -> Any:
+def _step(place: Any, key: str, where: str) -> Any:
     """A key, or a number counted from 0 where the place is a list."""
     if not isinstance(place, list):
         return key
     if not key.isdigit() or int(key) >= len(place):
-        raise SettingsError(f"--set {assignment}: {key!r} is no number of the list there, 0 to {len(place) - 1}.")
+        raise SettingsError(f"{where}: {key!r} is no number of the list there, 0 to {len(place) - 1}.")
     return int(key)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from acclimate.recipes.task import TaggerSettings
-from acclimate.settings import Settings
+from acclimate.settings import Settings, load_yaml, with_assignments, with_values
 from acclimate.training.settings import TrainingSettings
 
 
@@ -50,3 +52,14 @@ class AdaptSettings(Settings):
     reading: ReadingSettings = ReadingSettings()
     tagger: TaggerSettings = TaggerSettings()
     training: TrainingSettings = TrainingSettings()
+
+
+def gathered(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:
+    """The settings of a command, not yet checked: the file's, over them its options, over all what `--set` says."""
+    values = load_yaml(config) if config is not None else {}
+    return with_assignments(with_values(values, given), assignments or ())
+
+
+def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A source that was named is not adapted to our posts unasked: without a target there is none."""
+    return dict(values) if "source" not in values or "target" in values else {**values, "target": None}
