@@ -6,10 +6,10 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class SettingsError(ValueError):
@@ -28,6 +28,9 @@ class Settings(BaseModel):
 
 S = TypeVar("S", bound=Settings)
 
+GREATEST_SEED = 2**32 - 1  # not every library that is seeded takes more
+Seed = Annotated[int, Field(ge=0, le=GREATEST_SEED)]
+
 _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
 
@@ -37,6 +40,12 @@ def complete(kind: type[S], values: Mapping[str, Any], where: str = "settings") 
         return kind.model_validate(dict(values))
     except ValidationError as failure:
         raise SettingsError(_explain(kind, failure, where)) from None
+
+
+def require_seed(seed: int) -> None:
+    """For a seed that is no setting."""
+    if not 0 <= seed <= GREATEST_SEED:
+        raise UsageError(f"The seed cannot be {seed}: give a number from 0 to {GREATEST_SEED}.")
 
 
 def load_yaml(path: str | Path) -> dict[str, Any]:

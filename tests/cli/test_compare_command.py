@@ -132,6 +132,8 @@ def test_without_target_labels_only_the_selectors_speak(files: Files, tmp_path: 
         (["--recipes", "datnett"], "Did you mean 'datnet'?"),
         (["--recipes", "la-dtl"], "la-dtl learns from labelled target sentences"),
         (["--seeds", "many"], "seeds cannot be 'many'"),
+        (["--seeds", "99999999999999999999"], "One seed alone has a comma: 99999999999999999999,"),
+        (["--seeds", "1,99999999999999999999"], "The seed cannot be 99999999999999999999: give a number from 0 to"),
         (["--selectors", "crystal-ball"], "Unknown selector 'crystal-ball'"),
         (["--set", "self-training=3"], "name one of its settings, such as self-training.options"),
         (["--set", "self-training.options.round=3"], "Did you mean rounds?"),

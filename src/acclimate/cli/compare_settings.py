@@ -17,6 +17,8 @@ from acclimate.recipes.task import TaggerSettings, Task
 from acclimate.settings import Settings, SettingsError, complete
 from acclimate.training.settings import TrainingSettings
 
+_MOST_SEEDS = 10_000
+
 
 class CompareSettings(Settings):
     """One comparison."""
@@ -60,13 +62,20 @@ class CompareSettings(Settings):
     @property
     def seed_numbers(self) -> int | list[int]:
         """`3` are three seeds, `3,` and `[3]` are seed 3 alone."""
-        if isinstance(self.seeds, int) or not isinstance(self.seeds, str):
-            return self.seeds
+        found = self.seeds if not isinstance(self.seeds, str) else self._spelled_seeds(self.seeds)
+        if isinstance(found, int) and found > _MOST_SEEDS:
+            raise SettingsError(
+                f"seeds cannot be {found}: nobody trains so often. One seed alone has a comma: {found},"
+            )
+        return found
+
+    @staticmethod
+    def _spelled_seeds(seeds: str) -> int | list[int]:
         try:
-            numbers = [int(seed) for seed in listed(self.seeds)]
+            numbers = [int(seed) for seed in listed(seeds)]
         except ValueError:
-            raise SettingsError(f"seeds cannot be {self.seeds!r}: a number, or numbers with commas between.") from None
-        return numbers if "," in self.seeds or not numbers else numbers[0]
+            raise SettingsError(f"seeds cannot be {seeds!r}: a number, or numbers with commas between.") from None
+        return numbers if "," in seeds or not numbers else numbers[0]
 
 
 def listed(names: str | Sequence[str]) -> list[str]:

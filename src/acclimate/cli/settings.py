@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from acclimate.recipes.task import TaggerSettings
-from acclimate.settings import Settings, load_yaml, with_assignments, with_values
+from acclimate.settings import Seed, Settings, load_yaml, with_assignments, with_values
 from acclimate.training.settings import TrainingSettings
 
 
@@ -48,7 +48,7 @@ class AdaptSettings(Settings):
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
     train_on_dev: bool = False  # the source dev sentences are learnt from as well; the last state is kept
     watch: str | None = None  # labelled sentences: how sure the tagger is of their tags is written down
-    seed: int = Field(1, ge=0)
+    seed: Seed = 1
     reading: ReadingSettings = ReadingSettings()
     tagger: TaggerSettings = TaggerSettings()
     training: TrainingSettings = TrainingSettings()

@@ -17,7 +17,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.language_model import require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.settings import UsageError, complete
+from acclimate.settings import UsageError, complete, require_seed
 from acclimate.training.engine import require_device
 from acclimate.training.loop import completed
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
@@ -69,6 +69,7 @@ def prepare(
     options: Mapping[str, Any],
 ) -> Preparation:
     """Arguments as `adapt` takes them. Refuses what cannot be meant: better now than after an hour of training."""
+    require_seed(seed)
     chosen = find_recipe(recipe)
     if chosen.needs_labels and target_labelled is None:
         raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
