@@ -6,10 +6,10 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 class SettingsError(ValueError):
@@ -28,6 +28,9 @@ class Settings(BaseModel):
 
 S = TypeVar("S", bound=Settings)
 
+GREATEST_SEED = 2**32 - 1  # not every library that is seeded takes more
+Seed = Annotated[int, Field(ge=0, le=GREATEST_SEED)]
+
 _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
 
 
@@ -37,6 +40,12 @@ def complete(kind: type[S], values: Mapping[str, Any], where: str = "settings") 
         return kind.model_validate(dict(values))
     except ValidationError as failure:
         raise SettingsError(_explain(kind, failure, where)) from None
+
+
+def require_seed(seed: int) -> None:
+    """For a seed that is no setting."""
+    if not 0 <= seed <= GREATEST_SEED:
+        raise UsageError(f"The seed cannot be {seed}: give a number from 0 to {GREATEST_SEED}.")
 
 
 def load_yaml(path: str | Path) -> dict[str, Any]:
@@ -85,6 +94,15 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
     ]
 
 
+def with_values(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings under their dotted names, as options of a command give them; None stands for an option left out."""
+    result: dict[str, Any] = dict(values)
+    for name, value in given.items():
+        if value is not None:
+            _put(result, name.split("."), value, name)
+    return result
+
+
 def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
     """Apply `a.b=c` assignments, the values read as YAML: `training.clip=null`, `options.stages.0.updates=9`."""
     result: dict[str, Any] = dict(values)
@@ -93,15 +111,19 @@ def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> d
         keys = path.strip().split(".")
         if not equals or not all(keys):
             raise SettingsError(f"--set {assignment}: expected NAME=VALUE, for example training.learning_rate=0.001.")
-        place: Any = result
-        for key in keys[:-1]:
-            step = _step(place, key, assignment)
-            below = place[step] if isinstance(place, list) else place.get(step)
-            # copied on the way down: the caller's mapping stays as it was
-            place[step] = _copied(below)
-            place = place[step]
-        place[_step(place, keys[-1], assignment)] = _value(text)
+        _put(result, keys, _value(text), f"--set {assignment}")
     return result
+
+
+def _put(result: dict[str, Any], keys: list[str], value: Any, where: str) -> None:
+    place: Any = result
+    for key in keys[:-1]:
+        step = _step(place, key, where)
+        below = place[step] if isinstance(place, list) else place.get(step)
+        # copied on the way down: the caller's mapping stays as it was
+        place[step] = _copied(below)
+        place = place[step]
+    place[_step(place, keys[-1], where)] = value
 
 
 def _copied(below: Any) -> dict[str, Any] | list[Any]:
@@ -110,12 +132,12 @@ def _copied(below: Any) -> dict[str, Any] | list[Any]:
     return dict(below) if isinstance(below, Mapping) else {}
 
 
-def _step(place: Any, key: str, assignment: str) -> Any:
+def _step(place: Any, key: str, where: str) -> Any:
     """A key, or a number counted from 0 where the place is a list."""
     if not isinstance(place, list):
         return key
     if not key.isdigit() or int(key) >= len(place):
-        raise SettingsError(f"--set {assignment}: {key!r} is no number of the list there, 0 to {len(place) - 1}.")
+        raise SettingsError(f"{where}: {key!r} is no number of the list there, 0 to {len(place) - 1}.")
     return int(key)
 
 

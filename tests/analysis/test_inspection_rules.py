@@ -251,6 +251,13 @@ def test_sentences_to_score_on_are_counted_at_the_rate_of_the_target_or_of_the_s
     assert rules_of_data.first_labels(facts(few=True, target=SAME)) is None
 
 
+def test_words_with_plain_tags_are_not_counted_as_entities() -> None:
+    parts_of_speech = target_labels({"NOUN": 400, "VERB": 300}, kind="plain")
+    assert rules_of_data.first_labels(facts(target=parts_of_speech)) is None
+    assert rules_of_data.first_labels(facts(kind="plain")) is None
+    assert rules_of_data.first_labels(facts(kind="plain", target=SAME)) is not None
+
+
 def test_a_target_with_many_tags_can_be_cut() -> None:
     many = replace(SAME, sentences=line.WORTH_CUTTING)
     found = rules_of_data.cut_out_labels(facts(target=many))

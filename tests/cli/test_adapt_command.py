@@ -10,6 +10,7 @@ import yaml
 from command_line import QUICK, TINY, Answer, Files, acclimate
 
 from acclimate.model.tagger import Tagger
+from acclimate.settings import load_yaml
 
 
 def test_json_is_one_object_and_nothing_else(run: tuple[Path, Answer]) -> None:
@@ -74,6 +75,24 @@ def test_a_source_of_one_s_own_alone_is_trained_without_adapting(files: Files, h
     assert answer.json["run"] == "runs/news-source-only-seed-1"
     assert answer.json["target"] is None
     assert (here / "runs/news-source-only-seed-1/tagger.json").is_file()
+
+
+def test_a_source_from_a_file_or_from_set_is_not_adapted_to_bundled_posts_either(files: Files, tmp_path: Path) -> None:
+    config = tmp_path / "mine.yaml"
+    config.write_text(f"source: {files.news}\n", encoding="utf-8")
+    for number, given in enumerate((["--config", config], ["--set", f"source={files.news}"])):
+        found = acclimate("adapt", *given, *QUICK, "--out", tmp_path / str(number), "--json", "--quiet").json
+        assert found["recipe"] == "source-only"
+        assert found["target"] is None
+
+
+def test_a_file_may_have_any_letters_in_its_name(files: Files, tmp_path: Path) -> None:
+    news = tmp_path / "news 😀 𝒩.conll"
+    news.write_bytes(files.news.read_bytes())
+    first, second = tmp_path / "a", tmp_path / "b"
+    acclimate("adapt", "--source", news, *QUICK, "--out", first, "--quiet")
+    acclimate("adapt", "--config", first / "settings.yaml", "--out", second, "--quiet")
+    assert load_yaml(second / "settings.yaml")["source"] == str(news)
 
 
 def test_without_out_a_finished_run_is_not_touched(files: Files, here: Path) -> None:

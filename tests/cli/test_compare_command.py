@@ -9,6 +9,8 @@ import pytest
 import yaml
 from command_line import QUICK, Answer, Files, acclimate
 
+from acclimate.cli.compare_settings import compare_settings
+from acclimate.settings import SettingsError
 from acclimate.training import run as training_run
 
 FEW = ["--selectors", "source-dev,entropy", "--set", "rounds=20", "--no-estimate"]
@@ -67,6 +69,45 @@ def test_settings_of_one_recipe_from_the_command_line_and_from_a_file(
         assert [run["updates"] for run in found["runs"]] == [6, 4 + 1]
 
 
+def test_settings_of_one_recipe_from_several_places_are_put_together(tmp_path: Path) -> None:
+    config = tmp_path / "compare.yaml"
+    config.write_text(
+        yaml.safe_dump(
+            {"each": {"pdaln": {"training": {"updates": 7}, "options": {"rounds": 3}}, "mat": {"select": "last"}}}
+        )
+    )
+    found = compare_settings(config, {}, ["pdaln.options.rounds=1"])
+    assert found.each == {
+        "pdaln": {"training": {"updates": 7}, "options": {"rounds": 1}},
+        "mat": {"select": "last"},
+    }
+
+
+@pytest.mark.parametrize(("text", "is_right"), [("each:\n", True), ("each: all\n", False), ("each: [mat]\n", False)])
+def test_settings_of_single_recipes_may_be_left_empty_in_a_file(tmp_path: Path, text: str, is_right: bool) -> None:
+    config = tmp_path / "compare.yaml"
+    config.write_text(text)
+    if is_right:
+        assert compare_settings(config, {}, None).each == {}
+    else:
+        with pytest.raises(SettingsError, match="setting 'each' cannot be"):
+            compare_settings(config, {}, None)
+
+
+def test_a_source_is_compared_on_bundled_posts_only_if_it_is_bundled_or_they_are_named(tmp_path: Path) -> None:
+    config = tmp_path / "compare.yaml"
+    config.write_text("source: mine.conll\n")
+    assert compare_settings(None, {}, None).target == "social"
+    assert compare_settings(config, {}, None).target is None
+    assert compare_settings(None, {}, ["source=mine.conll"]).target is None
+    assert compare_settings(None, {"source": "mine.conll"}, None).target is None
+    assert compare_settings(config, {"target": "social"}, None).target == "social"
+
+
+def test_an_option_reaches_the_settings_letter_by_letter() -> None:
+    assert compare_settings(None, {"source": "😀.conll", "share": 1e-05}, None).source == "😀.conll"
+
+
 def test_ctrl_c_says_how_to_go_on(words: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
@@ -91,6 +132,8 @@ def test_without_target_labels_only_the_selectors_speak(files: Files, tmp_path: 
         (["--recipes", "datnett"], "Did you mean 'datnet'?"),
         (["--recipes", "la-dtl"], "la-dtl learns from labelled target sentences"),
         (["--seeds", "many"], "seeds cannot be 'many'"),
+        (["--seeds", "99999999999999999999"], "One seed alone has a comma: 99999999999999999999,"),
+        (["--seeds", "1,99999999999999999999"], "The seed cannot be 99999999999999999999: give a number from 0 to"),
         (["--selectors", "crystal-ball"], "Unknown selector 'crystal-ball'"),
         (["--set", "self-training=3"], "name one of its settings, such as self-training.options"),
         (["--set", "self-training.options.round=3"], "Did you mean rounds?"),

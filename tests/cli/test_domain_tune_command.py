@@ -14,7 +14,7 @@ QUICK = ["--updates", "4", "--set", "rows_per_batch=4", "--set", "device=cpu", "
 def text(tmp_path: Path) -> list[str]:
     names = []
     for number in range(2):
-        place = tmp_path / f"{number}.txt"
+        place = tmp_path / f"{number} 😀.txt"
         place.write_text("\n".join(f"The {n} cats of Oslo sleep all day ." for n in range(60)), encoding="utf-8")
         names.append(str(place))
     return names

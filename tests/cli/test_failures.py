@@ -28,6 +28,10 @@ WRONG_USAGE = {
     "a folder as settings file": (["--config", "."], "is a folder: name a settings file"),
     "no settings file": (["--config", "nosuch.yaml"], "nosuch.yaml: no such settings file"),
     "recipe without target": (["--source", "news", "--recipe", "self-training"], "needs target text: give --target"),
+    "a seed that no library takes": (
+        ["--seed", "99999999999999999999"],
+        "setting 'seed' cannot be 9999999999999999999",
+    ),
     "unknown part": (["--source", "news/tset"], "has the parts train, dev, test, unlabelled"),
     "unknown format": (["--source", "x", "--set", "reading.source_format=conl"], "Did you mean 'conll'?"),
 }
@@ -41,6 +45,13 @@ def test_wrong_usage_ends_with_2_and_a_hint(case: str, here: Path) -> None:
     assert answer.err.startswith("error: ")
     assert message in answer.err
     assert list(here.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", ["99999999999999999999", "-1"])
+@pytest.mark.parametrize("words", [["inspect"], ["feature-map", "T", "--source", "news", "--target", "social"]])
+def test_a_seed_has_its_limits_in_every_command(words: list[str], seed: str) -> None:
+    answer = acclimate(*words, "--seed", seed, code=2)
+    assert f"The seed cannot be {seed}: give a number from 0 to 4294967295." in answer.err
 
 
 def test_an_option_that_does_not_exist_is_wrong_usage() -> None:

@@ -18,7 +18,7 @@ SMALL = [
 def text(tmp_path: Path) -> list[str]:
     names = []
     for number in range(2):
-        place = tmp_path / f"{number}.txt"
+        place = tmp_path / f"{number} 😀.txt"
         place.write_text("\n".join(f"The {n} cats of Oslo sleep all day ." for n in range(200)), encoding="utf-8")
         names.append(str(place))
     return names

@@ -69,6 +69,13 @@ def test_plain_tags_have_unseen_words_but_no_mentions():
     assert unseen.mentions is None
 
 
+def test_several_corpora_are_one_vocabulary_whatever_their_tags():
+    words = tagged("Berlin sleeps", "B-LOC O")
+    found = Vocabulary.of(words, corpus_of("DET NOUN", kind="plain"))
+    assert found.words == {"Berlin", "sleeps", "w0", "w1"}
+    assert found.mentions == {"Berlin"}
+
+
 def test_a_vocabulary_can_be_stored():
     vocabulary = Vocabulary.of(TRAINING, lower_cased=True)
     assert Vocabulary.from_dict(json.loads(json.dumps(vocabulary.as_dict()))) == vocabulary

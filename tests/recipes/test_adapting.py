@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,12 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.recipe import Plan
 from acclimate.settings import SettingsError
 
 QUICK = {"updates": 4, "words_per_batch": 60, "learning_rate": 0.02}
@@ -101,10 +105,24 @@ def test_what_chose_the_model_is_named(
     assert any(remark in found for found in outcome.remarks) if remark else not outcome.remarks
 
 
-def test_held_out_sentences_are_not_trained_on(build: Build, news: Corpus) -> None:
+def test_held_out_sentences_are_not_trained_on(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: list[Plan] = []
+    watched = replace(RECIPES["source-only"], check=lambda tagger, plan: plans.append(plan))
+    monkeypatch.setitem(RECIPES, "source-only", watched)
     tagger = build()
     adapt(tagger, Corpus.of(Sentence((f"w{n}",), ("B-PER",)) for n in range(40)), training=QUICK)
-    assert len(tagger.seen.words) == 36
+    assert len(plans[0].source) == 36
+    assert tagger.seen is not None
+    assert len(tagger.seen.words) == 40  # given to learn from, so that every seed has the same unseen words
+
+
+@pytest.mark.parametrize("recipe", ["source-only", "self-training", "mat", "datnet", "target-only"])
+def test_a_mention_counts_as_seen_that_any_labelled_sentence_given_has(
+    build: Build, news: Corpus, tweets: Corpus, recipe: str
+) -> None:
+    tagger = build(text=news + tweets)
+    adapt(tagger, news, tweets, recipe, target_labelled=tweets[:4], training=QUICK)
+    assert tagger.seen == Vocabulary.of(news, tweets[:4])
 
 
 def test_of_a_tiny_source_nothing_is_held_out(build: Build, news: Corpus) -> None:

@@ -431,10 +431,12 @@ def test_before_is_the_tagger_of_the_labelled_target_alone(build: Build, news: C
     assert "source test" not in told
 
 
-def test_words_count_as_seen_that_the_labelled_target_has(build: Build, news: Corpus, tweets: Corpus) -> None:
+def test_words_count_as_seen_that_the_source_or_the_labelled_target_has(
+    build: Build, news: Corpus, tweets: Corpus
+) -> None:
     tagger = build(text=tweets[:4], labels=news.labels)
     learn(tagger, news, tweets[:4])
-    assert set(tagger.seen.words) == set(tweets[:4].vocabulary)
+    assert set(tagger.seen.words) == {*news.vocabulary, *tweets[:4].vocabulary}
 
 
 def test_without_labelled_target_sentences_both_scores_are_told(build: Build, news: Corpus, tweets: Corpus) -> None:

@@ -10,12 +10,14 @@ from acclimate.reporting.figures import (
     decimal,
     duration,
     p_equals,
+    p_of_tests,
     p_value,
     percent,
     short,
     signed,
     signed_between,
 )
+from acclimate.reporting.score_lines import ScoreLine
 from acclimate.reporting.sections.gallery import BROKEN, MENDED, WRONG, Example
 from acclimate.reporting.sections.settings import flat
 from acclimate.reporting.verdict import judge
@@ -41,6 +43,15 @@ def test_a_difference_counts_only_when_chance_seldom_makes_it(
 
 def test_a_verdict_has_a_sign_beside_its_colour() -> None:
     assert len({judge(difference, 0.01).sign for difference in (0.1, -0.1, 0.0)}) == 3
+
+
+def test_a_change_is_judged_by_the_larger_of_both_p_values() -> None:
+    few = {"difference": 0.5, "p_value": 0.001, "permutation_p": 0.5}
+    line = ScoreLine("target", "accuracy", 0.5, 1.0, None, None, few)
+    assert line.verdict.word == "no difference shown"
+    assert p_of_tests(few) == "0.001 (permutation test: 0.500)"
+    assert p_of_tests({"p_value": 0.001, "permutation_p": 0.002}) == p_of_tests({"p_value": 0.001}) == "0.001"
+    assert p_of_tests(None) == "–"
 
 
 def test_figures_are_spelled_for_people() -> None:

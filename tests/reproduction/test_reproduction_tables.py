@@ -298,6 +298,13 @@ def test_a_row_wins_over_a_column_and_that_over_what_all_share(tmp_path: Path) -
     assert cells_of(table, assignments=["training.updates=4"])[0].settings.training.updates == 4
 
 
+def test_settings_of_a_recipe_that_the_table_has_not_are_refused() -> None:
+    with pytest.raises(SettingsError, match=r"S4\.17 has no cell of mslm at this scale\. Its recipes: .*datnet"):
+        cells_of(find_table("S4.17"), assignments=["mslm.options.bogus=1"])
+    with pytest.raises(SettingsError, match="unknown setting 'bogus'"):
+        cells_of(find_table("S4.17"), assignments=["datnet.options.bogus=1"])
+
+
 def test_a_column_may_have_settings_for_one_recipe_over_which_the_row_wins(tmp_path: Path) -> None:
     columns: dict[str, Any] = {"NER": {"source": "conll2003"}}
     columns["NER"]["of_recipe"] = {"mat": {"options": {"rate": 0.3, "normalise": "none"}}}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -93,9 +92,9 @@ def adapt_command(
     A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.adapt_run import run_adapt
-    from acclimate.cli.settings import AdaptSettings
+    from acclimate.cli.settings import AdaptSettings, gathered, with_own_source
     from acclimate.cli.task import with_fitting_encoder
-    from acclimate.settings import complete, load_yaml, with_assignments
+    from acclimate.settings import complete
 
     given: dict[str, Any] = {
         "source": source,
@@ -118,13 +117,10 @@ def adapt_command(
         "reading.typeless": typeless or None,
         "reading.skip_bad": skip_bad or None,
     }
-    values = load_yaml(config) if config is not None else {}
-    if source is not None and target is None and "target" not in values:
-        values["target"] = None  # a source of one's own is not adapted to our posts unasked
-        if target_labelled is None and "target_labelled" not in values:
-            values.setdefault("recipe", "source-only")
-    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
-    values = with_assignments(values, [*spelled, *(assignments or [])])
+    values = with_own_source(gathered(config, given, assignments))
+    nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
+    if nothing_to_adapt_to:
+        values.setdefault("recipe", "source-only")
     settings = complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
     if budget is not None and settings.recipe != "auto":
         raise typer.BadParameter(f"is of a race, --recipe auto, and not of {settings.recipe}.", param_hint="--budget")

@@ -112,8 +112,7 @@ def compare_command(
         "reading.typeless": typeless or None,
         "reading.skip_bad": skip_bad or None,
     }
-    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
-    settings = compare_settings(config, [*spelled, *(assignments or [])], own_source=source is not None)
+    settings = compare_settings(config, given, assignments)
     _run(settings, out, jobs, estimate, quiet, as_json)
 
 

@@ -8,13 +8,16 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from acclimate.cli.settings import AdaptSettings, ReadingSettings
+from acclimate.cli.settings import AdaptSettings, ReadingSettings, gathered, with_own_source
 from acclimate.cli.task import read_task, with_fitting_encoder
 from acclimate.comparison.judging import ALL_SELECTORS
+from acclimate.comparison.plan import merged
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.task import TaggerSettings, Task
-from acclimate.settings import Settings, SettingsError, complete, load_yaml, with_assignments
+from acclimate.settings import Settings, SettingsError, complete
 from acclimate.training.settings import TrainingSettings
+
+_MOST_SEEDS = 10_000
 
 
 class CompareSettings(Settings):
@@ -59,13 +62,20 @@ class CompareSettings(Settings):
     @property
     def seed_numbers(self) -> int | list[int]:
         """`3` are three seeds, `3,` and `[3]` are seed 3 alone."""
-        if isinstance(self.seeds, int) or not isinstance(self.seeds, str):
-            return self.seeds
+        found = self.seeds if not isinstance(self.seeds, str) else self._spelled_seeds(self.seeds)
+        if isinstance(found, int) and found > _MOST_SEEDS:
+            raise SettingsError(
+                f"seeds cannot be {found}: nobody trains so often. One seed alone has a comma: {found},"
+            )
+        return found
+
+    @staticmethod
+    def _spelled_seeds(seeds: str) -> int | list[int]:
         try:
-            numbers = [int(seed) for seed in listed(self.seeds)]
+            numbers = [int(seed) for seed in listed(seeds)]
         except ValueError:
-            raise SettingsError(f"seeds cannot be {self.seeds!r}: a number, or numbers with commas between.") from None
-        return numbers if "," in self.seeds or not numbers else numbers[0]
+            raise SettingsError(f"seeds cannot be {seeds!r}: a number, or numbers with commas between.") from None
+        return numbers if "," in seeds or not numbers else numbers[0]
 
 
 def listed(names: str | Sequence[str]) -> list[str]:
@@ -74,18 +84,18 @@ def listed(names: str | Sequence[str]) -> list[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def compare_settings(config: Path | None, assignments: Sequence[str], own_source: bool = False) -> CompareSettings:
+def compare_settings(
+    config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None
+) -> CompareSettings:
     """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
-    values = load_yaml(config) if config is not None else {}
-    if own_source and "target" not in values:
-        values["target"] = None  # a source of one's own is not compared on our posts unasked
-    values = with_assignments(values, assignments)
+    values = with_own_source(gathered(config, given, assignments))
     own = {name: values.pop(name) for name in list(values) if name in RECIPES}
-    each = {**values.get("each", {}), **own}
     for name, changes in own.items():
         if not isinstance(changes, Mapping):
             raise SettingsError(f"{name}={changes}: name one of its settings, such as {name}.options.….")
-    return complete(CompareSettings, with_fitting_encoder({**values, "each": each}), where=str(config or "compare"))
+    each = values.pop("each", None) or {}  # left empty in a file, it is None
+    values["each"] = merged(each, own) if isinstance(each, Mapping) else each
+    return complete(CompareSettings, with_fitting_encoder(values), where=str(config or "compare"))
 
 
 def default_folder(settings: CompareSettings) -> Path:

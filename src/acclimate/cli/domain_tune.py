@@ -59,8 +59,9 @@ def domain_tune_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
+    from acclimate.cli.settings import gathered
     from acclimate.recipes.domain_tune import DomainTuneSettings
-    from acclimate.settings import complete, load_yaml, with_assignments
+    from acclimate.settings import complete
 
     given: dict[str, Any] = {
         "text": [*(text or []), *(more_text or [])] or None,
@@ -71,10 +72,8 @@ def domain_tune_command(
         "half": half or None,
         "seed": seed,
     }
-    values = load_yaml(config) if config is not None else {}
-    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
     where = str(config or "domain-tune")
-    settings = complete(DomainTuneSettings, with_assignments(values, [*spelled, *(assignments or [])]), where)
+    settings = complete(DomainTuneSettings, gathered(config, given, assignments), where)
     _run(settings, out, overwrite, quiet, as_json)
 
 

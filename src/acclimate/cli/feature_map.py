@@ -55,7 +55,9 @@ def feature_map_command(
     from acclimate.cli.run_folder import require_finished
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
+    from acclimate.settings import require_seed
 
+    require_seed(seed)
     check_folder_to_write("--csv", csv)
     check_file_to_write("--out", out)
     if out is not None:

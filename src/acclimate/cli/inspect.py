@@ -67,8 +67,9 @@ def inspect_command(
     from acclimate.analysis.inspection.rendering import markdown, render
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
-    from acclimate.settings import UsageError
+    from acclimate.settings import UsageError, require_seed
 
+    require_seed(seed)
     if target is None:
         if source != "news":
             raise UsageError("TARGET is missing: acclimate inspect SOURCE TARGET.")

@@ -52,8 +52,9 @@ def pretrain_command(
 
     With several GPUs: torchrun --nproc-per-node 4 -m acclimate pretrain …
     """
+    from acclimate.cli.settings import gathered
     from acclimate.recipes.pretrain import PretrainSettings
-    from acclimate.settings import complete, load_yaml, with_assignments
+    from acclimate.settings import complete
 
     texts = [*(text or []), *(more_text or [])]
     given: dict[str, Any] = {
@@ -69,11 +70,7 @@ def pretrain_command(
         "half": half or None,
         "seed": seed,
     }
-    values = load_yaml(config) if config is not None else {}
-    spelled = [f"{name}={json.dumps(value)}" for name, value in given.items() if value is not None]
-    settings = complete(
-        PretrainSettings, with_assignments(values, [*spelled, *(assignments or [])]), where=str(config or "pretrain")
-    )
+    settings = complete(PretrainSettings, gathered(config, given, assignments), where=str(config or "pretrain"))
     _run(settings, out, overwrite, quiet, as_json)
 
 

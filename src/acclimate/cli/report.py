@@ -10,6 +10,7 @@ from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import trains_target
 from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
+from acclimate.evaluation.both_tests import SURE
 from acclimate.evaluation.scores import Scores
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
 from acclimate.recipes.outcome import Change, Outcome
@@ -72,7 +73,9 @@ def verdict(outcome: Outcome) -> str:
         f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3f}, "
         "paired bootstrap over target sentences, one seed"
     )
-    if found.p_value > 0.05:
+    if found.p_value <= SURE < found.permutation_p:
+        sure += f"; but p = {found.permutation_p:.3f} by a permutation test"
+    if found.larger_p > SURE:
         return f"No clear effect on the target ({sure})."
     return f"The target score {'rose' if found.difference > 0 else 'FELL'} ({sure})."
 

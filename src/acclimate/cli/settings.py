@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
 from acclimate.recipes.task import TaggerSettings
-from acclimate.settings import Settings
+from acclimate.settings import Seed, Settings, load_yaml, with_assignments, with_values
 from acclimate.training.settings import TrainingSettings
 
 
@@ -46,7 +48,18 @@ class AdaptSettings(Settings):
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
     train_on_dev: bool = False  # the source dev sentences are learnt from as well; the last state is kept
     watch: str | None = None  # labelled sentences: how sure the tagger is of their tags is written down
-    seed: int = Field(1, ge=0)
+    seed: Seed = 1
     reading: ReadingSettings = ReadingSettings()
     tagger: TaggerSettings = TaggerSettings()
     training: TrainingSettings = TrainingSettings()
+
+
+def gathered(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:
+    """The settings of a command, not yet checked: the file's, over them its options, over all what `--set` says."""
+    values = load_yaml(config) if config is not None else {}
+    return with_assignments(with_values(values, given), assignments or ())
+
+
+def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A source that was named is not adapted to our posts unasked: without a target there is none."""
+    return dict(values) if "source" not in values or "target" in values else {**values, "target": None}

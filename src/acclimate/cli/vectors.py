@@ -58,6 +58,9 @@ def vectors_command(
     from acclimate.model.encoders.vector_files import write_vectors
     from acclimate.model.encoders.vector_text import NumberedText
     from acclimate.model.encoders.vector_training import VectorSettings, VectorTraining
+    from acclimate.settings import require_seed
+
+    require_seed(seed)
 
     # the matrices are small: threads would wait for each other more than work, and could change the last digits
     torch.set_num_threads(1)

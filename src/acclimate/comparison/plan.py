@@ -11,7 +11,7 @@ from acclimate.model.tagger import OWN_ENCODER
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.task import Task
-from acclimate.settings import Settings, SettingsError, UsageError, complete
+from acclimate.settings import Settings, SettingsError, UsageError, complete, require_seed
 
 
 def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
@@ -44,6 +44,8 @@ def plan_trials(
     recipes, `each` those of single ones."""
     if not seeds or min(seeds) < 0:
         raise UsageError("a comparison needs one seed at least, and none below 0.")
+    for seed in seeds:
+        require_seed(seed)
     for name in each:
         if name not in recipes:
             raise SettingsError(f"settings for {name!r}, which is not compared. Compared: {', '.join(recipes)}.")

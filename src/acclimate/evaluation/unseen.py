@@ -27,14 +27,17 @@ class Vocabulary:
     lower_cased: bool = False
 
     @classmethod
-    def of(cls, training: Corpus, *, lower_cased: bool = False) -> Vocabulary:
-        """Of a corpus. Without span tags (raw text, POS) the labelled mentions stay unknown."""
-        mentions = None
-        if training.is_labelled and training.kind == "spans":
-            mentions = frozenset(
-                fold(surface(sentence.words, span), lower_cased) for sentence in training for span in sentence.spans
-            )
-        return cls(frozenset(fold(word, lower_cased) for word in training.vocabulary), mentions, lower_cased)
+    def of(cls, *training: Corpus, lower_cased: bool = False) -> Vocabulary:
+        """Of one corpus or several. Without span tags (raw text, POS) the labelled mentions stay unknown."""
+        words = frozenset(fold(word, lower_cased) for corpus in training for word in corpus.vocabulary)
+        with_spans = [corpus for corpus in training if corpus.is_labelled and corpus.kind == "spans"]
+        mentions = frozenset(
+            fold(surface(sentence.words, span), lower_cased)
+            for corpus in with_spans
+            for sentence in corpus
+            for span in sentence.spans
+        )
+        return cls(words, mentions if with_spans else None, lower_cased)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Vocabulary:

@@ -73,7 +73,7 @@ class Tagger(Learner):
         if not len(labels):
             raise InputError("a tagger needs at least one label; the training text has none.")
         self.encoder, self.labels, self.head_name, self.scheme = encoder, labels, head, scheme
-        self.seen: SeenWords | None = None  # what it was trained on, for the seen/unseen split of its scores
+        self.seen: SeenWords | None = None  # what there was to learn from, for the seen/unseen split of its scores
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
         self._numbered: dict[tuple[str, ...], NDArray[np.int64]] = {}  # tags of whole sentences: each epoch asks again

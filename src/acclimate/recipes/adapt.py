@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baseline import shared_baseline
 from acclimate.recipes.beginning import beginning_of
@@ -106,7 +105,7 @@ def adapt(
         return summaries
 
     said: list[str] = []
-    tagger.seen = SeenWords.of(plan.target.labelled() if ready.for_target else plan.source)
+    tagger.seen = ready.seen
     is_first = chosen is ready.first
     shared = None if baseline is None or is_first or ready.for_target else shared_baseline(baseline, begun_with)
     if shared is None:

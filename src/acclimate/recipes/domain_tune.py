@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import Field
 
 from acclimate.data.corpus import Corpus
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
@@ -21,7 +20,7 @@ from acclimate.recipes.claim import claim, encoder_digest
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
 from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.tuning_text import read_text
-from acclimate.settings import UsageError, dump_yaml
+from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
@@ -35,7 +34,7 @@ class DomainTuneSettings(DomainTuning):
     source: str | None = None  # text of the source domain, mixed in evenly
     encoder: str = SHIPPED[0]  # the masked language model to begin with
     half: bool = False  # save 16-bit weights: half the size
-    seed: int = Field(1, ge=0)
+    seed: Seed = 1
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.both_tests import BothTests, both_tests
 from acclimate.evaluation.scores import Scores, score
-from acclimate.evaluation.significance import Comparison, Metric, paired_bootstrap
+from acclimate.evaluation.significance import Metric
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 
@@ -20,7 +21,7 @@ class Change:
     corpus: str
     before: Scores
     after: Scores
-    comparison: Comparison | None
+    comparison: BothTests | None
     # gold, before and after
     texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
 
@@ -69,5 +70,5 @@ def change_of(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Ch
     if after is before:
         return Change(gold.name, first, first, None, (gold, None, after))
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
-    comparison = paired_bootstrap(gold, before, after, metric=metric)
+    comparison = both_tests(gold, before, after, metric)
     return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison, (gold, before, after))

@@ -11,12 +11,13 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
+from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.language_model import require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.settings import UsageError, complete
+from acclimate.settings import UsageError, complete, require_seed
 from acclimate.training.engine import require_device
 from acclimate.training.loop import completed
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
@@ -35,6 +36,13 @@ class Preparation:
     selector: Selector
     tests: dict[str, Corpus | None]  # scored when all training is over
     remarks: tuple[str, ...]
+    given: tuple[Corpus, ...]  # the source, held-out sentences among it, and the labelled target sentences
+
+    @property
+    def seen(self) -> SeenWords:
+        """What counts as seen in training: the same for every recipe that is given the same corpora, whichever of them
+        it learns, or scores of unseen mentions could not be compared."""
+        return SeenWords.of(*self.given)
 
     @property
     def for_target(self) -> bool:
@@ -61,6 +69,7 @@ def prepare(
     options: Mapping[str, Any],
 ) -> Preparation:
     """Arguments as `adapt` takes them. Refuses what cannot be meant: better now than after an hour of training."""
+    require_seed(seed)
     chosen = find_recipe(recipe)
     if chosen.needs_labels and target_labelled is None:
         raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
@@ -81,6 +90,7 @@ def prepare(
         training = complete(TrainingSettings, training or {}, where="training settings")
     require_device(training)
     training = completed(training, tagger)
+    given = (source.labelled(), *(() if target_labelled is None else (target_labelled.labelled(),)))
     source, selector, told = choose_selector(source, source_dev, target_dev, select, seed)
     remarks += told
     held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
@@ -118,7 +128,7 @@ def prepare(
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     first = TARGET_ONLY if for_target else BASELINE
-    return Preparation(chosen, first, plan, selector, tests, remarks)
+    return Preparation(chosen, first, plan, selector, tests, remarks, given)
 
 
 def _with_dev(

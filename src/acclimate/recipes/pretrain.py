@@ -40,7 +40,7 @@ from acclimate.model.storage import written_aside
 from acclimate.recipes.claim import claim, encoder_digest, file_digest
 from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.pretrain_report import Pretrained, model_card
-from acclimate.settings import Settings, UsageError, dump_yaml
+from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
@@ -70,7 +70,7 @@ class PretrainSettings(Settings):
     case_noise: float = Field(0.0, ge=0, le=1)  # share of paragraphs read in capitals or lower case, in equal parts
     held_out: float = Field(0.005, ge=0, lt=1)  # share of paragraphs kept apart to measure on
     half: bool = False  # save 16-bit weights: half the size
-    seed: int = Field(1, ge=0)
+    seed: Seed = 1
     encoder: SizeSettings = SizeSettings()
     masks: MaskSettings = MaskSettings()
     training: PretrainingSettings = PretrainingSettings()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from acclimate.evaluation.both_tests import SURE
 
 UNKNOWN = "–"
 MINUS = "\u2212"
@@ -36,9 +38,21 @@ def p_value(value: float | None) -> str:
 
 
 def p_equals(value: float | None) -> str:
+    return equals(p_value(value))
+
+
+def equals(spelled: str) -> str:
     """As it stands in a sentence behind a p: `= 0.050`, or `< 0.001`."""
-    spelled = p_value(value)
     return spelled if spelled.startswith("<") else f"= {spelled}"
+
+
+def p_of_tests(change: Mapping[str, Any] | None) -> str:
+    """That of the bootstrap, and that of the permutation test where it takes the claim back."""
+    if change is None:
+        return UNKNOWN
+    told = p_value(change["p_value"])
+    takes_back = change["p_value"] <= SURE < change.get("permutation_p", 0.0)
+    return f"{told} (permutation test: {p_value(change['permutation_p'])})" if takes_back else told
 
 
 def decimal(value: float | None, digits: int = 3) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from acclimate.analysis.feature_map import FeaturePoints, require_scikit_learn
 from acclimate.analysis.run_evidence import SOURCE, TARGET
 from acclimate.data.problems import InputError
-from acclimate.reporting.figures import duration, p_equals, percent, signed, signed_between
+from acclimate.reporting.figures import duration, equals, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, join, paragraph
 from acclimate.reporting.measures import Measures, map_of, measure
 from acclimate.reporting.page import opening, page
@@ -111,7 +111,7 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
     told = (
         f"On the target test, {line.measure} went from {percent(line.before)} to {percent(line.after)} percent "
         f"({signed(change['difference'])} points; 95 % interval {signed_between(change['low'], change['high'])}, "
-        f"p {p_equals(change['p_value'])})."
+        f"p {equals(p_of_tests(change))})."
     )
     if _knows_nothing(lines):
         said = "There is nothing to compare with: the baseline has learnt nothing"

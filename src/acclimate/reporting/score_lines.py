@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.analysis.run_evidence import Answers
-from acclimate.evaluation.significance import Interval, Metric, interval, paired_bootstrap
+from acclimate.evaluation.both_tests import both_tests, larger_p
+from acclimate.evaluation.significance import Interval, Metric, interval
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.verdict import Verdict, judge
 
@@ -35,7 +36,8 @@ class ScoreLine:
 
     @property
     def verdict(self) -> Verdict:
-        return judge(*(None if self.change is None else self.change[name] for name in ("difference", "p_value")))
+        """By the larger of both p-values."""
+        return judge(None, None) if self.change is None else judge(self.change["difference"], larger_p(self.change))
 
 
 def score_lines(run: RunData) -> list[ScoreLine]:
@@ -67,9 +69,8 @@ def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None) -> I
 
 
 def _change(found: Mapping[str, Any] | None, answers: Answers | None, metric: Metric) -> Mapping[str, Any] | None:
-    """The run's own test where it made that one; else the same test on what it kept."""
-    if found is None or found["metric"] == metric:
-        return found
-    if answers is None or answers.before is None:
-        return None
-    return paired_bootstrap(answers.gold, answers.before, answers.after, metric=metric).as_dict()
+    """The run's own tests where it made both of this metric; else the same tests on what it kept."""
+    own = found if found is not None and found["metric"] == metric else None
+    if found is None or (own is not None and "permutation_p" in own) or answers is None or answers.before is None:
+        return own
+    return both_tests(answers.gold, answers.before, answers.after, metric).as_dict()

@@ -22,8 +22,9 @@ from acclimate.comparison.material_file import MATERIAL
 from acclimate.comparison.trial import CLAIM
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.evaluation.both_tests import both_tests
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.significance import Metric, paired_bootstrap
+from acclimate.evaluation.significance import Metric
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE
@@ -111,7 +112,7 @@ def _change(answers: Answers, folder: Path) -> dict[str, Any]:
     if before is None:
         return {"corpus": gold.name, "before": scored, "after": scored, "change": None}
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
-    found = paired_bootstrap(gold, before, after, metric=metric)
+    found = both_tests(gold, before, after, metric)
     first = score(gold, before, seen=seen).as_dict()
     return {"corpus": gold.name, "before": first, "after": scored, "change": found.as_dict()}
 

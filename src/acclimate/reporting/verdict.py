@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acclimate.evaluation.both_tests import SURE
 from acclimate.reporting.markup import Markup, tag
-
-SURE = 0.05  # the p-value from which on nothing is claimed
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = (
                     less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
                     values = merged(merged(values, less), small.of_recipe.get(values.get("recipe") or "", {}))
                 found.append(_cell(table, row, column, with_assignments(values, _meant(assignments, values))))
+    _require_meant(table, found, assignments)
     return found
 
 
@@ -69,6 +70,16 @@ def _meant(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
         elif name == values.get("recipe"):
             meant.append(rest)
     return meant
+
+
+def _require_meant(table: Table, cells: Sequence[Cell], assignments: Sequence[str]) -> None:
+    """Settings of a recipe that no cell has would have no effect."""
+    made = list(dict.fromkeys(cell.settings.recipe for cell in cells if cell.settings.recipe is not None))
+    for assignment in assignments:
+        name, dot, _ = assignment.partition(".")
+        if dot and name in RECIPES and name not in made:
+            known = f"Its recipes: {', '.join(made)}." if made else "It trains nothing."
+            raise SettingsError(f"--set {assignment}: {table.id} has no cell of {name} at this scale. {known}")
 
 
 def _chosen(table: Table, side: str, names: Sequence[str] | None) -> Mapping[str, dict[str, Any]]:

@@ -19,7 +19,6 @@ from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.predict import predict
 from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.model.encoders.transformer import Transformer
@@ -74,7 +73,7 @@ def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | N
         "seconds": round(sum(stage["seconds"] for stage in summaries), 3),
         "peak_megabytes": memory,
     }
-    tagger.seen = Vocabulary.of(ready.plan.target.labelled() if ready.for_target else ready.plan.source)
+    tagger.seen = ready.seen
     written = {
         CLAIM: trial.claim(ground),
         REPORT: report,

@@ -97,13 +97,12 @@ def first_labels(facts: Facts) -> Suggestion | None:
     """Without labelled target sentences there is no telling what helped."""
     if facts.has_few:
         return None
-    target = facts.labels.target
-    counts, sentences = (
-        (target.counts, target.sentences) if target is not None else (facts.labels.source, facts.labels.sentences)
-    )
-    of = "target" if target is not None else "source"
+    labels, target = facts.labels, facts.labels.target
+    of, kind, counts, sentences = "source", labels.kind, labels.source, labels.sentences
+    if target is not None:
+        of, kind, counts, sentences = "target", target.kind, target.counts, target.sentences
     entities = sum(counts.values())
-    if facts.labels.kind == "plain" or not entities:
+    if kind == "plain" or not entities:
         return None
     enough = math.ceil(line.TEST_ENTITIES * sentences / entities)
     text = f"Label target sentences: {line.FEW_SHOT} to learn from open up more recipes (--target-labelled), and about "

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag, pad
 
 from acclimate.model.encoders.vector_text import NumberedText
-from acclimate.settings import Settings
+from acclimate.settings import Seed, Settings
 
 _BLOCK = 64  # centres that share negative samples
 _BLOCKS = 16  # per update; more saves little time, and frequent words would move too seldom
@@ -34,7 +34,7 @@ class VectorSettings(Settings):
     shared_negatives: int = Field(64, ge=1)  # how many of them are drawn for a block
     frequent: float = Field(1e-3, gt=0)  # words with a larger share of the text are passed over now and then
     learning_rate: float = Field(0.4, gt=0)  # of AdaGrad; falls to zero in a straight line
-    seed: int = Field(1, ge=0)
+    seed: Seed = 1
 
 
 class Gradients(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 from acclimate.evaluation.significance import Interval
 from acclimate.reporting.charts.dots import Dot, DotRow, dots, dots_legend
 from acclimate.reporting.charts.frame import figure
-from acclimate.reporting.figures import UNKNOWN, between, p_value, percent, signed, signed_between
+from acclimate.reporting.figures import UNKNOWN, between, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, details, join, paragraph, table, tag
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.score_lines import ScoreLine
@@ -23,7 +23,7 @@ def scores_section(run: RunData, lines: Sequence[ScoreLine]) -> Section:
         f"Before is {run.before}; after is the adapted one. An entity counts as found when its borders are right, and "
         "with labels also its type. Figures are percent; in brackets, the range that holds them in 95 % of resampled "
         "test sets. p is how often chance alone would make so large a change (paired bootstrap over sentences, one "
-        "seed)."
+        "seed). A change is claimed when a permutation test agrees."
     )
     if not run.is_adapted:
         about = "Nothing was adapted, so there is one figure and no change. In brackets, the 95 % bootstrap interval."
@@ -72,7 +72,7 @@ def _table(lines: Sequence[ScoreLine]) -> Markup:
                 _with_range(line.before, line.before_range),
                 _with_range(line.after, line.after_range),
                 moved,
-                p_value(None if change is None else change["p_value"]),
+                p_of_tests(change),
             ]
         )
     return table(head, rows, words=2)
