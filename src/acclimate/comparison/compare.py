@@ -17,7 +17,7 @@ from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import write_tables
-from acclimate.comparison.trial import Ground, State, Trial, state_of
+from acclimate.comparison.trial import Ground, State, Trial, notes_its_files, state_of
 from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -125,6 +125,12 @@ def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tel
     for trial in trials:
         if states[trial.name] == "damaged":
             tell(f"{trial.folder} is damaged: this run is made again.")
+    unsure = sum(states[trial.name] == "finished" and not notes_its_files(trial) for trial in trials)
+    if unsure:
+        tell(
+            f"{count(unsure, 'finished run')} of an earlier version, which did not note the content of encoder and "
+            "vector files: taken without that check."
+        )
 
 
 def _estimate(trials: Sequence[Trial], ground: Ground, jobs: int) -> str:

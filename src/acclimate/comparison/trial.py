@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from acclimate.comparison.files_read import files_read
+from acclimate.comparison.trial_claim import changes
 from acclimate.data.corpus import Corpus
 from acclimate.data.labels import LabelSet
 from acclimate.model.storage import MANIFEST, StorageError, read_json, verify, write_json
@@ -19,7 +21,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.preparation import Preparation, SelectorName, prepare
 from acclimate.recipes.task import TaggerSettings, Task
-from acclimate.settings import Settings, UsageError, differences
+from acclimate.settings import Settings, UsageError
 from acclimate.training.settings import TrainingSettings
 
 CLAIM = "trial.json"  # what a run is: in `training` while it is under way, sealed with the tagger when it is finished
@@ -92,6 +94,7 @@ class Trial:
                     "seed": self.seed,
                     "data": ground.fingerprint,
                     "target_labels": labels,
+                    "files": files_read(self.settings.tagger, self.settings.options),
                     **settings,
                 }
             )
@@ -108,11 +111,11 @@ def state_of(trial: Trial, ground: Ground) -> State:
             found = read_json(folder / CLAIM)
         except (StorageError, OSError):
             return "damaged"
-        _require_same(folder, found, trial.claim(ground))
+        _require_same(trial, found, ground)
         return "finished"
     begun = folder / "training" / CLAIM
     if begun.is_file():
-        _require_same(folder, read_json(begun), trial.claim(ground))
+        _require_same(trial, read_json(begun), ground)
         return "begun"
     return "new"
 
@@ -131,12 +134,24 @@ def take(trial: Trial, ground: Ground) -> None:
         aside.replace(training / CLAIM)
 
 
-def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    changed = differences(found, wanted)
+def sealed_claim(trial: Trial, ground: Ground) -> dict[str, Any]:
+    """What a run that is over keeps: of the files that it has read, the content that they had when it began."""
+    begun = trial.folder / "training" / CLAIM
+    found = read_json(begun) if begun.is_file() else {}
+    return {**trial.claim(ground), **{name: found[name] for name in ("files",) if name in found}}
+
+
+def notes_its_files(trial: Trial) -> bool:
+    """Whether a finished run says what the files held that it has read, or has read none."""
+    return "files" in read_json(trial.folder / CLAIM) or not files_read(trial.settings.tagger, trial.settings.options)
+
+
+def _require_same(trial: Trial, found: Mapping[str, Any], ground: Ground) -> None:
+    changed = changes(found, trial.claim(ground), trial.folder / "training")
     if changed:
         shown = "\n".join(changed[:12])
         raise UsageError(
-            f"{folder} holds a run of other settings or data:\n{shown}\n"
+            f"{trial.folder} holds a run of other settings or data:\n{shown}\n"
             "Give the same ones to go on with this comparison, or choose another folder (out)."
         )
 

@@ -1,0 +1,159 @@
+"""Whose folder is it? A run goes on, or stands beside others, only where all that it was made from is the same."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acclimate.comparison.compare import compare
+from acclimate.comparison.running import run_trial
+from acclimate.comparison.trial import CLAIM, Ground, Trial, TrialSettings, state_of, take
+from acclimate.data.corpus import Corpus
+from acclimate.model.storage import read_json, seal, write_json
+from acclimate.recipes.task import Task
+from acclimate.settings import UsageError, complete
+
+LSTM = {"character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
+OWN = "character-cnn-lstm"
+
+
+@dataclass
+class Place:
+    """A folder to work in, with a file of vectors, and the ground of its runs."""
+
+    folder: Path
+    ground: Ground
+
+    @property
+    def vectors(self) -> Path:
+        return self.folder / "vectors.txt"
+
+    def write_vectors(self, number: float) -> None:
+        self.vectors.write_text(f"rained {number} 0.5\nyesterday 0.25 -1.5\n", encoding="utf-8")
+
+    def trial(self, recipe: str = "source-only", encoder: str = OWN, **options: Any) -> Trial:
+        settings = {
+            "tagger": {"encoder": encoder, "lstm": {**LSTM, "vectors": str(self.vectors)}},
+            "training": {"updates": 2, "words_per_batch": 30},
+            "options": options,
+        }
+        made = complete(TrialSettings, settings)
+        return Trial(recipe, 1, made, self.folder / "runs" / recipe / "seed-1")
+
+
+@pytest.fixture
+def place(news: Corpus, tweets: Corpus, tmp_path: Path) -> Place:
+    found = Place(tmp_path, Ground.of(Task(news, target=tweets.unlabelled(), target_test=tweets)))
+    found.write_vectors(1.0)
+    return found
+
+
+def forget(file: Path, *names: str) -> None:
+    """A claim as an earlier version wrote it, in a folder that is whole."""
+    claim = read_json(file)
+    write_json(file, {name: value for name, value in claim.items() if name not in names})
+    seal(file.parent)
+
+
+def test_a_finished_run_made_with_other_vectors_is_refused(place: Place) -> None:
+    run_trial(place.trial(), place.ground)
+    assert state_of(place.trial(), place.ground) == "finished"
+    place.write_vectors(2.0)
+    with pytest.raises(UsageError, match=r"other settings or data:\n  files\..*vectors\.txt: its content has changed"):
+        state_of(place.trial(), place.ground)
+
+
+def test_a_run_begun_with_other_vectors_is_refused(place: Place) -> None:
+    take(place.trial(), place.ground)
+    assert state_of(place.trial(), place.ground) == "begun"
+    place.write_vectors(2.0)
+    with pytest.raises(UsageError, match="its content has changed"):
+        state_of(place.trial(), place.ground)
+
+
+def test_the_content_counts_that_the_files_had_when_the_run_began(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from acclimate.comparison import running
+
+    def overwritten(*given: Any) -> Any:
+        place.write_vectors(2.0)
+        return original(*given)
+
+    original = running.predict
+    monkeypatch.setattr(running, "predict", overwritten)  # the training is over by then
+    run_trial(place.trial(), place.ground)
+    with pytest.raises(UsageError, match="its content has changed"):
+        state_of(place.trial(), place.ground)
+    place.write_vectors(1.0)
+    assert state_of(place.trial(), place.ground) == "finished"
+
+
+def test_an_encoder_s_folder_is_known_by_its_weights(place: Place, bert: str) -> None:
+    encoder = place.folder / "encoder"
+    shutil.copytree(bert, encoder)
+    trial = place.trial(encoder=str(encoder))
+    take(trial, place.ground)
+    place.write_vectors(2.0)  # of another encoder: nobody reads them
+    assert state_of(trial, place.ground) == "begun"
+    weights = encoder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    with pytest.raises(UsageError, match=r"model\.safetensors: its content has changed"):
+        state_of(trial, place.ground)
+
+
+def test_files_that_options_name_count_too(place: Place) -> None:
+    synonyms = place.folder / "synonyms.tsv"
+    synonyms.write_text("rained\tpoured\n", encoding="utf-8")
+    trial = place.trial("pdaln", rounds=0, synonyms=str(synonyms))
+    take(trial, place.ground)
+    synonyms.write_text("rained\tdrizzled\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"synonyms\.tsv: its content has changed"):
+        state_of(trial, place.ground)
+
+
+def test_a_file_that_is_gone_contradicts_no_finished_run(place: Place) -> None:
+    run_trial(place.trial(), place.ground)
+    place.vectors.unlink()
+    assert state_of(place.trial(), place.ground) == "finished"
+
+
+def test_a_run_from_before_files_were_noted_is_taken_as_it_is(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    forget(trial.folder / CLAIM, "files")
+    place.write_vectors(2.0)
+    assert state_of(trial, place.ground) == "finished"
+
+
+def test_a_run_from_before_is_refused_where_its_training_noted_another_content(place: Place) -> None:
+    synonyms = place.folder / "synonyms.tsv"
+    synonyms.write_text("rained\tpoured\n", encoding="utf-8")
+    trial = place.trial("pdaln", rounds=0, synonyms=str(synonyms))
+    run_trial(trial, place.ground)
+    forget(trial.folder / CLAIM, "files")
+    assert state_of(trial, place.ground) == "finished"
+    synonyms.write_text("rained\tdrizzled\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"synonyms\.tsv: its content has changed"):
+        state_of(trial, place.ground)
+
+
+def test_runs_that_do_not_tell_what_their_files_held_are_told(place: Place) -> None:
+    trial = place.trial()
+    shared = trial.settings.model_dump(include={"tagger", "training"})
+    told: list[str] = []
+    common = {"target_test": place.ground.task.target_test, "selectors": (), "rounds": 10, "tell": told.append}
+    given = (place.ground.task.source, place.ground.task.target, ["source-only"], 1, place.folder)
+    compare(*given, **common, **shared)
+    compare(*given, **common, **shared)
+    assert not any("earlier version" in line for line in told)
+    forget(trial.folder / CLAIM, "files")
+    compare(*given, **common, **shared)
+    assert (
+        "1 finished run of an earlier version, which did not note the content of encoder and vector files: taken "
+        "without that check."
+    ) in told
