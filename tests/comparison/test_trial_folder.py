@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +11,12 @@ import pytest
 
 from acclimate.comparison.compare import compare
 from acclimate.comparison.running import run_trial
-from acclimate.comparison.trial import CLAIM, Ground, Trial, TrialSettings, state_of, take
+from acclimate.comparison.trial import CLAIM, Ground, Trial, TrialSettings
+from acclimate.comparison.trial_folder import state_of, take
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import read_json, seal, write_json
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adapt import adapt
 from acclimate.recipes.task import Task
 from acclimate.settings import UsageError, complete
 
@@ -157,3 +160,71 @@ def test_runs_that_do_not_tell_what_their_files_held_are_told(place: Place) -> N
         "1 finished run of an earlier version, which did not note the content of encoder and vector files: taken "
         "without that check."
     ) in told
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def spoil(file: Path) -> None:
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+
+
+def test_a_finished_run_that_no_comparison_made_is_refused_and_left_alone(place: Place, news: Corpus) -> None:
+    trial = place.trial()
+    Tagger.build(OWN, labels=news.labels, text=news, **LSTM).save(trial.folder)
+    (trial.folder / "notes.txt").write_text("mine", encoding="utf-8")
+    there = contents(trial.folder)
+    for _ in ("whole", "damaged"):
+        with pytest.raises(
+            UsageError, match=r"seed-1 holds something that no comparison made .* choose another folder"
+        ):
+            take(trial, place.ground)
+        assert contents(trial.folder) == there
+        spoil(trial.folder / "weights.safetensors")
+        there = contents(trial.folder)
+
+
+def test_a_run_that_another_command_has_begun_is_refused_and_left_alone(place: Place, news: Corpus) -> None:
+    trial = place.trial()
+    training = {"updates": 2, "words_per_batch": 30}
+    adapt(Tagger.build(OWN, labels=news.labels, text=news, **LSTM), news, None, training=training, out=trial.folder)
+    there = contents(trial.folder)
+    assert there
+    with pytest.raises(UsageError, match="holds something that no comparison made"):
+        take(trial, place.ground)
+    assert contents(trial.folder) == there
+
+
+def test_of_a_damaged_run_only_its_own_files_are_removed(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground, ["entropy", "agreement"])
+    own = set(contents(trial.folder))
+    (trial.folder / "notes.txt").write_text("mine", encoding="utf-8")
+    spoil(trial.folder / "weights.safetensors")
+    assert state_of(trial, place.ground) == "damaged"
+    take(trial, place.ground)
+    assert set(contents(trial.folder)) == {"notes.txt", f"training/{CLAIM}"}
+    assert state_of(trial, place.ground) == "begun"
+    run_trial(trial, place.ground, ["entropy", "agreement"])
+    assert set(contents(trial.folder)) == {*own, "notes.txt"}
+
+
+def test_a_damaged_list_of_files_is_a_damaged_run(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    spoil(trial.folder / "manifest.json")
+    assert state_of(trial, place.ground) == "damaged"
+    take(trial, place.ground)
+    assert state_of(trial, place.ground) == "begun"
+
+
+def test_a_damaged_run_of_other_settings_is_refused(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    spoil(trial.folder / "weights.safetensors")
+    with pytest.raises(UsageError, match="seed: 1 then, 2 now"):
+        take(replace(trial, seed=2), place.ground)
+    spoil(trial.folder / CLAIM)  # whose it is cannot be told any more
+    assert state_of(replace(trial, seed=2), place.ground) == "damaged"

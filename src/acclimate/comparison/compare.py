@@ -17,7 +17,8 @@ from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import write_tables
-from acclimate.comparison.trial import Ground, State, Trial, notes_its_files, state_of
+from acclimate.comparison.trial import Ground, Trial
+from acclimate.comparison.trial_folder import State, notes_its_files, state_of
 from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError

@@ -13,7 +13,8 @@ import torch
 
 from acclimate.comparison.judging import judge
 from acclimate.comparison.memory import forget_peak, peak_megabytes
-from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, sealed_claim, state_of, take
+from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
+from acclimate.comparison.trial_folder import sealed_claim, state_of, take
 from acclimate.inference.predict import predict
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.claim import clear_stages

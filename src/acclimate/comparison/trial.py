@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
 from acclimate.comparison.files_read import files_read
-from acclimate.comparison.trial_claim import changes
 from acclimate.data.corpus import Corpus
 from acclimate.data.labels import LabelSet
-from acclimate.model.storage import MANIFEST, StorageError, read_json, verify, write_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.preparation import Preparation, SelectorName, prepare
 from acclimate.recipes.task import TaggerSettings, Task
-from acclimate.settings import Settings, UsageError
+from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 
 CLAIM = "trial.json"  # what a run is: in `training` while it is under way, sealed with the tagger when it is finished
 REPORT = "report.json"
 PREDICTIONS = "predictions.json"
-
-State = Literal["new", "begun", "finished", "damaged"]
+JUDGEMENTS = ("selectors.json", "answers.json")  # written when the run is finished: not sealed with it
 
 
 class TrialSettings(Settings):
@@ -100,60 +95,6 @@ class Trial:
             )
         )
         return made
-
-
-def state_of(trial: Trial, ground: Ground) -> State:
-    """What the folder of a trial holds. Refuses a run of other settings or data."""
-    folder = trial.folder
-    if (folder / MANIFEST).is_file():
-        try:
-            verify(folder)
-            found = read_json(folder / CLAIM)
-        except (StorageError, OSError):
-            return "damaged"
-        _require_same(trial, found, ground)
-        return "finished"
-    begun = folder / "training" / CLAIM
-    if begun.is_file():
-        _require_same(trial, read_json(begun), ground)
-        return "begun"
-    return "new"
-
-
-def take(trial: Trial, ground: Ground) -> None:
-    """Make the folder ready: empty, or holding the beginning of the very same run."""
-    training = trial.folder / "training"
-    state = state_of(trial, ground)
-    if state == "damaged":
-        shutil.rmtree(trial.folder)
-    if state != "begun":
-        shutil.rmtree(training, ignore_errors=True)
-        training.mkdir(parents=True)
-        aside = training / f"{CLAIM}.part"
-        write_json(aside, trial.claim(ground))
-        aside.replace(training / CLAIM)
-
-
-def sealed_claim(trial: Trial, ground: Ground) -> dict[str, Any]:
-    """What a run that is over keeps: of the files that it has read, the content that they had when it began."""
-    begun = trial.folder / "training" / CLAIM
-    found = read_json(begun) if begun.is_file() else {}
-    return {**trial.claim(ground), **{name: found[name] for name in ("files",) if name in found}}
-
-
-def notes_its_files(trial: Trial) -> bool:
-    """Whether a finished run says what the files held that it has read, or has read none."""
-    return "files" in read_json(trial.folder / CLAIM) or not files_read(trial.settings.tagger, trial.settings.options)
-
-
-def _require_same(trial: Trial, found: Mapping[str, Any], ground: Ground) -> None:
-    changed = changes(found, trial.claim(ground), trial.folder / "training")
-    if changed:
-        shown = "\n".join(changed[:12])
-        raise UsageError(
-            f"{trial.folder} holds a run of other settings or data:\n{shown}\n"
-            "Give the same ones to go on with this comparison, or choose another folder (out)."
-        )
 
 
 def prepared(trial: Trial, tagger: Tagger, task: Task, watch: Corpus | None = None) -> Preparation:
