@@ -228,3 +228,28 @@ def test_a_damaged_run_of_other_settings_is_refused(place: Place) -> None:
         take(replace(trial, seed=2), place.ground)
     spoil(trial.folder / CLAIM)  # whose it is cannot be told any more
     assert state_of(replace(trial, seed=2), place.ground) == "damaged"
+
+
+def test_a_run_whose_beginning_cannot_be_read_is_damaged_and_begun_again(place: Place) -> None:
+    trial = place.trial()
+    claim = trial.folder / "training" / CLAIM
+    take(trial, place.ground)
+    whole = claim.read_bytes()
+    changed = whole.replace(b'"seed": 1', b'"seed": 3')
+    assert changed != whole
+    for found in (whole[:40], b"", b"\xff\xfe", b"[]", changed):
+        claim.write_bytes(found)
+        assert state_of(trial, place.ground) == "damaged"
+        take(trial, place.ground)
+        assert claim.read_bytes() == whole
+
+
+def test_a_run_that_an_earlier_version_began_goes_on(place: Place) -> None:
+    trial = place.trial()
+    take(trial, place.ground)
+    earlier = trial.claim(place.ground)
+    del earlier["files"]
+    write_json(trial.folder / "training" / CLAIM, earlier)
+    assert state_of(trial, place.ground) == "begun"
+    run_trial(trial, place.ground)
+    assert "files" in read_json(trial.folder / CLAIM)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from acclimate.comparison.files_read import files_read
+from acclimate.comparison.kept_file import put_kept, read_kept
 from acclimate.comparison.trial import CLAIM, JUDGEMENTS, Ground, Trial
 from acclimate.comparison.trial_claim import changes
 from acclimate.model.storage import (
@@ -18,7 +19,6 @@ from acclimate.model.storage import (
     read_json,
     remove_listed,
     verify,
-    write_json,
 )
 from acclimate.recipes.claim import CLAIM as BEGUN_WITH
 from acclimate.settings import UsageError
@@ -33,7 +33,11 @@ def state_of(trial: Trial, ground: Ground) -> State:
         return _state_of_saved(trial, ground)
     begun = folder / "training" / CLAIM
     if begun.is_file():
-        _require_same(trial, read_json(begun), ground)
+        try:
+            found = _begun_claim(begun)
+        except StorageError:
+            return "damaged"
+        _require_same(trial, found, ground)
         return "begun"
     if (folder / "training" / BEGUN_WITH).is_file() and not (folder / CLAIM).is_file():
         raise _of_another(folder)
@@ -67,9 +71,7 @@ def take(trial: Trial, ground: Ground) -> None:
     if state != "begun":
         shutil.rmtree(training, ignore_errors=True)
         training.mkdir(parents=True)
-        aside = training / f"{CLAIM}.part"
-        write_json(aside, trial.claim(ground))
-        aside.replace(training / CLAIM)
+        put_kept(training / CLAIM, trial.claim(ground))
 
 
 def _of_another(folder: Path) -> UsageError:
@@ -81,9 +83,28 @@ def _of_another(folder: Path) -> UsageError:
 
 def sealed_claim(trial: Trial, ground: Ground) -> dict[str, Any]:
     """What a run that is over keeps: of the files that it has read, the content that they had when it began."""
-    begun = trial.folder / "training" / CLAIM
-    found = read_json(begun) if begun.is_file() else {}
-    return {**trial.claim(ground), **{name: found[name] for name in ("files",) if name in found}}
+    now, begun = trial.claim(ground), trial.folder / "training" / CLAIM
+    found = _begun_claim(begun) if begun.is_file() else now
+    return {**now, "files": found.get("files", now["files"])}
+
+
+def _begun_claim(place: Path) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = read_kept(place)
+    except StorageError as damage:
+        found = _of_earlier_version(place)
+        if "recipe" not in found:
+            raise damage from None
+    return found
+
+
+def _of_earlier_version(place: Path) -> Mapping[str, Any]:
+    """The claim of a begun run without a checksum; empty where there is none."""
+    try:
+        found = read_json(place)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def notes_its_files(trial: Trial) -> bool:
