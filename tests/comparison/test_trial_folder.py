@@ -12,7 +12,7 @@ import pytest
 from acclimate.comparison.compare import compare
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.trial import CLAIM, Ground, Trial, TrialSettings
-from acclimate.comparison.trial_folder import state_of, take
+from acclimate.comparison.trial_folder import require_same_data, state_of, take
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import read_json, seal, write_json
 from acclimate.model.tagger import Tagger
@@ -253,3 +253,62 @@ def test_a_run_that_an_earlier_version_began_goes_on(place: Place) -> None:
     assert state_of(trial, place.ground) == "begun"
     run_trial(trial, place.ground)
     assert "files" in read_json(trial.folder / CLAIM)
+
+
+def with_part(place: Place, **parts: Any) -> Ground:
+    return Ground.of(replace(place.ground.task, **parts))
+
+
+def test_a_refusal_says_which_corpus_has_changed(place: Place, news: Corpus) -> None:
+    take(place.trial(), place.ground)
+    ground = with_part(place, source=news[1:], source_dev=news[:3], target=None)
+    with pytest.raises(UsageError) as refused:
+        state_of(place.trial(), ground)
+    assert [line for line in str(refused.value).splitlines() if line.startswith("  ")] == [
+        "  data.source: other sentences or tags now",
+        "  data.source_dev: none then, given now",
+        "  data.target: given then, none now",
+    ]
+
+
+def as_before(trial: Trial, ground: Ground) -> None:
+    """A finished run whose claim has one fingerprint of all corpora together."""
+    write_json(trial.folder / CLAIM, {**trial.claim(ground), "data": ground.fingerprint})
+    seal(trial.folder)
+
+
+def test_a_run_that_noted_all_corpora_as_one_is_taken_on_the_same_data_alone(place: Place, news: Corpus) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    as_before(trial, place.ground)
+    assert state_of(trial, place.ground) == "finished"
+    with pytest.raises(UsageError, match="  data: one of the corpora has other sentences or tags now"):
+        state_of(trial, with_part(place, source=news[1:]))
+
+
+@pytest.mark.parametrize("begun", [take, run_trial])
+def test_a_comparison_on_other_data_is_not_written_over(place: Place, news: Corpus, begun: Any) -> None:
+    trial = place.trial("mat")
+    begun(trial, place.ground)
+    require_same_data(place.folder, place.ground)
+    for other in (with_part(place, source=news[1:]), with_part(place, target_test=None)):
+        with pytest.raises(UsageError, match=r"holds a comparison on other data:\n  data\.(source|target_test): "):
+            require_same_data(place.folder, other)
+    if begun is run_trial:
+        as_before(trial, place.ground)
+        require_same_data(place.folder, place.ground)
+        with pytest.raises(UsageError, match="holds a comparison on other data"):
+            require_same_data(place.folder, with_part(place, source=news[1:]))
+        write_json(
+            trial.folder / CLAIM, {**read_json(trial.folder / CLAIM), "data": "damaged"}
+        )  # says nothing any more, and is dealt with when this run is asked for
+        require_same_data(place.folder, with_part(place, source=news[1:]))
+
+
+def test_a_comparison_of_other_seeds_on_other_data_is_refused_before_anything_is_written(place: Place) -> None:
+    take(place.trial(), place.ground)
+    there = contents(place.folder)
+    task = place.ground.task
+    with pytest.raises(UsageError, match="holds a comparison on other data"):
+        compare(task.source[1:], task.target, ["source-only"], [7], place.folder, target_test=task.target_test)
+    assert contents(place.folder) == there

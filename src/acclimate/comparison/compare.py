@@ -18,7 +18,7 @@ from acclimate.comparison.running import run_trial
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import write_tables
 from acclimate.comparison.trial import Ground, Trial
-from acclimate.comparison.trial_folder import State, notes_its_files, state_of
+from acclimate.comparison.trial_folder import State, notes_its_files, require_same_data, state_of
 from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -84,6 +84,7 @@ def compare(
     shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev, "share": share}
     trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
     ground = Ground.of(task)
+    require_same_data(Path(out), ground)
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,12 @@ class Ground:
     def fingerprint(self) -> str:
         return self.task.fingerprint()
 
+    @cached_property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Of each corpus; None where there is none."""
+        corpora = {part.name: getattr(self.task, part.name) for part in fields(self.task) if part.name != "watch"}
+        return {name: None if corpus is None else corpus.fingerprint for name, corpus in corpora.items()}
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -87,7 +93,7 @@ class Trial:
                 {
                     "recipe": self.recipe,
                     "seed": self.seed,
-                    "data": ground.fingerprint,
+                    "data": ground.fingerprints,
                     "target_labels": labels,
                     "files": files_read(self.settings.tagger, self.settings.options),
                     **settings,

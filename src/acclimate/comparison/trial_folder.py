@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from acclimate.comparison.files_read import files_read
 from acclimate.comparison.kept_file import put_kept, read_kept
 from acclimate.comparison.trial import CLAIM, JUDGEMENTS, Ground, Trial
-from acclimate.comparison.trial_claim import changes
+from acclimate.comparison.trial_claim import changed_data, changes
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -107,13 +108,36 @@ def _of_earlier_version(place: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def require_same_data(out: Path, ground: Ground) -> None:
+    """Refuse to put a comparison where there is one on other data: its tables would be written over."""
+    for found in _claims_below(out):
+        changed = changed_data(found, ground.fingerprints, ground.fingerprint)
+        if changed:
+            shown = "\n".join(changed)
+            raise UsageError(
+                f"{out} holds a comparison on other data:\n{shown}\n"
+                "Give the same corpora to go on with it, or choose another folder (out)."
+            )
+
+
+def _claims_below(out: Path) -> Iterator[Mapping[str, Any]]:
+    """Of all runs of a comparison; without damaged ones, which do not say whose they are."""
+    for folder in sorted(out.glob("runs/*/seed-*")):
+        begun = folder / "training" / CLAIM
+        if is_intact(folder, CLAIM):
+            yield read_json(folder / CLAIM)
+        elif begun.is_file():
+            with suppress(StorageError):
+                yield _begun_claim(begun)
+
+
 def notes_its_files(trial: Trial) -> bool:
     """Whether a finished run says what the files held that it has read, or has read none."""
     return "files" in read_json(trial.folder / CLAIM) or not files_read(trial.settings.tagger, trial.settings.options)
 
 
 def _require_same(trial: Trial, found: Mapping[str, Any], ground: Ground) -> None:
-    changed = changes(found, trial.claim(ground), trial.folder / "training")
+    changed = changes(found, trial.claim(ground), ground.fingerprint, trial.folder / "training")
     if changed:
         shown = "\n".join(changed[:12])
         raise UsageError(

@@ -81,8 +81,8 @@ def verify(folder: str | Path) -> None:
 
 
 def listed_files(folder: Path) -> Mapping[str, Any] | None:
-    """What the manifest of a folder lists; None where that is damaged."""
-    return _listed(folder / MANIFEST)
+    """What the manifest of a folder lists; None where that is damaged, or where there is none."""
+    return _listed(folder / MANIFEST) if (folder / MANIFEST).is_file() else None
 
 
 def is_intact(folder: Path, name: str) -> bool:
