@@ -227,7 +227,7 @@ def test_other_settings_or_data_are_refused_before_anything_is_trained(
 ) -> None:
     with pytest.raises(UsageError, match=r"other settings or data:\n  training.updates: 60 then, 61 now"):
         toy.compare(finished[0], training={**TRAINING, "updates": 61})
-    with pytest.raises(UsageError, match="  data: "):
+    with pytest.raises(UsageError, match=r"on other data:\n  data\.source_dev: other sentences or tags now"):
         toy.compare(finished[0], source_dev=toy.dev[1:])
 
 

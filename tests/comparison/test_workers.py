@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,6 +31,21 @@ def settings_of_process(seconds: float = 0.0) -> tuple[int, str | None, str | No
 
 def die() -> None:
     os._exit(1)
+
+
+class NeedsTwo(Exception):
+    """Can be sent to another process, but not opened there: it is made from one text then."""
+
+    def __init__(self, one: str, two: str) -> None:
+        super().__init__(f"{one} {two}")
+
+
+class BadAnswer(NeedsTwo, OSError):
+    """The same of the kind that ends one run alone."""
+
+
+def fail(kind: type[Exception], *words: str) -> None:
+    raise kind(*words)
 
 
 def test_a_job_waits_for_the_one_before_it() -> None:
@@ -79,3 +100,45 @@ def test_the_executor_that_is_given_is_used_and_left_open() -> None:
         assert given.submit(lambda: 5).result() == 5
     with workers(None, 1) as nobody:
         assert nobody is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no such signals")
+@pytest.mark.parametrize(("sent", "code"), [("SIGTERM", 128 + 15), ("SIGKILL", -9)])
+def test_whoever_ends_the_parent_ends_its_processes_too(sent: str, code: int) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(60)
+        port = str(server.getsockname()[1])
+        script = Path(__file__).with_name("working_parent.py")
+        with subprocess.Popen([sys.executable, str(script), port]) as parent:
+            lines = [server.accept()[0] for _ in range(2)]
+            parent.send_signal(getattr(signal, sent))
+            assert parent.wait(30) == code
+            for line in lines:
+                with line:
+                    line.settimeout(30)  # the process itself would hold it for a minute
+                    assert line.recv(1) == b""
+
+
+def test_the_signal_means_afterwards_what_it_meant_before() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    with workers(None, 2):
+        pass
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_failure_that_cannot_be_sent_is_no_death_of_its_process() -> None:
+    told: dict[str, Exception] = {}
+    jobs = [Job("fault", fail, (NeedsTwo, "it", "broke")), Job("expected", fail, (BadAnswer, "no", "answer"))]
+    with workers(None, 2) as pool:
+        do_all(jobs, pool, ignore, lambda job, failure: told.__setitem__(job.name, failure))
+    assert type(told["fault"]) is RuntimeError
+    assert re.search(r"(?s)Traceback.* in fail\n.*NeedsTwo: it broke", str(told["fault"]))
+    assert type(told["expected"]) is InputError
+    assert str(told["expected"]) == "no answer"
+
+
+def test_a_failure_that_can_be_sent_is_sent_as_it_is() -> None:
+    from acclimate.comparison.failures import sendable  # heavy, and the processes above import this file
+
+    for failure in (KeyError("word"), InputError("no data.", file="a.txt"), OSError(28, "No space left", "a.txt")):
+        assert sendable(failure) is failure

@@ -17,7 +17,8 @@ from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import write_tables
-from acclimate.comparison.trial import Ground, State, Trial, state_of
+from acclimate.comparison.trial import Ground, Trial
+from acclimate.comparison.trial_folder import State, notes_its_files, require_same_data, state_of
 from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -83,6 +84,7 @@ def compare(
     shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev, "share": share}
     trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
     ground = Ground.of(task)
+    require_same_data(Path(out), ground)
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
@@ -125,6 +127,12 @@ def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tel
     for trial in trials:
         if states[trial.name] == "damaged":
             tell(f"{trial.folder} is damaged: this run is made again.")
+    unsure = sum(states[trial.name] == "finished" and not notes_its_files(trial) for trial in trials)
+    if unsure:
+        tell(
+            f"{count(unsure, 'finished run')} of an earlier version, which did not note the content of encoder and "
+            "vector files: taken without that check."
+        )
 
 
 def _estimate(trials: Sequence[Trial], ground: Ground, jobs: int) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import traceback
+
 from acclimate.data.problems import InputError
 from acclimate.model.storage import StorageError
 from acclimate.settings import SettingsError, UsageError
@@ -19,3 +22,15 @@ def is_expected(failure: Exception) -> bool:
     """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
     kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
     return isinstance(failure, kinds) or type(failure).__name__ == "OutOfMemoryError"
+
+
+def sendable(failure: Exception) -> Exception:
+    """The failure itself, or, where another process could not open it, one that says the same: in words for an expected
+    one, with its traceback for a fault of the program."""
+    try:
+        pickle.loads(pickle.dumps(failure))
+    except Exception:
+        if is_expected(failure):
+            return InputError(told(failure))
+        return RuntimeError("".join(traceback.format_exception(failure)))
+    return failure

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
+from acclimate.comparison.kept_file import put_kept, read_kept
 from acclimate.comparison.selectors.agreement import Tags, agreement, sample_answers
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
@@ -14,10 +14,10 @@ from acclimate.comparison.selectors.material import Material, RunSelector
 from acclimate.comparison.selectors.neighbourhood import NeighbourhoodDensity
 from acclimate.comparison.selectors.reverse_validation import ReverseValidation
 from acclimate.comparison.selectors.source_dev import SourceDev
-from acclimate.comparison.trial import Ground, Trial
+from acclimate.comparison.trial import JUDGEMENTS, Ground, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.model.storage import read_json, write_json
+from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.preparation import choose_selector
@@ -38,8 +38,7 @@ SELECTORS: dict[str, RunSelector] = {
 AGREEMENT = "agreement"  # asks all runs together, and is answered when they are over
 ALL_SELECTORS = (*SELECTORS, AGREEMENT)
 
-_FILE = "selectors.json"
-_ANSWERS = "answers.json"  # of the run on the target's sample
+_FILE, _ANSWERS = JUDGEMENTS  # the second are those of the run on the target's sample
 
 
 def require_selectors(names: Sequence[str]) -> None:
@@ -55,21 +54,20 @@ def judge(trial: Trial, ground: Ground, selectors: Sequence[str]) -> None:
     need. None is asked twice."""
     said = _read(trial)
     missing = [name for name in selectors if name in SELECTORS and name not in said]
-    answers = trial.folder / _ANSWERS
-    is_asked = AGREEMENT in selectors and not answers.is_file()
+    is_asked = AGREEMENT in selectors and _kept(trial, _ANSWERS) is None
     if not (missing or is_asked) or ground.task.target is None:
         return
     tagger = Tagger.load(trial.folder, device_for(trial.settings.training))
     material = material_for(trial, ground, ground.task.target)
     if is_asked:
-        _put(answers, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
+        put_kept(trial.folder / _ANSWERS, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
     for name in missing:
         try:
             said[name] = SELECTORS[name](tagger, material)
         except InputError:  # too little text for this one
             said[name] = None
     if missing:
-        _put(trial.folder / _FILE, said)
+        put_kept(trial.folder / _FILE, said)
 
 
 def read_judgements(trials: Sequence[Trial], selectors: Sequence[str]) -> dict[str, dict[str, float | None]]:
@@ -92,16 +90,8 @@ def _agreement(trials: Sequence[Trial]) -> Mapping[str, float | None]:
 
 
 def _read_answers(trial: Trial) -> tuple[Any, Tags] | None:
-    place = trial.folder / _ANSWERS
-    found = read_json(place) if place.is_file() else {"tags": None}
+    found = _kept(trial, _ANSWERS) or {"tags": None}
     return None if found["tags"] is None else (found["kind"], found["tags"])
-
-
-def _put(place: Path, kept: Mapping[str, Any]) -> None:
-    """Whole or not at all."""
-    aside = place.with_suffix(".part")
-    write_json(aside, kept)
-    aside.replace(place)
 
 
 def material_for(trial: Trial, ground: Ground, target: Corpus) -> Material:
@@ -118,6 +108,12 @@ def material_for(trial: Trial, ground: Ground, target: Corpus) -> Material:
 
 
 def _read(trial: Trial) -> dict[str, float | None]:
-    place = trial.folder / _FILE
-    found: dict[str, float | None] = read_json(place) if place.is_file() else {}
-    return found
+    return _kept(trial, _FILE) or {}
+
+
+def _kept(trial: Trial, name: str) -> Any:
+    """None where nothing was kept, or where it cannot be believed: then the run is judged once more."""
+    try:
+        return read_kept(trial.folder / name)
+    except (FileNotFoundError, StorageError):
+        return None

@@ -13,7 +13,8 @@ import torch
 
 from acclimate.comparison.judging import judge
 from acclimate.comparison.memory import forget_peak, peak_megabytes
-from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, state_of, take
+from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
+from acclimate.comparison.trial_folder import sealed_claim, state_of, take
 from acclimate.inference.predict import predict
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.claim import clear_stages
@@ -73,7 +74,7 @@ def _train(trial: Trial, ground: Ground) -> None:
     tagger.save(
         trial.folder,
         **{
-            CLAIM: json.dumps(trial.claim(ground), indent=2, ensure_ascii=False),
+            CLAIM: json.dumps(sealed_claim(trial, ground), indent=2, ensure_ascii=False),
             REPORT: json.dumps(report, indent=2, ensure_ascii=False),
             PREDICTIONS: json.dumps({"target_test": tags}, ensure_ascii=False),
         },

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
+from acclimate.comparison.files_read import files_read
 from acclimate.data.corpus import Corpus
 from acclimate.data.labels import LabelSet
-from acclimate.model.storage import MANIFEST, StorageError, read_json, verify, write_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.preparation import Preparation, SelectorName, prepare
 from acclimate.recipes.task import TaggerSettings, Task
-from acclimate.settings import Settings, UsageError, differences
+from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 
 CLAIM = "trial.json"  # what a run is: in `training` while it is under way, sealed with the tagger when it is finished
 REPORT = "report.json"
 PREDICTIONS = "predictions.json"
-
-State = Literal["new", "begun", "finished", "damaged"]
+JUDGEMENTS = ("selectors.json", "answers.json")  # written when the run is finished: not sealed with it
 
 
 class TrialSettings(Settings):
@@ -62,6 +59,12 @@ class Ground:
     def fingerprint(self) -> str:
         return self.task.fingerprint()
 
+    @cached_property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Of each corpus; None where there is none."""
+        corpora = {part.name: getattr(self.task, part.name) for part in fields(self.task) if part.name != "watch"}
+        return {name: None if corpus is None else corpus.fingerprint for name, corpus in corpora.items()}
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -90,55 +93,14 @@ class Trial:
                 {
                     "recipe": self.recipe,
                     "seed": self.seed,
-                    "data": ground.fingerprint,
+                    "data": ground.fingerprints,
                     "target_labels": labels,
+                    "files": files_read(self.settings.tagger, self.settings.options),
                     **settings,
                 }
             )
         )
         return made
-
-
-def state_of(trial: Trial, ground: Ground) -> State:
-    """What the folder of a trial holds. Refuses a run of other settings or data."""
-    folder = trial.folder
-    if (folder / MANIFEST).is_file():
-        try:
-            verify(folder)
-            found = read_json(folder / CLAIM)
-        except (StorageError, OSError):
-            return "damaged"
-        _require_same(folder, found, trial.claim(ground))
-        return "finished"
-    begun = folder / "training" / CLAIM
-    if begun.is_file():
-        _require_same(folder, read_json(begun), trial.claim(ground))
-        return "begun"
-    return "new"
-
-
-def take(trial: Trial, ground: Ground) -> None:
-    """Make the folder ready: empty, or holding the beginning of the very same run."""
-    training = trial.folder / "training"
-    state = state_of(trial, ground)
-    if state == "damaged":
-        shutil.rmtree(trial.folder)
-    if state != "begun":
-        shutil.rmtree(training, ignore_errors=True)
-        training.mkdir(parents=True)
-        aside = training / f"{CLAIM}.part"
-        write_json(aside, trial.claim(ground))
-        aside.replace(training / CLAIM)
-
-
-def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    changed = differences(found, wanted)
-    if changed:
-        shown = "\n".join(changed[:12])
-        raise UsageError(
-            f"{folder} holds a run of other settings or data:\n{shown}\n"
-            "Give the same ones to go on with this comparison, or choose another folder (out)."
-        )
 
 
 def prepared(trial: Trial, tagger: Tagger, task: Task, watch: Corpus | None = None) -> Preparation:

@@ -80,6 +80,24 @@ def verify(folder: str | Path) -> None:
             raise StorageError(f"{path}: damaged (SHA-256 differs from the manifest). Restore it or train again.")
 
 
+def listed_files(folder: Path) -> Mapping[str, Any] | None:
+    """What the manifest of a folder lists; None where that is damaged, or where there is none."""
+    return _listed(folder / MANIFEST) if (folder / MANIFEST).is_file() else None
+
+
+def is_intact(folder: Path, name: str) -> bool:
+    """Whether a file of a folder is the one that its manifest lists."""
+    expected, path = (listed_files(folder) or {}).get(name), folder / name
+    return expected is not None and path.is_file() and _digest(path) == expected
+
+
+def remove_listed(folder: Path) -> None:
+    """Take away what was written there, the manifest last; a user's own files stay."""
+    for name in listed_files(folder) or {}:
+        (folder / name).unlink(missing_ok=True)
+    (folder / MANIFEST).unlink()
+
+
 def write_json(path: Path, content: Any) -> None:
     # surrogates pass: a word of the vocabulary may hold half a pair, and it must come back as it was
     text = json.dumps(content, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from acclimate.recipes.claim import file_digest, fingerprint
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
 from acclimate.training.selectors import DevelopmentScore, Selector
+
+FILES = ("second", "source_vectors", "synonyms", "vectors")  # options that may be a file
 
 
 def beginning_of(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, shortened: float) -> dict[str, Any]:
@@ -34,16 +36,17 @@ def beginning_of(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, sh
 
 def _files(options: Settings) -> list[str]:
     """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
-    return list(dict.fromkeys(_files_in(options.model_dump(mode="json"))))
+    return list(dict.fromkeys(files_in(options.model_dump(mode="json"))))
 
 
-def _files_in(values: Any) -> Iterator[str]:
+def files_in(values: Any, names: Sequence[str] = FILES) -> Iterator[str]:
+    """The files that a tree of settings names: more text, and what stands under these names."""
     if isinstance(values, list):
         for value in values:
-            yield from _files_in(value)
+            yield from files_in(value, names)
     elif isinstance(values, dict):
         extra = values.get("extra")
         yield from extra if isinstance(extra, list) else ()
-        named = [values.get(name) for name in ("second", "source_vectors", "synonyms", "vectors")]
+        named = [values.get(name) for name in names]
         yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
-        yield from (file for value in values.values() for file in _files_in(value))
+        yield from (file for value in values.values() for file in files_in(value, names))

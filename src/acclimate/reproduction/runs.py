@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.making import make_all
-from acclimate.comparison.trial import Trial, TrialSettings, state_of
+from acclimate.comparison.trial import Trial, TrialSettings
+from acclimate.comparison.trial_folder import state_of
 from acclimate.comparison.workers import Job
 from acclimate.evaluation.table import count
 from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger

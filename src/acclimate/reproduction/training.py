@@ -15,7 +15,8 @@ import torch
 from acclimate.analysis.feature_map import FeaturePoints, Unit, feature_points, project
 from acclimate.analysis.separability import domain_separability
 from acclimate.comparison.memory import forget_peak, peak_megabytes
-from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, prepared, state_of, take
+from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, prepared
+from acclimate.comparison.trial_folder import sealed_claim, state_of, take
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -75,7 +76,7 @@ def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | N
     }
     tagger.seen = ready.seen
     written = {
-        CLAIM: trial.claim(ground),
+        CLAIM: sealed_claim(trial, ground),
         REPORT: report,
         PREDICTIONS: {"target_test": [sentence.tags for sentence in predict(tagger, test)]},
         FACTS: {name: _FACTS[name](learner, tagger, ground) for name in facts if name != TAGGER},

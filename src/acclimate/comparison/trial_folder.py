@@ -1,0 +1,146 @@
+"""The folder of a run: new, going on, finished, or somebody else's."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Literal
+
+from acclimate.comparison.files_read import files_read
+from acclimate.comparison.kept_file import put_kept, read_kept
+from acclimate.comparison.trial import CLAIM, JUDGEMENTS, Ground, Trial
+from acclimate.comparison.trial_claim import changed_data, changes
+from acclimate.model.storage import (
+    MANIFEST,
+    StorageError,
+    is_intact,
+    listed_files,
+    read_json,
+    remove_listed,
+    verify,
+)
+from acclimate.recipes.claim import CLAIM as BEGUN_WITH
+from acclimate.settings import UsageError
+
+State = Literal["new", "begun", "finished", "damaged"]
+
+
+def state_of(trial: Trial, ground: Ground) -> State:
+    """What the folder of a trial holds. Refuses a run of other settings or data, and what no comparison has made."""
+    folder = trial.folder
+    if (folder / MANIFEST).is_file():
+        return _state_of_saved(trial, ground)
+    begun = folder / "training" / CLAIM
+    if begun.is_file():
+        try:
+            found = _begun_claim(begun)
+        except StorageError:
+            return "damaged"
+        _require_same(trial, found, ground)
+        return "begun"
+    if (folder / "training" / BEGUN_WITH).is_file() and not (folder / CLAIM).is_file():
+        raise _of_another(folder)
+    return "new"
+
+
+def _state_of_saved(trial: Trial, ground: Ground) -> State:
+    folder = trial.folder
+    state: State = "finished"
+    try:
+        verify(folder)
+    except StorageError:
+        state = "damaged"
+    listed = listed_files(folder)
+    if not ((folder / CLAIM).is_file() if listed is None else CLAIM in listed):
+        raise _of_another(folder)
+    if is_intact(folder, CLAIM):
+        _require_same(trial, read_json(folder / CLAIM), ground)
+    return state
+
+
+def take(trial: Trial, ground: Ground) -> None:
+    """Make the folder ready: without anything of a run, or holding the beginning of the very same one."""
+    folder, training = trial.folder, trial.folder / "training"
+    state = state_of(trial, ground)
+    if state == "damaged":
+        for name in JUDGEMENTS:
+            (folder / name).unlink(missing_ok=True)
+        if (folder / MANIFEST).is_file():
+            remove_listed(folder)
+    if state != "begun":
+        shutil.rmtree(training, ignore_errors=True)
+        training.mkdir(parents=True)
+        put_kept(training / CLAIM, trial.claim(ground))
+
+
+def _of_another(folder: Path) -> UsageError:
+    return UsageError(
+        f"{folder} holds something that no comparison made (there is no {CLAIM}): move it away, or choose another "
+        "folder (out)."
+    )
+
+
+def sealed_claim(trial: Trial, ground: Ground) -> dict[str, Any]:
+    """What a run that is over keeps: of the files that it has read, the content that they had when it began."""
+    now, begun = trial.claim(ground), trial.folder / "training" / CLAIM
+    found = _begun_claim(begun) if begun.is_file() else now
+    return {**now, "files": found.get("files", now["files"])}
+
+
+def _begun_claim(place: Path) -> Mapping[str, Any]:
+    try:
+        found: Mapping[str, Any] = read_kept(place)
+    except StorageError as damage:
+        found = _of_earlier_version(place)
+        if "recipe" not in found:
+            raise damage from None
+    return found
+
+
+def _of_earlier_version(place: Path) -> Mapping[str, Any]:
+    """The claim of a begun run without a checksum; empty where there is none."""
+    try:
+        found = read_json(place)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def require_same_data(out: Path, ground: Ground) -> None:
+    """Refuse to put a comparison where there is one on other data: its tables would be written over."""
+    for found in _claims_below(out):
+        changed = changed_data(found, ground.fingerprints, ground.fingerprint)
+        if changed:
+            shown = "\n".join(changed)
+            raise UsageError(
+                f"{out} holds a comparison on other data:\n{shown}\n"
+                "Give the same corpora to go on with it, or choose another folder (out)."
+            )
+
+
+def _claims_below(out: Path) -> Iterator[Mapping[str, Any]]:
+    """Of all runs of a comparison; without damaged ones, which do not say whose they are."""
+    for folder in sorted(out.glob("runs/*/seed-*")):
+        begun = folder / "training" / CLAIM
+        if is_intact(folder, CLAIM):
+            yield read_json(folder / CLAIM)
+        elif begun.is_file():
+            with suppress(StorageError):
+                yield _begun_claim(begun)
+
+
+def notes_its_files(trial: Trial) -> bool:
+    """Whether a finished run says what the files held that it has read, or has read none."""
+    return "files" in read_json(trial.folder / CLAIM) or not files_read(trial.settings.tagger, trial.settings.options)
+
+
+def _require_same(trial: Trial, found: Mapping[str, Any], ground: Ground) -> None:
+    changed = changes(found, trial.claim(ground), ground.fingerprint, trial.folder / "training")
+    if changed:
+        shown = "\n".join(changed[:12])
+        raise UsageError(
+            f"{trial.folder} holds a run of other settings or data:\n{shown}\n"
+            "Give the same ones to go on with this comparison, or choose another folder (out)."
+        )

@@ -1,0 +1,85 @@
+"""What selectors said of a run is kept beside it, and believed only where it is whole."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acclimate.comparison import judging
+from acclimate.comparison.judging import judge, read_judgements
+from acclimate.comparison.running import run_trial
+from acclimate.comparison.trial import Ground, Trial, TrialSettings
+from acclimate.data.corpus import Corpus
+from acclimate.recipes.task import Task
+from acclimate.settings import complete
+
+LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
+SETTINGS = {
+    "tagger": {"encoder": "character-cnn-lstm", "lstm": LSTM},
+    "training": {"updates": 10, "words_per_batch": 60},
+}
+ASKED = ["entropy", "agreement"]
+Said = dict[str, dict[str, float | None]]
+
+
+@pytest.fixture(scope="module")
+def ground(news: Corpus, tweets: Corpus) -> Ground:
+    return Ground.of(Task(news, target=tweets.unlabelled()))
+
+
+@pytest.fixture
+def judged(ground: Ground, tmp_path: Path) -> tuple[list[Trial], Said]:
+    """Three runs, and what was said of them."""
+    settings = complete(TrialSettings, SETTINGS)
+    trials = [Trial("source-only", seed, settings, tmp_path / f"seed-{seed}") for seed in (1, 2, 3)]
+    for trial in trials:
+        run_trial(trial, ground, ASKED)
+    return trials, read_judgements(trials, ASKED)
+
+
+def halved(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+
+
+def emptied(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def changed(file: Path) -> None:
+    """Still readable, and wrong."""
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    if "entropy" in kept["kept"]:
+        kept["kept"]["entropy"] = 0.125
+    else:
+        kept["kept"]["tags"][0][0] = "B-CHANGED"
+    file.write_text(json.dumps(kept), encoding="utf-8")
+
+
+def of_an_earlier_version(file: Path) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8"))["kept"]), encoding="utf-8")
+
+
+@pytest.mark.parametrize("damage", [halved, emptied, changed, of_an_earlier_version])
+@pytest.mark.parametrize("name", ["selectors.json", "answers.json"])
+def test_what_is_not_whole_is_not_believed_and_the_run_is_judged_again(
+    judged: tuple[list[Trial], Said], ground: Ground, name: str, damage: Any
+) -> None:
+    trials, said = judged
+    assert all(value is not None for found in said.values() for value in found.values())
+    damage(trials[1].folder / name)
+    missing = "entropy" if name == "selectors.json" else "agreement"
+    assert read_judgements(trials, ASKED)[trials[1].name][missing] is None
+    for trial in trials:
+        judge(trial, ground, ASKED)
+    assert read_judgements(trials, ASKED) == said
+
+
+def test_what_is_whole_is_not_asked_again(
+    judged: tuple[list[Trial], Said], ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging.Tagger, "load", lambda *_: pytest.fail("asked again"))
+    for trial in judged[0]:
+        judge(trial, ground, ASKED)

@@ -1,0 +1,314 @@
+"""Whose folder is it? A run goes on, or stands beside others, only where all that it was made from is the same."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acclimate.comparison.compare import compare
+from acclimate.comparison.running import run_trial
+from acclimate.comparison.trial import CLAIM, Ground, Trial, TrialSettings
+from acclimate.comparison.trial_folder import require_same_data, state_of, take
+from acclimate.data.corpus import Corpus
+from acclimate.model.storage import read_json, seal, write_json
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adapt import adapt
+from acclimate.recipes.task import Task
+from acclimate.settings import UsageError, complete
+
+LSTM = {"character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
+OWN = "character-cnn-lstm"
+
+
+@dataclass
+class Place:
+    """A folder to work in, with a file of vectors, and the ground of its runs."""
+
+    folder: Path
+    ground: Ground
+
+    @property
+    def vectors(self) -> Path:
+        return self.folder / "vectors.txt"
+
+    def write_vectors(self, number: float) -> None:
+        self.vectors.write_text(f"rained {number} 0.5\nyesterday 0.25 -1.5\n", encoding="utf-8")
+
+    def trial(self, recipe: str = "source-only", encoder: str = OWN, **options: Any) -> Trial:
+        settings = {
+            "tagger": {"encoder": encoder, "lstm": {**LSTM, "vectors": str(self.vectors)}},
+            "training": {"updates": 2, "words_per_batch": 30},
+            "options": options,
+        }
+        made = complete(TrialSettings, settings)
+        return Trial(recipe, 1, made, self.folder / "runs" / recipe / "seed-1")
+
+
+@pytest.fixture
+def place(news: Corpus, tweets: Corpus, tmp_path: Path) -> Place:
+    found = Place(tmp_path, Ground.of(Task(news, target=tweets.unlabelled(), target_test=tweets)))
+    found.write_vectors(1.0)
+    return found
+
+
+def forget(file: Path, *names: str) -> None:
+    """A claim as an earlier version wrote it, in a folder that is whole."""
+    claim = read_json(file)
+    write_json(file, {name: value for name, value in claim.items() if name not in names})
+    seal(file.parent)
+
+
+def test_a_finished_run_made_with_other_vectors_is_refused(place: Place) -> None:
+    run_trial(place.trial(), place.ground)
+    assert state_of(place.trial(), place.ground) == "finished"
+    place.write_vectors(2.0)
+    with pytest.raises(UsageError, match=r"other settings or data:\n  files\..*vectors\.txt: its content has changed"):
+        state_of(place.trial(), place.ground)
+
+
+def test_a_run_begun_with_other_vectors_is_refused(place: Place) -> None:
+    take(place.trial(), place.ground)
+    assert state_of(place.trial(), place.ground) == "begun"
+    place.write_vectors(2.0)
+    with pytest.raises(UsageError, match="its content has changed"):
+        state_of(place.trial(), place.ground)
+
+
+def test_the_content_counts_that_the_files_had_when_the_run_began(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from acclimate.comparison import running
+
+    def overwritten(*given: Any) -> Any:
+        place.write_vectors(2.0)
+        return original(*given)
+
+    original = running.predict
+    monkeypatch.setattr(running, "predict", overwritten)  # the training is over by then
+    run_trial(place.trial(), place.ground)
+    with pytest.raises(UsageError, match="its content has changed"):
+        state_of(place.trial(), place.ground)
+    place.write_vectors(1.0)
+    assert state_of(place.trial(), place.ground) == "finished"
+
+
+def test_an_encoder_s_folder_is_known_by_its_weights(place: Place, bert: str) -> None:
+    encoder = place.folder / "encoder"
+    shutil.copytree(bert, encoder)
+    trial = place.trial(encoder=str(encoder))
+    take(trial, place.ground)
+    place.write_vectors(2.0)  # of another encoder: nobody reads them
+    assert state_of(trial, place.ground) == "begun"
+    weights = encoder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"?")
+    with pytest.raises(UsageError, match=r"model\.safetensors: its content has changed"):
+        state_of(trial, place.ground)
+
+
+def test_files_that_options_name_count_too(place: Place) -> None:
+    synonyms = place.folder / "synonyms.tsv"
+    synonyms.write_text("rained\tpoured\n", encoding="utf-8")
+    trial = place.trial("pdaln", rounds=0, synonyms=str(synonyms))
+    take(trial, place.ground)
+    synonyms.write_text("rained\tdrizzled\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"synonyms\.tsv: its content has changed"):
+        state_of(trial, place.ground)
+
+
+def test_a_file_that_is_gone_contradicts_no_finished_run(place: Place) -> None:
+    run_trial(place.trial(), place.ground)
+    place.vectors.unlink()
+    assert state_of(place.trial(), place.ground) == "finished"
+
+
+def test_a_run_from_before_files_were_noted_is_taken_as_it_is(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    forget(trial.folder / CLAIM, "files")
+    place.write_vectors(2.0)
+    assert state_of(trial, place.ground) == "finished"
+
+
+def test_a_run_from_before_is_refused_where_its_training_noted_another_content(place: Place) -> None:
+    synonyms = place.folder / "synonyms.tsv"
+    synonyms.write_text("rained\tpoured\n", encoding="utf-8")
+    trial = place.trial("pdaln", rounds=0, synonyms=str(synonyms))
+    run_trial(trial, place.ground)
+    forget(trial.folder / CLAIM, "files")
+    assert state_of(trial, place.ground) == "finished"
+    synonyms.write_text("rained\tdrizzled\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"synonyms\.tsv: its content has changed"):
+        state_of(trial, place.ground)
+
+
+def test_runs_that_do_not_tell_what_their_files_held_are_told(place: Place) -> None:
+    trial = place.trial()
+    shared = trial.settings.model_dump(include={"tagger", "training"})
+    told: list[str] = []
+    common = {"target_test": place.ground.task.target_test, "selectors": (), "rounds": 10, "tell": told.append}
+    given = (place.ground.task.source, place.ground.task.target, ["source-only"], 1, place.folder)
+    compare(*given, **common, **shared)
+    compare(*given, **common, **shared)
+    assert not any("earlier version" in line for line in told)
+    forget(trial.folder / CLAIM, "files")
+    compare(*given, **common, **shared)
+    assert (
+        "1 finished run of an earlier version, which did not note the content of encoder and vector files: taken "
+        "without that check."
+    ) in told
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def spoil(file: Path) -> None:
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+
+
+def test_a_finished_run_that_no_comparison_made_is_refused_and_left_alone(place: Place, news: Corpus) -> None:
+    trial = place.trial()
+    Tagger.build(OWN, labels=news.labels, text=news, **LSTM).save(trial.folder)
+    (trial.folder / "notes.txt").write_text("mine", encoding="utf-8")
+    there = contents(trial.folder)
+    for _ in ("whole", "damaged"):
+        with pytest.raises(
+            UsageError, match=r"seed-1 holds something that no comparison made .* choose another folder"
+        ):
+            take(trial, place.ground)
+        assert contents(trial.folder) == there
+        spoil(trial.folder / "weights.safetensors")
+        there = contents(trial.folder)
+
+
+def test_a_run_that_another_command_has_begun_is_refused_and_left_alone(place: Place, news: Corpus) -> None:
+    trial = place.trial()
+    training = {"updates": 2, "words_per_batch": 30}
+    adapt(Tagger.build(OWN, labels=news.labels, text=news, **LSTM), news, None, training=training, out=trial.folder)
+    there = contents(trial.folder)
+    assert there
+    with pytest.raises(UsageError, match="holds something that no comparison made"):
+        take(trial, place.ground)
+    assert contents(trial.folder) == there
+
+
+def test_of_a_damaged_run_only_its_own_files_are_removed(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground, ["entropy", "agreement"])
+    own = set(contents(trial.folder))
+    (trial.folder / "notes.txt").write_text("mine", encoding="utf-8")
+    spoil(trial.folder / "weights.safetensors")
+    assert state_of(trial, place.ground) == "damaged"
+    take(trial, place.ground)
+    assert set(contents(trial.folder)) == {"notes.txt", f"training/{CLAIM}"}
+    assert state_of(trial, place.ground) == "begun"
+    run_trial(trial, place.ground, ["entropy", "agreement"])
+    assert set(contents(trial.folder)) == {*own, "notes.txt"}
+
+
+def test_a_damaged_list_of_files_is_a_damaged_run(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    spoil(trial.folder / "manifest.json")
+    assert state_of(trial, place.ground) == "damaged"
+    take(trial, place.ground)
+    assert state_of(trial, place.ground) == "begun"
+
+
+def test_a_damaged_run_of_other_settings_is_refused(place: Place) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    spoil(trial.folder / "weights.safetensors")
+    with pytest.raises(UsageError, match="seed: 1 then, 2 now"):
+        take(replace(trial, seed=2), place.ground)
+    spoil(trial.folder / CLAIM)  # whose it is cannot be told any more
+    assert state_of(replace(trial, seed=2), place.ground) == "damaged"
+
+
+def test_a_run_whose_beginning_cannot_be_read_is_damaged_and_begun_again(place: Place) -> None:
+    trial = place.trial()
+    claim = trial.folder / "training" / CLAIM
+    take(trial, place.ground)
+    whole = claim.read_bytes()
+    changed = whole.replace(b'"seed": 1', b'"seed": 3')
+    assert changed != whole
+    for found in (whole[:40], b"", b"\xff\xfe", b"[]", changed):
+        claim.write_bytes(found)
+        assert state_of(trial, place.ground) == "damaged"
+        take(trial, place.ground)
+        assert claim.read_bytes() == whole
+
+
+def test_a_run_that_an_earlier_version_began_goes_on(place: Place) -> None:
+    trial = place.trial()
+    take(trial, place.ground)
+    earlier = trial.claim(place.ground)
+    del earlier["files"]
+    write_json(trial.folder / "training" / CLAIM, earlier)
+    assert state_of(trial, place.ground) == "begun"
+    run_trial(trial, place.ground)
+    assert "files" in read_json(trial.folder / CLAIM)
+
+
+def with_part(place: Place, **parts: Any) -> Ground:
+    return Ground.of(replace(place.ground.task, **parts))
+
+
+def test_a_refusal_says_which_corpus_has_changed(place: Place, news: Corpus) -> None:
+    take(place.trial(), place.ground)
+    ground = with_part(place, source=news[1:], source_dev=news[:3], target=None)
+    with pytest.raises(UsageError) as refused:
+        state_of(place.trial(), ground)
+    assert [line for line in str(refused.value).splitlines() if line.startswith("  ")] == [
+        "  data.source: other sentences or tags now",
+        "  data.source_dev: none then, given now",
+        "  data.target: given then, none now",
+    ]
+
+
+def as_before(trial: Trial, ground: Ground) -> None:
+    """A finished run whose claim has one fingerprint of all corpora together."""
+    write_json(trial.folder / CLAIM, {**trial.claim(ground), "data": ground.fingerprint})
+    seal(trial.folder)
+
+
+def test_a_run_that_noted_all_corpora_as_one_is_taken_on_the_same_data_alone(place: Place, news: Corpus) -> None:
+    trial = place.trial()
+    run_trial(trial, place.ground)
+    as_before(trial, place.ground)
+    assert state_of(trial, place.ground) == "finished"
+    with pytest.raises(UsageError, match="  data: one of the corpora has other sentences or tags now"):
+        state_of(trial, with_part(place, source=news[1:]))
+
+
+@pytest.mark.parametrize("begun", [take, run_trial])
+def test_a_comparison_on_other_data_is_not_written_over(place: Place, news: Corpus, begun: Any) -> None:
+    trial = place.trial("mat")
+    begun(trial, place.ground)
+    require_same_data(place.folder, place.ground)
+    for other in (with_part(place, source=news[1:]), with_part(place, target_test=None)):
+        with pytest.raises(UsageError, match=r"holds a comparison on other data:\n  data\.(source|target_test): "):
+            require_same_data(place.folder, other)
+    if begun is run_trial:
+        as_before(trial, place.ground)
+        require_same_data(place.folder, place.ground)
+        with pytest.raises(UsageError, match="holds a comparison on other data"):
+            require_same_data(place.folder, with_part(place, source=news[1:]))
+        write_json(
+            trial.folder / CLAIM, {**read_json(trial.folder / CLAIM), "data": "damaged"}
+        )  # says nothing any more, and is dealt with when this run is asked for
+        require_same_data(place.folder, with_part(place, source=news[1:]))
+
+
+def test_a_comparison_of_other_seeds_on_other_data_is_refused_before_anything_is_written(place: Place) -> None:
+    take(place.trial(), place.ground)
+    there = contents(place.folder)
+    task = place.ground.task
+    with pytest.raises(UsageError, match="holds a comparison on other data"):
+        compare(task.source[1:], task.target, ["source-only"], [7], place.folder, target_test=task.target_test)
+    assert contents(place.folder) == there
