@@ -102,4 +102,6 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
         return f"Recipe {recipe.name} needs target text (target)."
     if recipe.needs_language_model and encoder == OWN_ENCODER:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
+    if recipe.needs_entities and task.source.kind == "plain":
+        return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
     return ""
