@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.choices import choices_of
-from acclimate.comparison.cost import RULE, expected_seconds
+from acclimate.comparison.estimate import estimate_lines
 from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors
-from acclimate.comparison.making import duration, make_all
+from acclimate.comparison.making import make_all
 from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, with_baseline
 from acclimate.comparison.run_result import read_run
@@ -86,11 +86,12 @@ def compare(
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
-    if estimate and left:
-        tell("timing a few updates of each recipe")
-        tell(_estimate(left, ground, 1 if executor is not None else jobs))
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
+    if estimate and left:
+        tell("timing a few updates of each recipe")
+        for line in estimate_lines(left, ground, 1 if executor is not None else jobs, threads):
+            tell(line)
     failures = _make_runs(trials, ground, tuple(selectors), executor, jobs, threads, tell)
     done = [trial for trial in trials if trial.name not in failures]
     if not done:
@@ -125,15 +126,6 @@ def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tel
     for trial in trials:
         if states[trial.name] == "damaged":
             tell(f"{trial.folder} is damaged: this run is made again.")
-
-
-def _estimate(trials: Sequence[Trial], ground: Ground, jobs: int) -> str:
-    """How long the runs that are left will take."""
-    expected = expected_seconds(trials, ground)
-    total = sum(expected[trial.recipe] for trial in trials)
-    parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())
-    shared = f" by {jobs} processes" if jobs > 1 else ""
-    return f"expected time: about {duration(total / jobs)}{shared} ({RULE}). One run: {parts}."
 
 
 def _make_runs(
