@@ -12,7 +12,7 @@ from acclimate.comparison.estimate import estimate_lines
 from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors
 from acclimate.comparison.making import make_all
 from acclimate.comparison.material_file import write_material
-from acclimate.comparison.plan import plan_trials, with_baseline
+from acclimate.comparison.plan import plan_trials, require_scorable_test, with_baseline
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.summary import Comparison, by_recipe
@@ -83,6 +83,7 @@ def compare(
     shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev, "share": share}
     trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
     ground = Ground.of(task)
+    require_scorable_test(target_test, names, ground)
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
@@ -98,7 +99,8 @@ def compare(
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
     said = read_judgements(done, selectors)
     runs = [read_run(trial, target_test, said[trial.name]) for trial in done]
-    metric: Metric = "token accuracy" if source.kind == "plain" else "span f1"
+    scored = source if target_test is None or not target_test.is_labelled else target_test
+    metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
     comparison = Comparison(
         title=f"{source.name} → {'(no target)' if target is None else target.name}",
         against=against,

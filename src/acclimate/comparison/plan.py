@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.trial import Trial, TrialSettings
+from acclimate.comparison.trial import Ground, Trial, TrialSettings
+from acclimate.data.corpus import Corpus
+from acclimate.inference.evaluate import require_scorable
 from acclimate.model.tagger import OWN_ENCODER
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.recipe import Recipe
@@ -65,6 +67,13 @@ def plan_trials(
         for seed in seeds
         for name in ordered
     ]
+
+
+def require_scorable_test(test: Corpus | None, recipes: Sequence[str], ground: Ground) -> None:
+    """Refuse gold tags that the taggers to be trained cannot be scored on: runs never see them, and would not."""
+    if test is not None and test.is_labelled:
+        for recipe in recipes:
+            require_scorable(ground.labels_for(recipe) or ground.task.source.labels, test)
 
 
 def _alike(baseline: TrialSettings | None, settings: TrialSettings) -> bool:
