@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 
 from acclimate.comparison.compare import compare
-from acclimate.comparison.judging import material_for
+from acclimate.comparison.judging import ALL_SELECTORS, material_for
+from acclimate.comparison.plan import fitting_recipes
+from acclimate.comparison.race import race
 from acclimate.comparison.summary import Comparison
-from acclimate.comparison.tables import render
+from acclimate.comparison.tables import markdown, render
 from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adapt import adapt
 from acclimate.recipes.preparation import choose_selector
 from acclimate.recipes.task import Task
+from acclimate.settings import UsageError
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
 SHARED = {
@@ -96,3 +101,52 @@ def test_no_selector_scores_a_run_on_source_sentences_that_it_learnt(
     dev = material_for(trial, Ground.of(task), tweets).source_dev
     held = choose_selector(task.source, task.source_dev, None, "source-dev", 1)[1].corpus  # type: ignore[attr-defined]
     assert (None if dev is None else dev.fingerprint) == (held.fingerprint if is_measured else None)
+
+
+def test_what_runs_remark_stands_below_the_tables_once(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    dev = {"target_dev": tweets, "select": "target-dev", "target_test": tweets}
+    found = compared(news, tweets, ["source-only", "self-training"], tmp_path, **dev, selectors=["entropy"])
+    for shown in (render(found), markdown(found)):
+        assert shown.count("The model was chosen with target labels (target dev)") == 1  # of all runs, and said once
+        assert shown.count("\nself-training made") == 1
+        assert "Chosen without target labels" not in shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"selectors": ()}, "nothing can be scored on the target. No selector was asked, either."),
+        ({"selectors": ("entropy",), "text": None}, "Could judge no run: entropy (there is no target text)."),
+        (
+            {"selectors": ("source-dev", "reverse-validation"), "select": "last"},
+            "Could judge no run: source-dev, reverse-validation (there are no held-out source sentences",
+        ),
+        ({"selectors": ("agreement",)}, "Could judge no run: agreement (it asks 3 runs at least)."),
+    ],
+)
+def test_where_selectors_choose_nothing_the_reason_is_told(
+    news: Corpus, tweets: Corpus, tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    text = changes.pop("text", tweets)
+    shown = render(compared(news, text, ["source-only"], tmp_path, target_labelled=tweets, **changes))
+    assert words in shown
+    assert "Shown is what the selectors would choose" not in shown
+
+
+def test_a_selector_named_twice_is_asked_once(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    found = compared(news, tweets, ["source-only"], tmp_path, selectors=["entropy", "entropy"])
+    assert [choice.selector for choice in found.choices] == ["entropy"]
+    assert "Shown is what the selectors would choose" in render(found)
+
+
+def test_a_target_without_sentences_is_no_target(news: Corpus, tmp_path: Path) -> None:
+    nothing = Corpus((), "nothing")
+    assert "self-training" not in fitting_recipes(Task(news, target=nothing), "character-cnn-lstm")
+    with pytest.raises(UsageError, match="Recipe self-training needs target text"):
+        compared(news, nothing, ["source-only", "self-training"], tmp_path)
+    with pytest.raises(UsageError, match="give target text"):
+        race(Task(news, target=nothing), tmp_path)
+    found = compared(news, nothing, ["source-only"], tmp_path, selectors=ALL_SELECTORS)
+    assert [choice.selector for choice in found.choices] == ["source-dev"]  # needs none
+    with pytest.raises(UsageError, match="Recipe self-training needs target text"):
+        adapt(Tagger.build("character-cnn-lstm", labels=news.labels, text=news, **LSTM), news, nothing, "self-training")

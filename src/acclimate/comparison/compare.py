@@ -13,8 +13,10 @@ from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require
 from acclimate.comparison.making import make_all
 from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, require_scorable_test, with_baseline
+from acclimate.comparison.remarks import remarks_on_scores, remarks_on_share
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
+from acclimate.comparison.silence import told_silent
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import write_tables
 from acclimate.comparison.trial import Ground, State, Trial, state_of
@@ -77,6 +79,7 @@ def compare(
     tell: hears how it goes, a line at a time.
     """
     task = Task(source, source_dev, source_test, _text(target), target_labelled, target_dev, target_test)
+    selectors = tuple(dict.fromkeys(selectors))
     require_selectors(selectors)
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     names = with_baseline(recipes, against)
@@ -93,21 +96,26 @@ def compare(
         tell("timing a few updates of each recipe")
         for line in estimate_lines(left, ground, 1 if executor is not None else jobs, threads):
             tell(line)
-    failures = _make_runs(trials, ground, tuple(selectors), executor, jobs, threads, tell)
+    failures = _make_runs(trials, ground, selectors, executor, jobs, threads, tell)
     done = [trial for trial in trials if trial.name not in failures]
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
     said = read_judgements(done, selectors)
     runs = [read_run(trial, target_test, said[trial.name]) for trial in done]
+    choices = choices_of(selectors, runs)
     scored = source if target_test is None or not target_test.is_labelled else target_test
     metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
     comparison = Comparison(
         title=f"{source.name} → {'(no target)' if target is None else target.name}",
         against=against,
         recipes=by_recipe(names, runs, against, target_test, metric, rounds),
-        choices=choices_of(selectors, runs),
+        choices=choices,
         failures=failures,
-        remarks=_remarks(target_test, share),
+        remarks=(
+            *remarks_on_scores(target_test, selectors, choices),
+            *told_silent(selectors, choices, done, ground),
+            *remarks_on_share(share),
+        ),
         metric=metric,
     )
     write_tables(comparison, Path(out))
@@ -146,15 +154,3 @@ def _make_runs(
         for trial in trials
     ]
     return make_all(work, executor, jobs, tell)
-
-
-def _remarks(test: Corpus | None, share: float) -> tuple[str, ...]:
-    remarks = []
-    if test is None or not test.is_labelled:
-        why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
-        remarks.append(
-            f"{why}: nothing can be scored on the target. Shown is what the selectors would choose without labels."
-        )
-    if share < 1:
-        remarks.append(f"A first look: every recipe made {100 * share:.3g} % of its updates.")
-    return tuple(remarks)
