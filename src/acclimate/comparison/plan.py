@@ -26,11 +26,10 @@ def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
 
 def fitting_recipes(task: Task, encoder: str) -> list[str]:
     """All recipes that can be run on this data with this encoder, as they are."""
-    has_target = task.target is not None or task.target_labelled is not None
     return [
         name
         for name, recipe in RECIPES.items()
-        if not obstacle_for(recipe, task, encoder) and (has_target or not recipe.usually_needs_target)
+        if not obstacle_for(recipe, task, encoder) and (task.has_target or not recipe.usually_needs_target)
     ]
 
 
@@ -107,7 +106,7 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
     """Why a recipe cannot be run; empty if it can."""
     if recipe.needs_labels and task.target_labelled is None:
         return f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled)."
-    if recipe.needs_target and task.target is None and task.target_labelled is None:
+    if recipe.needs_target and not task.has_target:
         return f"Recipe {recipe.name} needs target text (target)."
     if recipe.needs_language_model and encoder == OWN_ENCODER:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."

@@ -51,7 +51,7 @@ def race(
         settings = complete(RaceSettings, settings or {}, where="options of auto")
     if not isinstance(trial, TrialSettings):
         trial = complete(TrialSettings, trial or {}, where="settings of the race")
-    if task.target is None and task.target_labelled is None:
+    if not task.has_target:
         raise UsageError("A race judges recipes on the target: give target text (target).")
     task, held = _without_tests(task), None
     if task.target_labelled is not None:

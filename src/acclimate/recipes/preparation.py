@@ -66,7 +66,7 @@ def prepare(
     chosen = find_recipe(recipe)
     if chosen.needs_labels and target_labelled is None:
         raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
-    if chosen.needs_target and target is None and target_labelled is None:
+    if chosen.needs_target and not len(_target(target, target_labelled)):
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
     for_target = chosen.for_target and target_labelled is not None
     remarks: tuple[str, ...] = ()
