@@ -86,10 +86,10 @@ def compare(
     shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev, "share": share}
     trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
     ground = Ground.of(task)
-    require_scorable_test(target_test, names, ground)
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
+    require_scorable_test(target_test, names, ground)
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
     if estimate and left:
