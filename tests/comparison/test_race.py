@@ -142,6 +142,42 @@ def test_too_few_labelled_sentences_judge_nobody(task: Task, tmp_path: Path, mak
     assert "a tagger of the target's own" in found.left_out["target-only"]
 
 
+def test_a_race_that_nobody_can_judge_is_refused_before_anything_is_timed(
+    task: Task, tmp_path: Path, make_corpus: Callable[..., Corpus]
+) -> None:
+    few = replace(task, target=None, target_labelled=make_corpus(12, seed=8))
+    with pytest.raises(UsageError, match=r"there is no target text, and .* here are 0\.3 \(options.held_out\) of 12\."):
+        race(few, tmp_path / "few", TWO, TRIAL)
+    with pytest.raises(UsageError, match="source-dev cannot judge this race: there are no held-out source sentences"):
+        race(replace(task, source_dev=None), tmp_path, {**TWO, "selector": "source-dev"}, {**TRIAL, "select": "last"})
+    assert not list(tmp_path.iterdir())
+
+
+def test_agreement_of_two_is_replaced_by_a_judge_that_can_tell_them_apart(task: Task, tmp_path: Path) -> None:
+    found = race(task, tmp_path, {**TWO, "selector": "agreement"}, TRIAL)
+    assert found.measure == "information-maximisation"
+    assert all(entry.is_judged for entry in found.entries)
+    assert "agreement asks 3 candidates at least: information-maximisation judged in its place." in found.reasons
+
+
+def test_what_candidates_had_of_target_labels_is_told(
+    task: Task, tmp_path: Path, make_corpus: Callable[..., Corpus]
+) -> None:
+    with_labels = replace(task, target_labelled=make_corpus(6, seed=8), target_dev=task.target_test)
+    found = race(with_labels, tmp_path, {"recipes": ["la-dtl"], "budget": "8u"}, {**TRIAL, "select": "target-dev"})
+    had = "6 labelled target sentences to learn from and target dev sentences to choose their states by"
+    assert f"The judge used no target label. Candidates had {had}." in render_race(found)
+    assert "No target label was used" not in render_race(found)
+
+
+def test_the_winner_learns_from_all_labels_unless_nothing_is_adapted() -> None:
+    for winner, is_told in (("mat", True), ("source-only", False)):
+        entries = [entry("source-only", 0.5), entry("mat", 0.6 if winner == "mat" else 0.4)]
+        told = render_race(Race.of(entries, {}, "held-out", Budget(10), 1.0, True))
+        assert "were held out to judge by" in told
+        assert ("the winner learns from all of them" in told) == is_told
+
+
 def test_a_race_needs_a_target(task: Task, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="give target text"):
         race(replace(task, target=None), tmp_path, TWO, TRIAL)

@@ -191,7 +191,7 @@ def test_a_recipe_that_needs_a_target_says_so(build: Build, news: Corpus) -> Non
 
 
 def test_a_target_without_sentences_is_refused(build: Build, news: Corpus) -> None:
-    with pytest.raises(ValueError, match="no sentences to train on"):
+    with pytest.raises(ValueError, match="Recipe self-training needs target text"):
         adapt(build(), news, Corpus((), "tweets"), recipe="self-training", training=QUICK)
 
 

@@ -14,7 +14,7 @@ _PHRASES: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"typeless\(corpus\)": "--typeless",
     r"\(map_labels\)": "(--map)",
     r"\(typeless\)": "(--typeless)",
-    r"\((target|target_labelled)\)": lambda found: f"(--{found[1].replace('_', '-')})",
+    r"\((target|target_labelled|source_dev)\)": lambda found: f"(--{found[1].replace('_', '-')})",
     r"with map_labels\b": "with --map FILE",
 }
 _NAMES = {"format": "input-format", "others": "other-types", "single": "label"}

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.choices import choices_of
-from acclimate.comparison.cost import RULE, expected_seconds
+from acclimate.comparison.estimate import estimate_lines
 from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors
-from acclimate.comparison.making import duration, make_all
+from acclimate.comparison.making import make_all
 from acclimate.comparison.material_file import write_material
-from acclimate.comparison.plan import plan_trials, with_baseline
+from acclimate.comparison.plan import plan_trials, require_scorable_test, with_baseline
+from acclimate.comparison.remarks import remarks_on_scores, remarks_on_share
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
+from acclimate.comparison.silence import told_silent
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import write_tables
 from acclimate.comparison.trial import Ground, Trial
@@ -78,6 +80,7 @@ def compare(
     tell: hears how it goes, a line at a time.
     """
     task = Task(source, source_dev, source_test, _text(target), target_labelled, target_dev, target_test)
+    selectors = tuple(dict.fromkeys(selectors))
     require_selectors(selectors)
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     names = with_baseline(recipes, against)
@@ -88,25 +91,33 @@ def compare(
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
-    if estimate and left:
-        tell("timing a few updates of each recipe")
-        tell(_estimate(left, ground, 1 if executor is not None else jobs))
+    require_scorable_test(target_test, names, ground)
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
-    failures = _make_runs(trials, ground, tuple(selectors), executor, jobs, threads, tell)
+    if estimate and left:
+        tell("timing a few updates of each recipe")
+        for line in estimate_lines(left, ground, 1 if executor is not None else jobs, threads):
+            tell(line)
+    failures = _make_runs(trials, ground, selectors, executor, jobs, threads, tell)
     done = [trial for trial in trials if trial.name not in failures]
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
     said = read_judgements(done, selectors)
     runs = [read_run(trial, target_test, said[trial.name]) for trial in done]
-    metric: Metric = "token accuracy" if source.kind == "plain" else "span f1"
+    choices = choices_of(selectors, runs)
+    scored = source if target_test is None or not target_test.is_labelled else target_test
+    metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
     comparison = Comparison(
         title=f"{source.name} → {'(no target)' if target is None else target.name}",
         against=against,
         recipes=by_recipe(names, runs, against, target_test, metric, rounds),
-        choices=choices_of(selectors, runs),
+        choices=choices,
         failures=failures,
-        remarks=_remarks(target_test, share),
+        remarks=(
+            *remarks_on_scores(target_test, selectors, choices),
+            *told_silent(selectors, choices, done, ground),
+            *remarks_on_share(share),
+        ),
         metric=metric,
     )
     write_tables(comparison, Path(out))
@@ -135,15 +146,6 @@ def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tel
         )
 
 
-def _estimate(trials: Sequence[Trial], ground: Ground, jobs: int) -> str:
-    """How long the runs that are left will take."""
-    expected = expected_seconds(trials, ground)
-    total = sum(expected[trial.recipe] for trial in trials)
-    parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())
-    shared = f" by {jobs} processes" if jobs > 1 else ""
-    return f"expected time: about {duration(total / jobs)}{shared} ({RULE}). One run: {parts}."
-
-
 def _make_runs(
     trials: Sequence[Trial],
     ground: Ground,
@@ -160,15 +162,3 @@ def _make_runs(
         for trial in trials
     ]
     return make_all(work, executor, jobs, tell)
-
-
-def _remarks(test: Corpus | None, share: float) -> tuple[str, ...]:
-    remarks = []
-    if test is None or not test.is_labelled:
-        why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
-        remarks.append(
-            f"{why}: nothing can be scored on the target. Shown is what the selectors would choose without labels."
-        )
-    if share < 1:
-        remarks.append(f"A first look: every recipe made {100 * share:.3g} % of its updates.")
-    return tuple(remarks)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -31,12 +31,6 @@ class Cost:
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.seconds + other.seconds, self.updates + other.updates)
-
-
-def expected_seconds(trials: Sequence[Trial], ground: Ground) -> dict[str, float]:
-    """By recipe, for one run of it. A baseline of its own is counted in, one that runs share is not."""
-    by_recipe = {trial.recipe: trial for trial in trials}
-    return {name: trial.settings.share * expected_cost(trial, ground).seconds for name, trial in by_recipe.items()}
 
 
 def expected_cost(trial: Trial, ground: Ground) -> Cost:

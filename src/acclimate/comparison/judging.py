@@ -95,11 +95,13 @@ def _read_answers(trial: Trial) -> tuple[Any, Tags] | None:
 
 
 def material_for(trial: Trial, ground: Ground, target: Corpus) -> Material:
-    """What selectors may see of this run. A tagger of the target's own knows nothing of the source."""
+    """What selectors may see of this run. A tagger of the target's own knows nothing of the source. Sentences that were
+    learnt measure nothing: without `source_dev` there are others only where the run held some out to choose by."""
     task, settings = ground.task, trial.settings
     own = find_recipe(trial.recipe).for_target and task.target_labelled is not None
     dev = None
-    if not own and not settings.train_on_dev:
+    is_held_out = task.source_dev is not None or settings.select in ("auto", "source-dev")
+    if is_held_out and not own and not settings.train_on_dev:
         _, selector, _ = choose_selector(task.source, task.source_dev, None, "source-dev", trial.seed)
         dev = selector.corpus if isinstance(selector, DevelopmentScore) else None
     return Material(

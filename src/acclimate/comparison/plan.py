@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.trial import Trial, TrialSettings
+from acclimate.comparison.trial import Ground, Trial, TrialSettings
+from acclimate.data.corpus import Corpus
+from acclimate.inference.evaluate import require_scorable
 from acclimate.model.tagger import OWN_ENCODER
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.recipe import Recipe
@@ -24,11 +26,10 @@ def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
 
 def fitting_recipes(task: Task, encoder: str) -> list[str]:
     """All recipes that can be run on this data with this encoder, as they are."""
-    has_target = task.target is not None or task.target_labelled is not None
     return [
         name
         for name, recipe in RECIPES.items()
-        if not obstacle_for(recipe, task, encoder) and (has_target or not recipe.usually_needs_target)
+        if not obstacle_for(recipe, task, encoder) and (task.has_target or not recipe.usually_needs_target)
     ]
 
 
@@ -69,6 +70,13 @@ def plan_trials(
     ]
 
 
+def require_scorable_test(test: Corpus | None, recipes: Sequence[str], ground: Ground) -> None:
+    """Refuse gold tags that the taggers to be trained cannot be scored on: runs never see them, and would not."""
+    if test is not None and test.is_labelled:
+        for recipe in recipes:
+            require_scorable(ground.labels_for(recipe) or ground.task.source.labels, test)
+
+
 def _alike(baseline: TrialSettings | None, settings: TrialSettings) -> bool:
     """Whether a baseline under these settings is the one that is there."""
     return baseline is not None and settings.model_copy(update={"options": baseline.options}) == baseline
@@ -100,8 +108,10 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
     """Why a recipe cannot be run; empty if it can."""
     if recipe.needs_labels and task.target_labelled is None:
         return f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled)."
-    if recipe.needs_target and task.target is None and task.target_labelled is None:
+    if recipe.needs_target and not task.has_target:
         return f"Recipe {recipe.name} needs target text (target)."
     if recipe.needs_language_model and encoder == OWN_ENCODER:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
+    if recipe.needs_entities and task.source.kind == "plain":
+        return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
     return ""

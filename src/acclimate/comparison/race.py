@@ -7,7 +7,6 @@ preferred to it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,24 +14,21 @@ from typing import Any
 from acclimate.comparison.budget import read_budget
 from acclimate.comparison.cost import Cost, expected_cost
 from acclimate.comparison.failures import is_expected
-from acclimate.comparison.judging import read_judgements
 from acclimate.comparison.plan import obstacle_for
+from acclimate.comparison.race_judge import hold_out, judged, require_judge
 from acclimate.comparison.race_result import Entry, Race
-from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings, judge_of
+from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings, judge_of, notes_on
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.trial import REPORT, Ground, Trial, TrialSettings
-from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.subsets import split
+from acclimate.evaluation.table import count
 from acclimate.model.storage import read_json, write_json
-from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
+from acclimate.recipes.preparation import CHOSEN_WITH_TARGET_LABELS
 from acclimate.recipes.task import Task
 from acclimate.settings import UsageError, complete, differences
-from acclimate.training.engine import device_for
 from acclimate.training.selectors import DevelopmentScore
 
-FEWEST = 10  # labelled target sentences that must be held out, or a score on them would say nothing
 _PLAN = "race-plan.json"
 
 
@@ -55,7 +51,7 @@ def race(
         settings = complete(RaceSettings, settings or {}, where="options of auto")
     if not isinstance(trial, TrialSettings):
         trial = complete(TrialSettings, trial or {}, where="settings of the race")
-    if task.target is None and task.target_labelled is None:
+    if not task.has_target:
         raise UsageError("A race judges recipes on the target: give target text (target).")
     task, held = _without_tests(task), None
     if task.target_labelled is not None:
@@ -63,6 +59,8 @@ def race(
     names, left_out = candidates(task, settings, trial.tagger.encoder, held is not None)
     trials = _trials(names, Path(out), settings, trial, seed)
     ground = Ground.of(task)
+    if held is None:
+        require_judge(settings, list(trials.values()), ground)
     share, failed = _share(trials, ground, Path(out), settings, tell)
     left_out |= failed
     runners = {name: each for name, each in trials.items() if name not in left_out}
@@ -78,22 +76,13 @@ def race(
                 raise
             left_out[name] = str(failure)
     selector = judge_of(settings, len(finished))
-    values = _values([trial for trial, _ in finished.values()], selector, held)
+    values = judged([trial for trial, _ in finished.values()], selector, held)
     entries = [_entry(trial, values[trial.name], seconds) for trial, seconds in finished.values()]
     measure = selector if held is None else DevelopmentScore(held, "held-out target").name
-    return Race.of(entries, left_out, measure, read_budget(settings.budget), share, held is not None)
-
-
-def hold_out(task: Task, share: float, seed: int) -> tuple[Task, Corpus | None]:
-    """The task with less labelled target sentences, and those that judge; None where they would be too few."""
-    few = task.target_labelled
-    if few is None or share * len(few) < FEWEST:
-        return task, None
-    for tied_from in (1, 6):
-        with suppress(InputError):
-            parts = split(few, {"kept": 1 - share, "held": share}, seed, by_document=False, tied_from=tied_from)
-            return replace(task, target_labelled=parts["kept"]), parts["held"]
-    return task, None
+    budget = read_budget(settings.budget)
+    notes = notes_on(settings, selector) if held is None else ()
+    used = _labels_used([trial for trial, _ in finished.values()], task)
+    return Race.of(entries, left_out, measure, budget, share, held is not None, used, notes)
 
 
 def candidates(task: Task, settings: RaceSettings, encoder: str, has_judges: bool) -> tuple[list[str], dict[str, str]]:
@@ -170,12 +159,14 @@ def _share(
     return share, failed
 
 
-def _values(trials: Sequence[Trial], selector: str, held: Corpus | None) -> dict[str, float | None]:
-    """What the judge says of each run, by their names."""
-    if held is None:
-        return {name: said[selector] for name, said in read_judgements(trials, [selector]).items()}
-    judge = DevelopmentScore(held)
-    return {trial.name: judge(Tagger.load(trial.folder, device_for(trial.settings.training))) for trial in trials}
+def _labels_used(trials: Sequence[Trial], task: Task) -> tuple[str, ...]:
+    """What candidates had of target labels, apart from the judge's."""
+    used: tuple[str, ...] = ()
+    if task.target_labelled is not None and any(trial.recipe != BASELINE.name for trial in trials):
+        used += (f"{count(len(task.target_labelled), 'labelled target sentence')} to learn from",)
+    if any(CHOSEN_WITH_TARGET_LABELS in read_json(trial.folder / REPORT)["remarks"] for trial in trials):
+        used += ("target dev sentences to choose their states by",)
+    return used
 
 
 def _entry(trial: Trial, value: float | None, seconds: float) -> Entry:

@@ -53,13 +53,15 @@ class Race:
         budget: Budget,
         share: float,
         with_target_labels: bool,
+        labels_used: Sequence[str] = (),
+        notes: Sequence[str] = (),
     ) -> Race:
-        """The highest value wins, of equal ones the first."""
+        """The highest value wins, of equal ones the first. `labels_used` says what candidates had of target labels."""
         if not any(entry.recipe == BASELINE.name for entry in entries):
             raise InputError(f"{BASELINE.name} could not be run: {left_out.get(BASELINE.name, 'it is not there')}")
         ranked = sorted(entries, key=lambda entry: -(entry.value or 0.0) if entry.is_judged else math.inf)
         choice = ranked[0].recipe if ranked[0].is_judged else BASELINE.name
-        reasons = _reasons(ranked, choice, measure, share, with_target_labels)
+        reasons = (*_reasons(ranked, choice, measure, share, with_target_labels, labels_used), *notes)
         return cls(choice, measure, tuple(ranked), dict(left_out), budget, share, with_target_labels, reasons)
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,7 +78,12 @@ class Race:
 
 
 def _reasons(
-    ranked: Sequence[Entry], choice: str, measure: str, share: float, with_target_labels: bool
+    ranked: Sequence[Entry],
+    choice: str,
+    measure: str,
+    share: float,
+    with_target_labels: bool,
+    labels_used: Sequence[str],
 ) -> tuple[str, ...]:
     judged = [entry for entry in ranked if entry.is_judged]
     if not judged:
@@ -92,15 +99,22 @@ def _reasons(
         said.append(f"{', '.join(tied)} has the very same value; {choice} stands before it in the list.")
     if choice == BASELINE.name:
         said.append("No recipe is preferred to not adapting: nothing is adapted.")
-    if with_target_labels:
-        said.append("Labelled target sentences were held out to judge by; the winner learns from all of them.")
-    else:
-        said.append("No target label was used. Selectors without labels err: compare tells by how much on your data.")
+    said.append(_told_of_labels(choice, with_target_labels, labels_used))
     if max((entry.source for entry in judged if entry.source is not None), default=1.0) < LEARNT:
         said.append("No candidate has learnt the source yet, and their order says little: give a larger --budget.")
     if share < 1:
         said.append(f"Every candidate made {share:.1%} of its updates; in full training their order may be another.")
     return tuple(said)
+
+
+def _told_of_labels(choice: str, with_target_labels: bool, used: Sequence[str]) -> str:
+    """What target labels were used for, by the judge and by the candidates."""
+    candidates = f" Candidates had {' and '.join(used)}." if used else ""
+    if not with_target_labels:
+        judge = "The judge used no target label." if used else "No target label was used."
+        return f"{judge}{candidates} Selectors without labels err: compare tells by how much on your data."
+    learns = "" if choice == BASELINE.name else "; the winner learns from all of them"
+    return f"Labelled target sentences were held out to judge by{learns}.{candidates}"
 
 
 def _told(entry: Entry) -> str:

@@ -59,4 +59,12 @@ class RaceSettings(Settings):
 
 def judge_of(settings: RaceSettings, candidates: int) -> str:
     """Who judges a race of so many."""
-    return settings.selector or (SELECTOR if candidates >= FEWEST else SELECTOR_OF_TWO)
+    named = settings.selector or SELECTOR
+    return SELECTOR_OF_TWO if named == AGREEMENT and candidates < FEWEST else named
+
+
+def notes_on(settings: RaceSettings, selector: str) -> tuple[str, ...]:
+    """What to tell where another than the one that was named has judged."""
+    if settings.selector in (None, selector):
+        return ()
+    return (f"{settings.selector} asks {FEWEST} candidates at least: {selector} judged in its place.",)

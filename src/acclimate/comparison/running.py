@@ -29,7 +29,7 @@ def run_trial(trial: Trial, ground: Ground, selectors: Sequence[str] = (), threa
     """Finish this run, from where it stands, let selectors judge it, and say how many seconds that took. The work of an
     executor: a plain function of what can be sent to another process."""
     started = time.monotonic()
-    with _ALONE, _threads(threads):
+    with _ALONE, using_threads(threads):
         if state_of(trial, ground) != "finished":
             _train(trial, ground)
         judge(trial, ground, selectors)
@@ -94,7 +94,8 @@ def own_stages(outcome: Outcome) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def _threads(count: int | None) -> Iterator[None]:
+def using_threads(count: int | None) -> Iterator[None]:
+    """So many threads for what is done within; as many as there are, for None."""
     before = torch.get_num_threads()
     if count is not None:
         torch.set_num_threads(count)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from acclimate.comparison.choices import Choice
+from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.summary import Comparison, Mean, RecipeResult
 from acclimate.evaluation.table import width
 
@@ -79,7 +80,11 @@ def legend(found: Comparison) -> Iterator[str]:
             yield f"{choice.selector}: {choice.tied} more with the same value; the first is named."
     if any(choice.silent for choice in found.choices):
         silent = ", ".join(choice.selector for choice in found.choices if choice.silent)
-        yield f"Not all runs could be judged by: {silent} (no source labels for a tagger of the target's own)."
+        yield (
+            f"Not all runs could be judged by: {silent} (no held-out source sentences for a run that learnt them all, "
+            "or for a tagger of the target's own)."
+        )
+    yield from remarks_of_runs(found)
 
 
 def _star(found: Comparison) -> str:
@@ -100,7 +105,7 @@ def markdown(found: Comparison) -> str:
     if found.choices:
         lines += [
             "",
-            "## Chosen without target labels",
+            "## What the selectors would choose",
             "",
             *markdown_table(choice_rows(found.choices, found.is_scored)),
         ]

@@ -83,6 +83,7 @@ RECIPES: dict[str, Recipe] = {
             MslmSettings,
             needs_target=False,
             needs_language_model=True,
+            needs_entities=True,
             remarks=mslm_remarks,
             check=check_mslm,
         ),

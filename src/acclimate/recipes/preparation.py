@@ -25,6 +25,8 @@ from acclimate.training.settings import TrainingSettings
 
 SelectorName = Literal["auto", "source-dev", "target-dev", "last"]
 
+CHOSEN_WITH_TARGET_LABELS = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
+
 
 @dataclass(frozen=True)
 class Preparation:
@@ -73,7 +75,7 @@ def prepare(
     chosen = find_recipe(recipe)
     if chosen.needs_labels and target_labelled is None:
         raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
-    if chosen.needs_target and target is None and target_labelled is None:
+    if chosen.needs_target and not len(_target(target, target_labelled)):
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
     for_target = chosen.for_target and target_labelled is not None
     remarks: tuple[str, ...] = ()
@@ -112,7 +114,9 @@ def prepare(
     if source_test is None and select == "source-dev" and held_out is not None:
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
     if target_labelled is not None:
-        remarks += (f"{len(target_labelled):,} labelled target sentences were given to learn from.",)
+        is_learnt = chosen is not BASELINE
+        given = f"{len(target_labelled):,} labelled target sentences were"
+        remarks += (f"{given} given to learn from." if is_learnt else f"{given} not learnt from.",)
     tests = {"source": held_out if source_test is None else source_test, "target": target_test}
     teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
     if for_target:
@@ -157,8 +161,8 @@ def choose_selector(
     if select == "target-dev":
         if target_dev is None or not target_dev.is_labelled:
             raise InputError("select=target-dev needs labelled target development sentences (target_dev).")
-        remark = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
-        return source, DevelopmentScore(target_dev.labelled(), "target dev", of_target=True), (remark,)
+        judge = DevelopmentScore(target_dev.labelled(), "target dev", of_target=True)
+        return source, judge, (CHOSEN_WITH_TARGET_LABELS,)
     if select != "source-dev":
         raise UsageError(f"Unknown selector {select!r}. Known: source-dev, target-dev, last.")
     if source_dev is not None:

@@ -30,6 +30,11 @@ class Task:
     target_test: Corpus | None = None
     watch: Corpus | None = None
 
+    @property
+    def has_target(self) -> bool:
+        """Whether there is any sentence of the target to learn from."""
+        return any(corpus is not None and len(corpus) for corpus in (self.target, self.target_labelled))
+
     def fingerprint(self) -> str:
         """Changes with any word or tag of any part: a run may only be resumed on the same data."""
         digest = hashlib.sha256()

@@ -9,8 +9,6 @@ from acclimate.analysis.inspection.facts import Facts
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.recipe import Recipe
 
-_OF_ENTITIES = {"mslm"}  # recipes that have nothing to do where tags are plain
-
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -43,7 +41,7 @@ def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
             return f"the labelled target has {target.kind} tags and the source {facts.labels.kind} ones"
         if facts.foreign:
             return f"the source does not teach {', '.join(facts.foreign)} (--typeless, or a --map of your own)"
-    if recipe.name in _OF_ENTITIES and facts.labels.kind == "plain":
+    if recipe.needs_entities and facts.labels.kind == "plain":
         return "it hides entities, and plain tags have none"
     if facts.is_other_task and not facts.has_few:
         return "the source teaches none of the target's labels (--target-labelled, or --typeless)"

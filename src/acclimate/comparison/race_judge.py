@@ -1,0 +1,63 @@
+"""Who judges a race: labelled target sentences that are held out, or a selector without any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from acclimate.comparison.judging import read_judgements
+from acclimate.comparison.race_settings import RaceSettings, judge_of
+from acclimate.comparison.silence import NO_TEXT, silence_of
+from acclimate.comparison.trial import Ground, Trial
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.subsets import split
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.task import Task
+from acclimate.settings import UsageError
+from acclimate.training.engine import device_for
+from acclimate.training.selectors import DevelopmentScore
+
+FEWEST = 10  # labelled target sentences that must be held out, or a score on them would say nothing
+
+
+def hold_out(task: Task, share: float, seed: int) -> tuple[Task, Corpus | None]:
+    """The task with less labelled target sentences, and those that judge; None where they would be too few."""
+    few = task.target_labelled
+    if few is None or share * len(few) < FEWEST:
+        return task, None
+    for tied_from in (1, 6):
+        with suppress(InputError):
+            parts = split(few, {"kept": 1 - share, "held": share}, seed, by_document=False, tied_from=tied_from)
+            return replace(task, target_labelled=parts["kept"]), parts["held"]
+    return task, None
+
+
+def require_judge(settings: RaceSettings, trials: Sequence[Trial], ground: Ground) -> None:
+    """Refuse a race that no selector could decide: better now than when the budget is spent."""
+    selector = judge_of(settings, len(trials))
+    silence = silence_of(selector, trials[0], ground)
+    if silence == NO_TEXT:
+        few = ground.task.target_labelled or ()
+        held = (
+            f", and no labelled sentences are held out: that takes {FEWEST} at least, and here are "
+            f"{settings.held_out:g} (options.held_out) of {len(few):,}"
+        )
+        raise UsageError(
+            f"Nothing can judge this race: {silence}{held if few else ''}. Give target text (target), or more "
+            "labelled target sentences (target_labelled), or name a recipe."
+        )
+    if silence:
+        raise UsageError(
+            f"{selector} cannot judge this race: {silence}. Give some (source_dev), or name another judge "
+            "(options.selector)."
+        )
+
+
+def judged(trials: Sequence[Trial], selector: str, held: Corpus | None) -> dict[str, float | None]:
+    """What the judge says of each run, by their names."""
+    if held is None:
+        return {name: said[selector] for name, said in read_judgements(trials, [selector]).items()}
+    judge = DevelopmentScore(held)
+    return {trial.name: judge(Tagger.load(trial.folder, device_for(trial.settings.training))) for trial in trials}

@@ -1,0 +1,39 @@
+"""What has to be said beside the tables of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from acclimate.comparison.choices import Choice
+from acclimate.comparison.summary import Comparison
+from acclimate.data.corpus import Corpus
+
+
+def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Sequence[Choice]) -> Iterator[str]:
+    """Why nothing is scored on the target, and what is shown all the same."""
+    if test is not None and test.is_labelled:
+        return
+    why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
+    told = f"{why}: nothing can be scored on the target."
+    if choices:
+        told += " Shown is what the selectors would choose without labels."
+    elif not selectors:
+        told += " No selector was asked, either."
+    yield told
+
+
+def remarks_on_share(share: float) -> Iterator[str]:
+    if share < 1:
+        yield f"A first look: every recipe made {100 * share:.3g} % of its updates."
+
+
+def remarks_of_runs(found: Comparison) -> Iterator[str]:
+    """What the runs remark themselves, each once: with the recipes whose runs do, unless all do or it names one."""
+    sayers: dict[str, dict[str, None]] = {}
+    for run in found.runs:
+        for remark in run.remarks:
+            sayers.setdefault(remark, {})[run.recipe] = None
+    everybody = {run.recipe for run in found.runs}
+    for remark, recipes in sayers.items():
+        is_clear = recipes.keys() == everybody or all(remark.startswith(f"{name} ") for name in recipes)
+        yield remark if is_clear else f"{', '.join(recipes)}: {remark}"

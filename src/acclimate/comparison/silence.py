@@ -1,0 +1,45 @@
+"""Why a selector has nothing to say of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from acclimate.comparison.choices import Choice
+from acclimate.comparison.judging import AGREEMENT, material_for
+from acclimate.comparison.selectors.agreement import FEWEST
+from acclimate.comparison.trial import Ground, Trial
+
+NO_TEXT = "there is no target text"
+NO_SOURCE = "there are no held-out source sentences to measure runs on"
+
+_ON_HELD_OUT_SOURCE = ("source-dev", "reverse-validation")
+
+
+def silence_of(selector: str, trial: Trial, ground: Ground) -> str:
+    """Why it will not judge this run, whatever comes of it; empty where it may."""
+    target = ground.task.target
+    if target is None or not target.word_count:
+        return NO_TEXT
+    if selector in _ON_HELD_OUT_SOURCE and material_for(trial, ground, target).source_dev is None:
+        return NO_SOURCE
+    return ""
+
+
+def told_silent(
+    selectors: Sequence[str], choices: Sequence[Choice], trials: Sequence[Trial], ground: Ground
+) -> Iterator[str]:
+    """Which of the selectors could judge none of the runs, and why."""
+    spoken = {choice.selector for choice in choices}
+    mute: dict[str, list[str]] = {}
+    for selector in selectors:
+        if selector not in spoken:
+            mute.setdefault(_reason(selector, trials, ground), []).append(selector)
+    for reason, names in mute.items():
+        yield f"Could judge no run: {', '.join(names)}{reason and f' ({reason})'}."
+
+
+def _reason(selector: str, trials: Sequence[Trial], ground: Ground) -> str:
+    reasons = [silence_of(selector, trial, ground) for trial in trials]
+    if all(reasons):
+        return reasons[0]
+    return f"it asks {FEWEST} runs at least" if selector == AGREEMENT and len(trials) < FEWEST else ""

@@ -1,0 +1,152 @@
+"""What a comparison may be scored on: test sentences that fit, the test's own measure, and source sentences that no run
+has learnt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acclimate.comparison.compare import compare
+from acclimate.comparison.judging import ALL_SELECTORS, material_for
+from acclimate.comparison.plan import fitting_recipes
+from acclimate.comparison.race import race
+from acclimate.comparison.summary import Comparison
+from acclimate.comparison.tables import markdown, render
+from acclimate.comparison.trial import Ground, Trial, TrialSettings
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.adapt import adapt
+from acclimate.recipes.preparation import choose_selector
+from acclimate.recipes.task import Task
+from acclimate.settings import UsageError
+
+LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
+SHARED = {
+    "tagger": {"encoder": "character-cnn-lstm", "lstm": LSTM},
+    "training": {"updates": 3, "words_per_batch": 60},
+    "rounds": 20,
+}
+
+
+def compared(source: Corpus, target: Corpus | None, recipes: list[str], out: Path, **changes: Any) -> Comparison:
+    return compare(source, target, recipes, 1, out, **{**SHARED, "selectors": (), **changes})
+
+
+def partly(corpus: Corpus) -> Corpus:
+    return corpus[:3].unlabelled() + corpus[3:]
+
+
+def other_names(corpus: Corpus) -> Corpus:
+    return corpus.map(
+        lambda sentence: sentence.with_tags([tag.replace("PER", "person") for tag in sentence.tags or ()])
+    )
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        (partly, "sentences without tags to compare with"),
+        (other_names, "labels that the tagger does not know: person"),
+        (lambda corpus: Corpus(corpus.sentences, "pos", "plain"), "pos has plain tags, but the tagger"),
+    ],
+)
+def test_a_test_that_cannot_be_scored_is_refused_before_any_run(
+    news: Corpus, tweets: Corpus, tmp_path: Path, test: Any, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        compared(news, tweets, ["source-only"], tmp_path, target_test=test(tweets))
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_measure_is_that_of_the_test(part_of_speech: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    found = compared(
+        part_of_speech,
+        None,
+        ["target-only", "datnet"],
+        tmp_path,
+        target_labelled=tweets,
+        target_test=tweets,
+        against="target-only",
+    )
+    assert found.metric == "span f1"
+    against = found.of("datnet").against
+    assert against is not None
+    one, other = (found.of(name).runs[0].f1 for name in ("target-only", "datnet"))
+    assert one is not None
+    assert other is not None
+    assert against.found.difference == pytest.approx(other - one)
+    assert "(span F1)" in render(found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "is_given", "is_measured"),
+    [
+        ({"select": "auto"}, False, True),
+        ({"select": "source-dev"}, False, True),
+        ({"select": "last"}, False, False),
+        ({"select": "target-dev"}, False, False),
+        ({"select": "last"}, True, True),
+        ({"select": "target-dev"}, True, True),
+        ({"train_on_dev": True}, True, False),
+    ],
+)
+def test_no_selector_scores_a_run_on_source_sentences_that_it_learnt(
+    news: Corpus, tweets: Corpus, settings: dict[str, Any], is_given: bool, is_measured: bool
+) -> None:
+    task = Task(news, news[:8] if is_given else None, target=tweets.unlabelled(), target_dev=tweets)
+    trial = Trial("mat", 1, TrialSettings(**settings), Path("out"))
+    dev = material_for(trial, Ground.of(task), tweets).source_dev
+    held = choose_selector(task.source, task.source_dev, None, "source-dev", 1)[1].corpus  # type: ignore[attr-defined]
+    assert (None if dev is None else dev.fingerprint) == (held.fingerprint if is_measured else None)
+
+
+def test_what_runs_remark_stands_below_the_tables_once(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    dev = {"target_dev": tweets, "select": "target-dev", "target_test": tweets}
+    found = compared(news, tweets, ["source-only", "self-training"], tmp_path, **dev, selectors=["entropy"])
+    for shown in (render(found), markdown(found)):
+        assert shown.count("The model was chosen with target labels (target dev)") == 1  # of all runs, and said once
+        assert shown.count("\nself-training made") == 1
+        assert "Chosen without target labels" not in shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"selectors": ()}, "nothing can be scored on the target. No selector was asked, either."),
+        ({"selectors": ("entropy",), "text": None}, "Could judge no run: entropy (there is no target text)."),
+        (
+            {"selectors": ("source-dev", "reverse-validation"), "select": "last"},
+            "Could judge no run: source-dev, reverse-validation (there are no held-out source sentences",
+        ),
+        ({"selectors": ("agreement",)}, "Could judge no run: agreement (it asks 3 runs at least)."),
+    ],
+)
+def test_where_selectors_choose_nothing_the_reason_is_told(
+    news: Corpus, tweets: Corpus, tmp_path: Path, changes: dict[str, Any], words: str
+) -> None:
+    text = changes.pop("text", tweets)
+    shown = render(compared(news, text, ["source-only"], tmp_path, target_labelled=tweets, **changes))
+    assert words in shown
+    assert "Shown is what the selectors would choose" not in shown
+
+
+def test_a_selector_named_twice_is_asked_once(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    found = compared(news, tweets, ["source-only"], tmp_path, selectors=["entropy", "entropy"])
+    assert [choice.selector for choice in found.choices] == ["entropy"]
+    assert "Shown is what the selectors would choose" in render(found)
+
+
+def test_a_target_without_sentences_is_no_target(news: Corpus, tmp_path: Path) -> None:
+    nothing = Corpus((), "nothing")
+    assert "self-training" not in fitting_recipes(Task(news, target=nothing), "character-cnn-lstm")
+    with pytest.raises(UsageError, match="Recipe self-training needs target text"):
+        compared(news, nothing, ["source-only", "self-training"], tmp_path)
+    with pytest.raises(UsageError, match="give target text"):
+        race(Task(news, target=nothing), tmp_path)
+    found = compared(news, nothing, ["source-only"], tmp_path, selectors=ALL_SELECTORS)
+    assert [choice.selector for choice in found.choices] == ["source-dev"]  # needs none
+    with pytest.raises(UsageError, match="Recipe self-training needs target text"):
+        adapt(Tagger.build("character-cnn-lstm", labels=news.labels, text=news, **LSTM), news, nothing, "self-training")
