@@ -114,9 +114,8 @@ def prepare(
     if source_test is None and select == "source-dev" and held_out is not None:
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
     if target_labelled is not None:
-        is_learnt = chosen is not BASELINE
-        given = f"{len(target_labelled):,} labelled target sentences were"
-        remarks += (f"{given} given to learn from." if is_learnt else f"{given} not learnt from.",)
+        fate = "not learnt from" if chosen is BASELINE else "given to learn from"
+        remarks += (f"{len(target_labelled):,} labelled target sentences were {fate}.",)
     tests = {"source": held_out if source_test is None else source_test, "target": target_test}
     teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
     if for_target:
