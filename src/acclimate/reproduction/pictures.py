@@ -12,6 +12,7 @@ from acclimate.analysis.plots.heat_map import draw_cells
 from acclimate.data.problems import InputError
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.results import Panel, Reproduction, panels
+from acclimate.reproduction.sweeps import by_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,10 @@ _WIDE = 1000  # times the smallest number: a scale of powers of ten
 
 def draw(found: Reproduction, place: Path) -> None:
     """The table's picture."""
-    shown = panels(found)[:_MOST_PANELS]
+    shown = panels(found)
+    if found.table.picture == "lines":
+        shown = [part for panel in shown for part in by_sweep(panel)]
+    shown = shown[:_MOST_PANELS]
     small = " (small scale: not the paper's result)" if found.scale == "small" else ""
     title = f"{found.table.id}: {found.table.title}{small}"
     if found.table.picture == "cells" and len(shown[0].places) > 1:
