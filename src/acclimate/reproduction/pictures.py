@@ -134,7 +134,9 @@ def _cells(panel: Panel, title: str) -> Any:
     for row in rows:
         means = [panel.lines[row][place].mean if place in panel.lines[row] else None for place in panel.places]
         values.append([None if mean is None else mean.mean for mean in means])
-    return draw_cells(values, rows, panel.places, title, meaning=panel.title, column_axis=panel.across)
+    known = [value for line in values for value in line if value is not None]
+    digits = 2 if known and max(known) <= 1 else 1  # chances, not percent
+    return draw_cells(values, rows, panel.places, title, meaning=panel.title, column_axis=panel.across, digits=digits)
 
 
 def draw_maps(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> list[str]:
