@@ -1,6 +1,6 @@
 """What PMI masking costs: building the vocabulary of BC2GM's training text, and masking that text.
 
-    python benchmarks/pmi.py [--data ../shared/data] [--json FILE] [--sample 600] [--updates 8]
+    python benchmarks/pmi.py --data DATA [--json FILE] [--sample 600] [--updates 8]
 
 Three figures. Seconds to build the vocabulary (2 to 4 words, seen 5 times or more), and to mask the whole training set
 once, 15 % of each sentence, in the order of MSLM's Algorithm 2. The same by a literal Algorithm 2, a pass over the
@@ -175,7 +175,7 @@ def timed(act: Callable[[], Any]) -> tuple[Any, float]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), metavar="FOLDER")
+    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--sample", type=int, default=600, help="sentences for the literal algorithm")
     parser.add_argument("--updates", type=int, default=8, help="at a time")
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,6 +1,6 @@
 """How fast text is selected, per core and beside plain Python, and in how much memory.
 
-    python benchmarks/selection.py [--data ../shared/data] [--big 1000] [--json FILE]
+    python benchmarks/selection.py --data DATA [--big 1000] [--json FILE]
 
 The text is every unlabelled.txt.gz under --data; what it is to be like is another corpus there. It is read
 
@@ -43,7 +43,7 @@ MEGABYTE = 10**6
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), metavar="FOLDER")
+    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--like", default="jnlpba/train.conll.gz", metavar="FILE", help="the target, under --data")
     parser.add_argument("--small", type=int, default=10, metavar="MB")
     parser.add_argument("--big", type=int, default=1000, metavar="MB", help="less for a trial")

@@ -12,7 +12,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.tally import Tally
 
-# the worked example of the papers' specification, group 10_metrics
+# oracle 10_metrics
 GOLD = corpus_of("B-PER I-PER O B-LOC O B-ORG I-ORG I-ORG")
 PREDICTED = corpus_of("B-PER I-PER I-PER B-LOC O B-ORG O O")
 FORGIVING_EXACT_MATCH = 2 / 3  # what MSLM's released code gives: it does not look past the right border

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import cells_of
+from acclimate.reproduction.changes import SAME, change_rows
 from acclimate.reproduction.figures import gains
 from acclimate.reproduction.finished import Finished
-from acclimate.reproduction.results import Gain, Reproduction
-from acclimate.reproduction.writing import SAME, markdown
+from acclimate.reproduction.results import Figure, Gain, Reproduction
+from acclimate.reproduction.writing import csv_rows, markdown
 
 WITH, WITHOUT = "MSLM", "MSLM, no weights"
 EVEN, UNEVEN = (0.5, 0.5), (0.6, 0.4)
@@ -74,6 +75,24 @@ def test_the_page_says_so_in_the_place_of_a_p_value(news: Corpus) -> None:
     assert f"| {WITHOUT}, BC2GM | {WITH} | -100.00 |  | {SAME} |" in page
     assert page.count(SAME) == 1
     assert f"| {WITHOUT}, mean of columns | {WITH} | -100.00 |" in page
+
+
+def test_a_spreadsheet_has_the_changes_and_what_the_paper_prints_of_them(news: Corpus) -> None:
+    table = find_table("S3.15")
+    nothing = news.with_tags([["O"] * len(sentence) for sentence in news])
+    finished: dict[Any, Any] = {}
+    for column in ("SciTech", "Wikigold"):
+        finished["PDALN", column, 1] = Ready(news, news, None)
+        finished["w/o L_c", column, 1] = Ready(news, nothing, None)
+    found = Reproduction(table, "full", (1,), (), (), tuple(gains(table, cells_of(table), (1,), finished)))
+    rows = [(row["row"], row["column"], row["figure"], row["mean"], row["paper"]) for row in change_rows(found)]
+    assert rows == [
+        ("w/o L_c", "SciTech", "against PDALN", -100.0, "-0.56 (-0.56 / -0.57)"),
+        ("w/o L_c", "Wikigold", "against PDALN", -100.0, "-1.20 (-1.22 / -1.18)"),
+        ("w/o L_c", "mean of columns", "against PDALN", -100.0, None),
+    ]
+    figures = csv_rows(replace(found, figures=(Figure("PDALN", "SciTech", "span f1", "span f1", (1.0,)),)))
+    assert list(figures[0]) == list(change_rows(found)[0])
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
-"""The tables that can be run again, by the ids of the specification and by speaking names. To add one is to add a file
-in `tables/`; what tables of one paper share stands in `tables/shared/`."""
+"""The tables that can be run again, by their ids (docs/papers/README.md) and by speaking names. To add one is to add
+a file in `tables/`; what tables of one paper share stands in `tables/shared/`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Shared(Settings):
 
 @cache
 def all_tables() -> dict[str, Table]:
-    """By id, in the order of the specification."""
+    """By id: paper by paper, and by number."""
     with as_file(_FILES) as folder:
         tables = [read_table(file) for file in folder.glob("*.yaml")]
     found = {table.id: table for table in sorted(tables, key=lambda table: _order(table.id))}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean
 
 from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
 from acclimate.reproduction.cells import Cell
@@ -38,6 +40,24 @@ def measured(
     return figures
 
 
+def means(table: Table, figures: Sequence[Figure]) -> list[Figure]:
+    """The first measure's mean over the columns, seed by seed, of rows that have all columns."""
+    if table.mean_column is None:
+        return []
+    rows: dict[str, list[Figure]] = {}
+    for figure in figures:
+        if figure.measure == table.measures[0]:
+            rows.setdefault(figure.row, []).append(figure)
+    whole = {row: own for row, own in rows.items() if {figure.column for figure in own} == set(table.columns)}
+    made = []
+    for row, own in whole.items():
+        if len({len(figure.values) for figure in own}) == 1:
+            values = tuple(map(fmean, zip(*(figure.values for figure in own), strict=True)))
+            paper = printed(table.published, row, table.mean_column, own[0].name)
+            made.append(replace(own[0], column=table.mean_column, values=values, paper=paper))
+    return made
+
+
 def counted(table: Table, cells: Sequence[Cell], sets: DataSets) -> list[Figure]:
     figures = []
     for cell in cells:
@@ -62,6 +82,8 @@ def with_paper_only(table: Table, scale: Scale, cells: Sequence[Cell], figures: 
         return list(figures)
     there = {(figure.row, figure.column) for figure in figures}
     measures = {cell.column: cell.measures for cell in cells if cell.measures}
+    if table.mean_column is not None:
+        measures[table.mean_column] = table.measures
     more = []
     for row, line in table.published.items():
         for column, numbers in line.items():

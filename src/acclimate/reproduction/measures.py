@@ -55,7 +55,12 @@ def _dev_score(run: Finished) -> float:
 
 
 def _by_type(run: Finished, _: Reference) -> Figures:
-    return {label: 100 * tally.f1 for label, tally in run.scores.by_label.items() if tally.gold}
+    found: Figures = {}
+    for label, tally in run.scores.by_label.items():
+        if tally.gold:
+            scores = {"F1": tally.f1, "P": tally.precision, "R": tally.recall}
+            found |= {f"{label} {name}": 100 * value for name, value in scores.items()}
+    return found
 
 
 def _density_ratio(run: Finished, _: Reference) -> Figures:
@@ -163,7 +168,7 @@ MEASURES: dict[str, Measure] = {
     "accuracy, seen": _scored("accuracy, seen", lambda run: _seen(run, "seen").recall),
     "accuracy, unseen": _scored("accuracy, unseen", lambda run: _seen(run, "unseen").recall),
     "dev score": _scored("dev score", _dev_score),
-    "f1 by type": Measure(_by_type, by_row=True, across="type"),
+    "scores by type": Measure(_by_type, by_row=True, across="type"),
     "density ratio": Measure(_density_ratio, by_row=True, across="update", digits=3),
     "parts of speech": Measure(_parts_of_speech, parts_of_speech=True, by_row=True, across="part of speech", digits=1),
     "dev score by epoch": Measure(_dev_by_epoch, by_row=True, across="epoch"),

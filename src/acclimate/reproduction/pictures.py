@@ -12,6 +12,7 @@ from acclimate.analysis.plots.heat_map import draw_cells
 from acclimate.data.problems import InputError
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.results import Panel, Reproduction, panels
+from acclimate.reproduction.sweeps import by_sweep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,10 @@ _WIDE = 1000  # times the smallest number: a scale of powers of ten
 
 def draw(found: Reproduction, place: Path) -> None:
     """The table's picture."""
-    shown = panels(found)[:_MOST_PANELS]
+    shown = panels(found)
+    if found.table.picture == "lines":
+        shown = [part for panel in shown for part in by_sweep(panel)]
+    shown = shown[:_MOST_PANELS]
     small = " (small scale: not the paper's result)" if found.scale == "small" else ""
     title = f"{found.table.id}: {found.table.title}{small}"
     if found.table.picture == "cells" and len(shown[0].places) > 1:
@@ -130,7 +134,9 @@ def _cells(panel: Panel, title: str) -> Any:
     for row in rows:
         means = [panel.lines[row][place].mean if place in panel.lines[row] else None for place in panel.places]
         values.append([None if mean is None else mean.mean for mean in means])
-    return draw_cells(values, rows, panel.places, title, meaning=panel.title, column_axis=panel.across)
+    known = [value for line in values for value in line if value is not None]
+    digits = 2 if known and max(known) <= 1 else 1  # chances, not percent
+    return draw_cells(values, rows, panel.places, title, meaning=panel.title, column_axis=panel.across, digits=digits)
 
 
 def draw_maps(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> list[str]:

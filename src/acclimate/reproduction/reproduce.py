@@ -10,7 +10,7 @@ from pathlib import Path
 from acclimate.data.problems import InputError
 from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import Cell, cells_of
-from acclimate.reproduction.figures import counted, gains, measured, with_paper_only
+from acclimate.reproduction.figures import counted, gains, means, measured, with_paper_only
 from acclimate.reproduction.ground import needed_parts
 from acclimate.reproduction.results import Reproduction
 from acclimate.reproduction.runs import Tell, finished_runs, make_runs, runs_of, tell_states
@@ -58,7 +58,8 @@ def reproduce(
     tell_states(table, runs, tell)
     failures = make_runs(runs, executor, jobs, tell)
     finished = finished_runs(runs, failures)
-    figures = [*measured(table, there, numbers, finished), *counted(table, there, sets)]
+    figures = measured(table, there, numbers, finished)
+    figures += [*means(table, figures), *counted(table, there, sets)]
     result = Reproduction(
         table=table,
         scale=scale,

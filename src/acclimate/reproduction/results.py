@@ -15,7 +15,8 @@ from acclimate.reproduction.sets import Missing
 from acclimate.reproduction.table import Number, Printed, Scale, Table
 
 COUNTED = "counted"  # in the place of a measure
-_NUMBER = re.compile(r"(?P<number>[-+]?[\d,]*\.?\d+)(?P<times>[kMB]?)( [±(].*)?")
+PAPER = "paper"  # marks its own numbers
+_NUMBER = re.compile(r"(?P<number>[-+]?[\d,]*\.?\d+)(?P<times>[kMB]?)[†*]?( [±(].*)?")
 _TIMES = {"": 1.0, "k": 1e3, "M": 1e6, "B": 1e9}
 
 
@@ -51,7 +52,7 @@ class Figure:
 
     @property
     def paper_number(self) -> float | None:
-        """What can be drawn of it: 91.20 ± 0.08, -0.56 (-0.56 / -0.57), 12.6k; nothing of words."""
+        """What can be drawn of it: 91.20 ± 0.08, 46.79†, -0.56 (-0.56 / -0.57), 12.6k; nothing of words."""
         found = _NUMBER.fullmatch(str(self.paper)) if self.paper is not None else None
         return None if found is None else float(found["number"].replace(",", "")) * _TIMES[found["times"]]
 
@@ -108,7 +109,7 @@ def panels(found: Reproduction) -> list[Panel]:
         own = [figure for figure in found.figures if figure.measure == measure]
         names = list(dict.fromkeys(figure.name for figure in own))
         there = dict.fromkeys(figure.column for figure in own)
-        columns = [column for column in found.table.columns if column in there]
+        columns = [column for column in (*found.table.columns, found.table.mean_column) if column in there]
         if len(names) == 1:
             made.append(Panel(names[0], found.table.columns_are, tuple(columns), _lines(own, "column")))
         elif all(len({figure.column for figure in own if figure.row == row}) == 1 for row in {one.row for one in own}):

@@ -55,6 +55,7 @@ def _sizes(corpora: Sequence[Corpus], _: Settings) -> Figures:
         inside = found.share_in_spans * found.words
         figures |= {"entities": found.spans, "words in entities": round(inside)}
         figures |= {"entities per sentence": found.spans_per_sentence, "words per entity": inside / max(1, found.spans)}
+        figures["types"] = len(found.labels)
     return figures
 
 

@@ -81,7 +81,7 @@ class SmallScale(Settings):
 class Table(Settings):
     """One runner."""
 
-    id: str  # of the specification, such as S4.17
+    id: str  # such as S4.17; what ids mean stands in docs/papers/README.md
     alias: str  # such as datnet-table6
     paper: Literal["mlm4uda", "MAT", "MSLM", "PDALN", "DATNet"]
     shows: str  # which tables and figures of the paper
@@ -94,6 +94,7 @@ class Table(Settings):
     all: dict[str, Any] = Field(default_factory=dict)  # settings of every cell
     rows: dict[str, dict[str, Any]]  # what a row changes; `only` names the columns that it has
     columns: dict[str, dict[str, Any]]  # what a column changes; `of_recipe` has more of that by recipe
+    mean_column: str | None = None  # behind all others, their mean, where every one of them was run
     best: bool = False  # tell the best seed as well
     against: dict[str, str] = Field(default_factory=dict)  # row: the row that it is compared with
     published: Printed = Field(default_factory=dict)

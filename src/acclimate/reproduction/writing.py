@@ -10,20 +10,19 @@ from acclimate.analysis.tables import write_csv
 from acclimate.comparison.tables import markdown_table
 from acclimate.data.problems import InputError
 from acclimate.data.writers.saving import save
+from acclimate.reproduction.changes import change_lines, change_rows
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.pictures import draw, draw_maps
-from acclimate.reproduction.results import Figure, Panel, Reproduction, panels
+from acclimate.reproduction.results import PAPER, Figure, Panel, Reproduction, panels
 
 SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bundled corpora stand in for the data."
-PAPER = "paper"
-SAME = "same training: what a GPU's rounding does"
 
 
 def write_all(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> None:
     """ID.md, ID.csv and ID.png; with mistakes and maps in folders beside them where the table has such."""
     out.mkdir(parents=True, exist_ok=True)
     name = found.table.id
-    write_csv(csv_rows(found), out / f"{name}.csv")
+    write_csv([*csv_rows(found), *change_rows(found)], out / f"{name}.csv")
     pictures = _pictures(found, out, finished)
     save(markdown(found, pictures).encode("utf-8"), out / f"{name}.md")
     if any("mistakes" in cell.measures for cell in found.cells):
@@ -74,7 +73,7 @@ def markdown(found: Reproduction, pictures: list[str]) -> str:
             "",
             *markdown_table(list(rows_of(panel, found))),
         ]
-    lines += _gain_lines(found)
+    lines += change_lines(found)
     lines += [line for name in pictures for line in ("", f"![{table.title}]({name})")]
     lines += ["", "## Where this comes from", ""]
     lines += [f"- Data, {name}: {told}" for name, told in found.data.items()]
@@ -109,30 +108,6 @@ def rows_of(panel: Panel, found: Reproduction) -> Iterator[list[str]]:
 
 def _paper(figure: Figure | None) -> str:
     return "" if figure is None or figure.paper is None else str(figure.paper)
-
-
-def _gain_lines(found: Reproduction) -> list[str]:
-    if not found.gains:
-        return []
-    rows = [["", "against", "change", "95 % interval", "p (Holm)", PAPER]]
-    by_row: dict[str, list[float]] = {}
-    for gain in found.gains:
-        one = gain.found
-        if gain.p_holm is not None:
-            by_row.setdefault(f"{gain.row}, mean of columns", []).append(100 * one.difference)
-        interval = f"{100 * one.low:+.2f} to {100 * one.high:+.2f}"
-        printed = "" if gain.paper is None else str(gain.paper)
-        change = f"{100 * one.difference:+.2f}"
-        sure = [interval, f"{gain.p_holm:.3f}"] if gain.p_holm is not None else ["", SAME]
-        rows.append([f"{gain.row}, {gain.column}", gain.other, change, *sure, printed])
-    for name, values in by_row.items():
-        if len(values) > 1:
-            row = name.removesuffix(", mean of columns")
-            mean = found.table.published_gains.get(row, {}).get("mean", "")
-            other = found.table.against[row]
-            rows.append([name, other, f"{sum(values) / len(values):+.2f}", "", "", str(mean)])
-    told = "Paired bootstrap over test sentences, all seeds of a sentence together; p after Holm's correction."
-    return ["", "## Changes", "", told, "", *markdown_table(rows)]
 
 
 def _file_name(name: str) -> str:
