@@ -80,7 +80,7 @@ def choice(rows: Sequence[Row], judge: str) -> Row:
 
 @cache
 def default_judge(labels: int) -> str:
-    """That of a race: with enough labels, some of them."""
+    """That of a race: with enough labels, some of them, or else the one for candidates that have learnt none."""
     from acclimate.comparison.race_settings import SELECTOR
 
     return TARGET_DEV if labels else SELECTOR

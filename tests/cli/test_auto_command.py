@@ -32,7 +32,7 @@ def test_choice_table_and_reasons_are_printed(raced: tuple[Path, Answer]) -> Non
     folder, answer = raced
     race = json.loads((folder / "race.json").read_text(encoding="utf-8"))
     assert f"{race['choice']} *" in answer.out
-    assert f"{race['choice']} is preferred by information-maximisation" in answer.out
+    assert f"{race['choice']} is preferred by source-dev" in answer.out
     assert (
         "left out: la-dtl. Recipe la-dtl learns from labelled target sentences: give some (--target-labelled)."
         in answer.out

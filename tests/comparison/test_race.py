@@ -13,8 +13,10 @@ import pytest
 from acclimate.comparison import running
 from acclimate.comparison.budget import Budget, read_budget
 from acclimate.comparison.race import race
+from acclimate.comparison.race_judge import named_judge
 from acclimate.comparison.race_result import Entry, Race, render_race
 from acclimate.comparison.race_settings import RaceSettings
+from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.recipes.task import Task
 from acclimate.settings import SettingsError, UsageError, complete
@@ -151,6 +153,18 @@ def test_a_race_that_nobody_can_judge_is_refused_before_anything_is_timed(
     with pytest.raises(UsageError, match="source-dev cannot judge this race: there are no held-out source sentences"):
         race(replace(task, source_dev=None), tmp_path, {**TWO, "selector": "source-dev"}, {**TRIAL, "select": "last"})
     assert not list(tmp_path.iterdir())
+
+
+def test_candidates_without_target_labels_are_judged_on_the_source_and_others_by_agreement(
+    task: Task, make_corpus: Callable[..., Corpus]
+) -> None:
+    trial = Trial("mat", 1, complete(TrialSettings, TRIAL), Path("nowhere"))
+    blind = Trial("mat", 1, complete(TrialSettings, {**TRIAL, "select": "last"}), Path("nowhere"))
+    labelled = Ground.of(replace(task, target_labelled=make_corpus(4)))
+    assert named_judge(RaceSettings(), trial, Ground.of(task)) == "source-dev"
+    assert named_judge(RaceSettings(), trial, labelled) == "agreement"
+    assert named_judge(RaceSettings(), blind, Ground.of(replace(task, source_dev=None))) == "agreement"
+    assert named_judge(RaceSettings(selector="entropy"), trial, labelled) == "entropy"
 
 
 def test_agreement_of_two_is_replaced_by_a_judge_that_can_tell_them_apart(task: Task, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from acclimate.comparison.budget import read_budget
 from acclimate.comparison.cost import Cost, expected_cost
 from acclimate.comparison.failures import is_expected
 from acclimate.comparison.plan import obstacle_for
-from acclimate.comparison.race_judge import hold_out, judged, require_judge
+from acclimate.comparison.race_judge import hold_out, judged, named_judge, require_judge
 from acclimate.comparison.race_result import Entry, Race
 from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings, judge_of, notes_on
 from acclimate.comparison.running import run_trial
@@ -64,7 +64,8 @@ def race(
     share, failed = _share(trials, ground, Path(out), settings, tell)
     left_out |= failed
     runners = {name: each for name, each in trials.items() if name not in left_out}
-    asked = {judge_of(settings, number) for number in (len(runners), 2)}  # some may fail, and few ask another judge
+    named = named_judge(settings, next(iter(trials.values())), ground)
+    asked = {judge_of(named, number) for number in (len(runners), 2)}  # some may fail, and few ask another judge
     finished: dict[str, tuple[Trial, float]] = {}
     for name, each in runners.items():
         short = replace(each, settings=each.settings.model_copy(update={"share": share}))
@@ -75,7 +76,7 @@ def race(
             if not is_expected(failure):
                 raise
             left_out[name] = str(failure)
-    selector = judge_of(settings, len(finished))
+    selector = judge_of(named, len(finished))
     values = judged([trial for trial, _ in finished.values()], selector, held)
     entries = [_entry(trial, values[trial.name], seconds) for trial, seconds in finished.values()]
     measure = selector if held is None else DevelopmentScore(held, "held-out target").name

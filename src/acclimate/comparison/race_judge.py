@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from acclimate.comparison.judging import read_judgements
-from acclimate.comparison.race_settings import RaceSettings, judge_of
+from acclimate.comparison.race_settings import SELECTOR, SELECTOR_OF_LABELLED, RaceSettings, judge_of
 from acclimate.comparison.silence import NO_TEXT, silence_of
 from acclimate.comparison.trial import Ground, Trial
 from acclimate.data.corpus import Corpus
@@ -34,9 +34,17 @@ def hold_out(task: Task, share: float, seed: int) -> tuple[Task, Corpus | None]:
     return task, None
 
 
+def named_judge(settings: RaceSettings, trial: Trial, ground: Ground) -> str:
+    """Which selector the settings name, or what the candidates learn from does."""
+    if settings.selector is not None:
+        return settings.selector
+    labelled = ground.task.target_labelled is not None
+    return SELECTOR_OF_LABELLED if labelled or silence_of(SELECTOR, trial, ground) else SELECTOR
+
+
 def require_judge(settings: RaceSettings, trials: Sequence[Trial], ground: Ground) -> None:
     """Refuse a race that no selector could decide: better now than when the budget is spent."""
-    selector = judge_of(settings, len(trials))
+    selector = judge_of(named_judge(settings, trials[0], ground), len(trials))
     silence = silence_of(selector, trials[0], ground)
     if silence == NO_TEXT:
         few = ground.task.target_labelled or ()

@@ -13,8 +13,10 @@ from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import Settings
 
 AUTO = "auto"  # the name people type where a recipe is asked for
-# judges without target labels well whether candidates have learnt some or not (docs/results/leaderboard.md)
-SELECTOR = AGREEMENT
+# measured on seven targets (docs/results/leaderboard.md): who judges candidates that have learnt no target label …
+SELECTOR = "source-dev"
+# … and those that have, and differ so much by it that the source's sentences say nothing
+SELECTOR_OF_LABELLED = AGREEMENT
 # For races of two, which agree with each other alike. Sure of each word and varied in all: not taken in by a tagger
 # that finds nothing, and costs one reading of the text
 SELECTOR_OF_TWO = "information-maximisation"
@@ -28,7 +30,8 @@ class RaceSettings(Settings):
         "10m"  # minutes (10m, 1.5h) or updates (3000u) of all candidates together; the winner's training apart
     )
     recipes: tuple[str, ...] = ()  # who takes part, besides source-only; empty: every recipe that the data permit
-    # who judges without target labels (docs/compare.md); null: agreement, or information-maximisation for two
+    # who judges without target labels (docs/compare.md); null: source-dev; where candidates learn target labels, or no
+    # source sentences are held out, agreement, or information-maximisation for two
     selector: str | None = None
     # of the labelled target sentences, held out to judge by, where there are enough of them; 0: the selector judges
     held_out: float = Field(0.3, ge=0, lt=1)
@@ -57,9 +60,8 @@ class RaceSettings(Settings):
         return name
 
 
-def judge_of(settings: RaceSettings, candidates: int) -> str:
-    """Who judges a race of so many."""
-    named = settings.selector or SELECTOR
+def judge_of(named: str, candidates: int) -> str:
+    """Who judges a race of so many, where this one is named for it."""
     return SELECTOR_OF_TWO if named == AGREEMENT and candidates < FEWEST else named
 
 
