@@ -326,11 +326,15 @@ def test_every_command_has_options_that_there_are() -> None:
         assert all(option in answer.output for option in given), command
 
 
+def with_one_type(found: Facts) -> Facts:
+    return replace(found, labels=replace(found.labels, source={"PER": 300}))
+
+
 def test_what_was_measured_is_what_the_rows_of_the_leaderboard_say() -> None:
     rows = [json.loads(row) for row in BOARD_ROWS.read_text(encoding="utf-8").splitlines()]
 
-    def mean(model: str, labels: int) -> float:
-        own = [row for row in rows if (row["part"], row["typed"]) == ("main", True)]
+    def mean(model: str, labels: int, typed: bool = True) -> float:
+        own = [row for row in rows if (row["part"], row["typed"]) == ("main", typed)]
         found = [row["f1"] for row in own if (row["model"], row["labels"]) == (model, labels)]
         assert len(found) == 7 * 3
         return sum(found) / len(found)
@@ -340,6 +344,11 @@ def test_what_was_measured_is_what_the_rows_of_the_leaderboard_say() -> None:
     assert f"{mean('acclimate', 0):.1f} F1, {mean('source-only', 0):.1f} without" in none.why
     assert few is not None
     assert f"{mean('acclimate', 100):.1f} F1, {mean('plain', 100):.1f} for" in few.why
+    one = rules.default_recipe(with_one_type(facts(target=SAME, few=True)))
+    assert one is not None
+    means = {name: f"{mean(name, 100, typed=False):.1f}" for name in ("datnet", "acclimate", "plain")}
+    assert f"{means['datnet']} F1, acclimate's {means['acclimate']}, {means['plain']} for" in one.why
+    assert len(one.commands) == 2
     gains = {name: f"{mean(name, 0) - mean('source-only', 0):.1f}" for name in ("pdaln", "datnet", "mat")}
     assert f"pdaln brought {gains['pdaln']} F1 on the mean, datnet {gains['datnet']}" in rules.MEASURED_WITHOUT
     hidden = rules.context(facts(unseen=0.4))
