@@ -11,7 +11,7 @@ from acclimate.reporting.figures import MINUS, UNKNOWN, percent
 from acclimate.reporting.markup import join, paragraph, table, tag
 from acclimate.reporting.section import Section, no_such
 
-_TITLE = "Chosen without target labels"
+_TITLE = "What the selectors would choose"
 
 
 def chosen_section(found: ComparisonData) -> Section:
