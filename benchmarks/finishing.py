@@ -18,7 +18,7 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 
-from grid import Row, common_arguments, file_name, markdown, read_rows, run_jobs, same_settings, show, told
+from grid import Row, common_arguments, file_name, markdown, read_rows, run_grid, told
 from leaderboard import TYPING, all_selectors, run_of
 from leaderboard_jobs import MAIN, Job, Run, judged, tested, trained
 from leaderboard_tables import MEAN, values
@@ -40,8 +40,8 @@ class Start:
 
     target: str
     typed: bool
-    seed: int
     tuning: str
+    seed: int = 0
 
     @property
     def name(self) -> str:
@@ -67,7 +67,7 @@ def do(run: Run, start: Start) -> list[Row]:
 
 
 def start_of(row: Row) -> Start:
-    return Start(row["target"], row["typed"], row["seed"], row["changes"][0])
+    return Start(row["target"], row["typed"], row["changes"][0], row["seed"])
 
 
 def table(rows: list[Row], beside: list[Row], options: argparse.Namespace) -> str:
@@ -92,20 +92,10 @@ def table(rows: list[Row], beside: list[Row], options: argparse.Namespace) -> st
 def main() -> None:
     options = arguments()
     run = run_of(options)
-    out = Path(options.out)
-    out.mkdir(parents=True, exist_ok=True)
-    same_settings(out, run.settings)
-    results = out / "results.jsonl"
-    rows = read_rows(results)
-    done = set(map(start_of, rows))
-    seeds = [int(seed) for seed in options.seeds.split(",")]
     tuning = f"domain_tuning.updates={options.tuning}"
-    wanted = product(seeds, options.typing, options.targets)
-    todo = [start for seed, typed, target in wanted if (start := Start(target, typed, seed, tuning)) not in done]
-    rows += run_jobs(
-        todo, partial(do, run), results, options.jobs, name=lambda start: start.name, minutes=options.minutes
-    )
-    show(table(rows, read_rows(Path(options.beside)) if options.beside else [], options), options.table)
+    wanted = [Start(target, typed, tuning) for typed, target in product(options.typing, options.targets)]
+    beside = read_rows(Path(options.beside)) if options.beside else []
+    run_grid(wanted, partial(do, run), options, run.settings, start_of, lambda rows: table(rows, beside, options))
 
 
 def arguments() -> argparse.Namespace:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 
-from acclimate.recipes.acclimate import AcclimateSettings, acclimate, left_out
+from acclimate.recipes.acclimate import acclimate, left_out
 from acclimate.recipes.acclimate import check_plan as check_acclimate
+from acclimate.recipes.acclimate_settings import AcclimateSettings
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.compose import PARTS, compose
 from acclimate.recipes.compose_check import check_plan as check_compose
