@@ -24,7 +24,7 @@ from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
 ALL = dict.fromkeys(("alignment", "contrast", "noise", "anchors", "self_labels", "distillation"), True)
-NONE = dict.fromkeys(ALL, False) | {"tuning": False, "finish": False}
+NONE = dict.fromkeys(ALL, False) | {"tuning": False, "apart": False, "finish": False}
 TUNING = {"domain_tuning": {"updates": 2, "rows_per_batch": 4, "quick": False}}
 
 
@@ -79,6 +79,15 @@ def test_to_finish_the_labelled_sentences_are_learnt_alone_and_the_source_before
     assert list(found["finish"]["objectives"]) == ["mat"]
     assert "tagging" in stages_of(build("bert"), news, few, finish=True, finish_noise=False)["finish"]["objectives"]
     assert "finish" not in stages_of(build("bert"), news, tweets.unlabelled(), finish=True)
+
+
+def test_apart_comes_after_the_rounds_at_their_rate_and_only_with_labels(build, news, tweets) -> None:
+    few = tweets[:4] + tweets[4:].unlabelled()
+    found = stages_of(build("bert"), news, few, apart=True, noise=False)
+    assert list(found) == ["domain-tuning", "learn", "round", "apart"]
+    assert found["apart"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
+    assert found["apart"]["learning_rate"] == found["round"]["learning_rate"]
+    assert "apart" not in stages_of(build("bert"), news, tweets.unlabelled(), apart=True)
 
 
 def test_the_end_is_as_long_as_two_passes_and_never_longer_than_asked_for(build, news, tweets) -> None:
@@ -149,13 +158,13 @@ def test_labels_are_learnt_in_the_rounds_whoever_teaches_them(build, news, tweet
     assert found["round"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
 
 
-@pytest.mark.parametrize("part", [*ALL, "tuning", "finish"])
+@pytest.mark.parametrize("part", [*ALL, "tuning", "apart", "finish"])
 @pytest.mark.parametrize("few", [0, 4])
 @pytest.mark.parametrize("alone", [False, True])
 def test_every_part_can_be_had_alone_and_left_out(
     build: Callable[..., Tagger], news, tweets, part: str, few: int, alone: bool
 ) -> None:
-    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, "finish": True, part: False}
+    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, "apart": True, "finish": True, part: False}
     watcher = Losses()
     given = {"training": QUICK, "select": "last", "watcher": watcher}
     labelled = tweets[:few] if few else None

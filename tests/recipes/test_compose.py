@@ -7,12 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from test_every_recipe import QUICK, Losses
 
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
+from acclimate.model.view import NoView
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.compose import compose
 from acclimate.recipes.compose_objectives import OBJECTIVES
@@ -21,6 +24,7 @@ from acclimate.recipes.recipe import Plan
 from acclimate.settings import complete
 from acclimate.training.selectors import DevelopmentScore, LastUpdate
 from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import Stage
 
 TRAINING = {"updates": 6, "words_per_batch": 40, "learning_rate": 0.02, "device": "cpu"}
 Row = dict[str, list[float]]
@@ -181,6 +185,40 @@ def test_looks_are_as_many_as_asked_for_where_somebody_chooses(build: Callable[.
 def test_nobody_chooses_in_a_stage_that_goes_to_the_end() -> None:
     with pytest.raises(ValueError, match="leave out keep_best and looks"):
         complete(ComposeSettings, composed({**TAGGING, "to_the_end": True, "keep_best": True}))
+
+
+BOTH = {"tagging": {"settings": {"side": "both"}}}
+
+
+def made_apart(tagger: Tagger, source: Corpus, few: Corpus) -> Stage:
+    options = complete(ComposeSettings, composed({"objectives": BOTH, "apart": True}))
+    (stage,) = compose(tagger, Plan(source, few, TrainingSettings(**TRAINING), options, 1))
+    return stage
+
+
+@pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])
+def test_apart_the_source_has_a_head_of_its_own_that_begins_as_the_tagger_s(
+    build: Callable[..., Tagger], news, tweets, encoder: str
+) -> None:
+    tagger = build(encoder)
+    learner = made_apart(tagger, news, tweets).learner
+    assert learner is not None
+    losses = [Tagging("source")(one.eval().view(news.sentences), NoView("target")) for one in (learner, tagger)]
+    assert torch.equal(*losses)
+    losses[0].backward()
+    assert all(parameter.grad is None for parameter in tagger.head.parameters())
+    assert any(parameter.grad is not None and parameter.grad.any() for parameter in tagger.encoder.parameters())
+
+
+def test_a_stage_apart_that_is_undone_leaves_the_tagger_as_it_was(build: Callable[..., Tagger], news, tweets) -> None:
+    tagger = build("bert", dropout=0.0)
+    first, ruin = {"name": "first", **TAGGING, "updates": 40}, {"name": "ruin", "objectives": BOTH, "apart": True}
+    stages = composed(first, {**ruin, "learning_rate": 30.0, "updates": 2, "keep_best": True})
+    alone = build("bert", dropout=0.0)
+    given = {"source_dev": news, "target_labelled": tweets, "training": TRAINING}
+    adapt(alone, news, None, "compose", **given, **composed(first))
+    adapt(tagger, news, None, "compose", **given, **stages)
+    assert DevelopmentScore(news)(tagger) == DevelopmentScore(news)(alone)
 
 
 def test_what_is_written_comes_back(news) -> None:

@@ -30,7 +30,7 @@ from acclimate.training.loop import default_learning_rate
 from acclimate.training.stage import Stage
 
 FINISH_PASSES = 2  # over the labelled target sentences, at least
-FINISH_LOOKS = 10
+LOOKS = 10  # at stages that only a selector which looks at the target may choose in
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:
@@ -55,9 +55,30 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     rounds = rounds_of(tagger, plan)
     if rounds is not None:
         stages.append(rounds)
+    if options.apart and len(plan.target.labelled()):
+        stages.append(parting(tagger, plan))
     if finishes(plan):
         stages.append(finishing(tagger, plan))
     return {"stages": stages}
+
+
+def parting(tagger: Tagger, plan: Plan) -> dict[str, Any]:
+    """Both corpora on one encoder, each with a head of its own: what the source calls an entity no longer binds."""
+    options: AcclimateSettings = plan.options
+    return {
+        "name": "apart",
+        "apart": True,
+        "objectives": task_on("both", options, options.noise),
+        "share": options.apart_share,
+        "learning_rate": round_rate(tagger, plan),
+        **chosen_by_target(plan),
+    }
+
+
+def chosen_by_target(plan: Plan) -> dict[str, Any]:
+    """For stages that leave the source behind: a selector that looks at the source would undo them."""
+    knows = chooses_for_target(plan)
+    return {"keep_best": knows, "looks": LOOKS if knows else None, "to_the_end": not knows}
 
 
 def finishes(plan: Plan) -> bool:
@@ -66,22 +87,18 @@ def finishes(plan: Plan) -> bool:
 
 
 def finishing(tagger: Tagger, plan: Plan) -> dict[str, Any]:
-    """The labelled target sentences alone: what the source's annotators did otherwise is unlearnt. A selector that
-    looks at the source would undo that, so only one that looks at the target may choose."""
+    """The labelled target sentences alone: what the source's annotators did otherwise is unlearnt."""
     options: AcclimateSettings = plan.options
     words = sum(map(len, plan.target.labelled()))
     passes = math.ceil(FINISH_PASSES * words / plan.training.words_per_batch)
     updates = max(options.finish_updates, passes)
-    knows = chooses_for_target(plan)
     return {
         "name": "finish",
         "learns": ["target-labelled"],
         "objectives": task_on("source", options, options.noise and options.finish_noise),
         "updates": updates if plan.training.updates is None else min(updates, plan.training.updates),
         "learning_rate": options.finish_rate * usual_rate(tagger, plan),
-        "keep_best": knows,
-        "looks": FINISH_LOOKS if knows else None,
-        "to_the_end": not knows,
+        **chosen_by_target(plan),
     }
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from acclimate.data.batches import Stream
+from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.methods.distillation import frozen_copy
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adversarial_masking import domain_tuning
 from acclimate.recipes.compose_objectives import OBJECTIVES, Made, Site
@@ -70,7 +71,16 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
         objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
         weights[which] = _weight(term.weight, made)
         watches += made.watches
-    return Stage(name, objectives, batches, training, weights, watches=watches, selector=selector_of(stage, plan))
+    learner = two_heads(tagger) if stage.apart else None
+    selector = selector_of(stage, plan)
+    return Stage(name, objectives, batches, training, weights, learner, watches, selector)
+
+
+def two_heads(tagger: Tagger) -> Siblings:
+    """The tagger for what stands beside, and a copy of its head on the same encoder for what is learnt."""
+    other = tagger.sibling(tagger.labels, tagger.encoder)
+    other.load_state_dict(tagger.state_dict())
+    return Siblings({TARGET: tagger, SOURCE: other})
 
 
 def texts_of(

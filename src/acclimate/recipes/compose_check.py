@@ -27,7 +27,7 @@ from acclimate.settings import UsageError
 
 # of a stage, that its domain tuning says itself or does not know
 NOT_IN_TUNING = (
-    *("learns", "beside", "updates", "epochs", "share", "learning_rate"),
+    *("learns", "beside", "apart", "updates", "epochs", "share", "learning_rate"),
     *("keep_best", "patience", "looks", "to_the_end", "edits"),
 )
 
@@ -62,7 +62,7 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
         return
     if stage.mslm is not None:
         require_language_model(tagger, where)
-        refuse_unused(stage, "mslm", ("beside",), where)
+        refuse_unused(stage, "mslm", ("beside", "apart"), where)
         refuse_unread_edits(stage, learns_of(stage, plan), where)
         check_mslm(tagger, replace(plan, options=stage.mslm))
         for name in learns_of(stage, plan):
@@ -74,11 +74,20 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
     refuse_unread_edits(stage, (*learns, *beside), where)
     for name in (*learns, *beside):
         check_text(tagger, plan, stage, name, where, can_tag, number)
+    if stage.apart and not any(learns_beside(name, term) for name, term in stage.objectives.items()):
+        raise UsageError(
+            f"{where}: with apart the tagger learns tags from what stands beside alone, and no objective does: set a "
+            "side to both or target, or take target-tagging."
+        )
     if not set(learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
         raise UsageError(f"{where} learns tags from {', '.join(learns)}, which has none.")
     for name, term in stage.objectives.items():
         check_needs(tagger, plan, name, beside, f"{where}, {name}", can_tag, term)
         check_settings(tagger, plan, term, f"{where}, {name}")
+
+
+def learns_beside(name: str, term: Term) -> bool:
+    return OBJECTIVES[name].learns_tags and "target" in sides_of(term.settings)
 
 
 def refuse_unused(stage: StageSettings, kind: str, names: Sequence[str], where: str) -> None:

@@ -33,6 +33,9 @@ class StageSettings(Settings):
     learns: tuple[TextName, ...] | None = None
     # another corpus in every batch, in equal parts; null: the target's, where an objective needs one
     beside: tuple[TextName, ...] | None = None
+    # what the stage learns has a head of its own, which begins as the tagger's and ends with the stage: only what
+    # stands beside teaches the tagger's own (DATNet's two taggers on one encoder)
+    apart: bool = False
     domain_tuning: AdversarialMaskingSettings | None = None
     mslm: MslmSettings | None = None
     updates: int | None = Field(None, ge=1)
