@@ -3,6 +3,7 @@ has learnt."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from acclimate.comparison.compare import compare
 from acclimate.comparison.judging import ALL_SELECTORS, material_for
 from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.race import race
+from acclimate.comparison.remarks import remarks_of_runs
+from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison
 from acclimate.comparison.tables import markdown, render
 from acclimate.comparison.trial import Ground, Trial, TrialSettings
@@ -110,6 +113,21 @@ def test_what_runs_remark_stands_below_the_tables_once(news: Corpus, tweets: Cor
         assert shown.count("The model was chosen with target labels (target dev)") == 1  # of all runs, and said once
         assert shown.count("\nself-training made") == 1
         assert "Chosen without target labels" not in shown
+
+
+def test_remarks_that_differ_in_figures_alone_are_told_once(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    found = compared(news, tweets, ["source-only", "mat"], tmp_path, target_test=tweets)
+
+    def of_two_seeds(run: RunResult) -> list[RunResult]:
+        said = ((seed, (f"{run.recipe} made {seed},000 updates.", "The same of all.")) for seed in (1, 2))
+        return [replace(run, seed=seed, remarks=remarks) for seed, remarks in said]
+
+    results = tuple(replace(result, runs=of_two_seeds(result.runs[0])) for result in found.recipes)
+    assert list(remarks_of_runs(replace(found, recipes=results))) == [
+        "source-only made 1,000 updates. (Seed 1; alike with the others.)",
+        "The same of all.",
+        "mat made 1,000 updates. (Seed 1; alike with the others.)",
+    ]
 
 
 @pytest.mark.parametrize(

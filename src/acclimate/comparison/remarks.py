@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.summary import Comparison
 from acclimate.data.corpus import Corpus
+
+_FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 
 
 def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Sequence[Choice]) -> Iterator[str]:
@@ -28,12 +31,23 @@ def remarks_on_share(share: float) -> Iterator[str]:
 
 
 def remarks_of_runs(found: Comparison) -> Iterator[str]:
-    """What the runs remark themselves, each once: with the recipes whose runs do, unless all do or it names one."""
+    """What the runs remark themselves, each once: with the recipes whose runs do, unless all do or it names one. Of a
+    recipe's remarks that differ in figures alone, the first seed's is told."""
     sayers: dict[str, dict[str, None]] = {}
-    for run in found.runs:
-        for remark in run.remarks:
-            sayers.setdefault(remark, {})[run.recipe] = None
+    for result in found.recipes:
+        for alike in _by_words(run.remarks for run in result.runs).values():
+            first = f"{alike[0]} (Seed {result.runs[0].seed}; alike with the others.)"
+            sayers.setdefault(alike[0] if len(set(alike)) == 1 else first, {})[result.recipe] = None
     everybody = {run.recipe for run in found.runs}
     for remark, recipes in sayers.items():
         is_clear = recipes.keys() == everybody or all(remark.startswith(f"{name} ") for name in recipes)
         yield remark if is_clear else f"{', '.join(recipes)}: {remark}"
+
+
+def _by_words(said: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    """Remarks by their words, whatever the figures."""
+    alike: dict[str, list[str]] = {}
+    for remarks in said:
+        for remark in remarks:
+            alike.setdefault(_FIGURE.sub("#", remark), []).append(remark)
+    return alike
