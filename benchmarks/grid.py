@@ -174,7 +174,7 @@ def _finished(
             done, _ = wait(waiting, seconds, FIRST_COMPLETED)
             if not done:
                 raise TimeoutError
-            for future in done:
+            for future in [each for each in waiting if each in done]:  # of those done at once, the first begun first
                 failure = future.exception()
                 yield waiting.pop(future), future.result() if failure is None else failure
     finally:

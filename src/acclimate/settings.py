@@ -94,6 +94,15 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
     ]
 
 
+def as_known_now(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that an earlier version wrote, with those that it did not have at what stands for not having them. What
+    cannot be read any more is left as it is."""
+    try:
+        return complete(kind, values).model_dump(mode="json")
+    except (SettingsError, UsageError):
+        return dict(values)
+
+
 def with_values(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings under their dotted names, as options of a command give them; None stands for an option left out."""
     result: dict[str, Any] = dict(values)

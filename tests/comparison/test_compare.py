@@ -261,6 +261,14 @@ def test_all_recipes_are_those_that_data_and_encoder_permit(toy: Toy) -> None:
     assert fitting_recipes(Task(toy.news), "character-cnn-lstm") == ["source-only", "mat"]
 
 
+def test_recipes_of_entities_are_left_out_where_tags_are_plain(part_of_speech: Corpus) -> None:
+    text = part_of_speech.unlabelled()
+    given = [Task(part_of_speech, target=text, target_labelled=few) for few in (None, part_of_speech)]
+    bare, labelled = (set(fitting_recipes(task, "acclimate-mini")) for task in given)
+    assert "mslm" not in bare | labelled
+    assert "pdaln" in bare - labelled
+
+
 @contextmanager
 def dask_executor() -> Iterator[Executor]:
     distributed = pytest.importorskip("distributed", reason="needs pip install distributed")

@@ -124,9 +124,9 @@ def test_remarks_that_differ_in_figures_alone_are_told_once(news: Corpus, tweets
 
     results = tuple(replace(result, runs=of_two_seeds(result.runs[0])) for result in found.recipes)
     assert list(remarks_of_runs(replace(found, recipes=results))) == [
-        "source-only made 1,000 updates. (Seed 1; alike with the others.)",
+        "source-only made 1,000 updates. (Seed 1; alike with 2.)",
         "The same of all.",
-        "mat made 1,000 updates. (Seed 1; alike with the others.)",
+        "mat made 1,000 updates. (Seed 1; alike with 2.)",
     ]
 
 
@@ -140,12 +140,19 @@ def test_remarks_that_differ_in_figures_alone_are_told_once(news: Corpus, tweets
             "Could judge no run: source-dev, reverse-validation (there are no held-out source sentences",
         ),
         ({"selectors": ("agreement",)}, "Could judge no run: agreement (it asks 3 runs at least)."),
+        (
+            {"selectors": ("source-dev",), "train_on_dev": True, "dev": True},
+            "Could judge no run: source-dev (the source's dev sentences were learnt, too (train_on_dev)).",
+        ),
     ],
 )
 def test_where_selectors_choose_nothing_the_reason_is_told(
     news: Corpus, tweets: Corpus, tmp_path: Path, changes: dict[str, Any], words: str
 ) -> None:
+    changes = dict(changes)
     text = changes.pop("text", tweets)
+    if changes.pop("dev", False):
+        changes["source_dev"] = news
     shown = render(compared(news, text, ["source-only"], tmp_path, target_labelled=tweets, **changes))
     assert words in shown
     assert "Shown is what the selectors would choose" not in shown

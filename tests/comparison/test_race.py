@@ -155,6 +155,18 @@ def test_a_race_that_nobody_can_judge_is_refused_before_anything_is_timed(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_race_that_is_refused_begins_nothing(task: Task, tmp_path: Path, make_corpus) -> None:
+    begun: list[str] = []
+    few = replace(task, target=None, target_labelled=make_corpus(4))
+    with pytest.raises(UsageError, match="Nothing can judge this race"):
+        race(few, tmp_path / "a", TWO, TRIAL, begin=lambda: begun.append("a"))
+    assert begun == []
+    with pytest.raises(UsageError, match=r"were learnt, too \(train_on_dev\)\. Name another judge"):
+        race(task, tmp_path / "b", {**TWO, "selector": "source-dev"}, {**TRIAL, "train_on_dev": True})
+    race(task, tmp_path / "c", TWO, TRIAL, begin=lambda: begun.append("c"))
+    assert begun == ["c"]
+
+
 def test_candidates_without_target_labels_are_judged_on_the_source_and_others_by_agreement(
     task: Task, make_corpus: Callable[..., Corpus]
 ) -> None:

@@ -17,6 +17,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.model.storage import read_json, seal, write_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
+from acclimate.recipes.mat import MatSettings
 from acclimate.recipes.task import Task
 from acclimate.settings import UsageError, complete
 
@@ -68,6 +69,19 @@ def test_a_finished_run_made_with_other_vectors_is_refused(place: Place) -> None
     place.write_vectors(2.0)
     with pytest.raises(UsageError, match=r"other settings or data:\n  files\..*vectors\.txt: its content has changed"):
         state_of(place.trial(), place.ground)
+
+
+def test_options_that_an_earlier_version_did_not_have_stand_for_what_they_are_by_default(place: Place) -> None:
+    trial = place.trial("mat", **MatSettings().model_dump(mode="json"))
+    run_trial(trial, place.ground)
+    claim = trial.folder / "trial.json"
+    written = read_json(claim)
+    del written["options"]["by_size"]
+    write_json(claim, written)
+    seal(claim.parent)
+    assert state_of(place.trial("mat"), place.ground) == "finished"
+    with pytest.raises(UsageError, match=r"options\.by_size: False then, True now"):
+        state_of(place.trial("mat", by_size=True), place.ground)
 
 
 def test_a_run_begun_with_other_vectors_is_refused(place: Place) -> None:

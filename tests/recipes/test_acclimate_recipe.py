@@ -72,8 +72,9 @@ def test_to_finish_the_labelled_sentences_are_learnt_alone_and_the_source_before
     build: Callable[..., Tagger], news, tweets
 ) -> None:
     few = tweets[:4] + tweets[4:].unlabelled()
-    found = stages_of(build("bert"), news, few, finish=True, anchors=False, distillation=False)
+    found = stages_of(build("bert"), news, few, finish=True)
     assert list(found) == ["domain-tuning", "learn", "finish"]
+    assert "round" in stages_of(build("bert"), news, few, finish=True, anchors=True)
     assert found["learn"]["objectives"]["mat"]["settings"]["side"] == "source"
     assert found["finish"]["learns"] == ["target-labelled"]
     assert list(found["finish"]["objectives"]) == ["mat"]
@@ -88,6 +89,12 @@ def test_apart_comes_after_the_rounds_at_their_rate_and_only_with_labels(build, 
     assert found["apart"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
     assert found["apart"]["learning_rate"] == found["round"]["learning_rate"]
     assert "apart" not in stages_of(build("bert"), news, tweets.unlabelled(), apart=True)
+
+
+def test_the_report_says_who_chose_in_the_last_stage(build: Callable[..., Tagger], news, tweets) -> None:
+    given = {"source_dev": news, "target_labelled": tweets, "training": QUICK, "tuning": False}
+    for options, chosen_by in (({}, "source dev"), ({"finish": True}, "last update")):
+        assert chosen_by in adapt(build("bert"), news, None, "acclimate", **given, **options).selector
 
 
 def test_the_end_is_as_long_as_two_passes_and_never_longer_than_asked_for(build, news, tweets) -> None:
@@ -192,6 +199,9 @@ def test_labelled_sentences_alone_are_enough(build: Callable[..., Tagger], news,
     [
         (0, "anchors", "No anchors were learnt from: no target sentence is labelled."),
         (0, "self_labels", ""),
+        (0, "finish", "There was no stage finish: no target sentence is labelled."),
+        (0, "apart", "There was no stage apart: no target sentence is labelled."),
+        (4, "finish", ""),
         (0, "distillation", ""),
         (4, "anchors", ""),
         (99, "self_labels", "The tagger labelled nothing itself: every target sentence has labels."),
@@ -199,7 +209,7 @@ def test_labelled_sentences_alone_are_enough(build: Callable[..., Tagger], news,
 )
 def test_a_part_that_the_data_do_not_allow_is_told(news, tweets, few: int, part: str, told: str) -> None:
     target = tweets[:few] + tweets[few:].unlabelled()
-    for rounds, expected in ((2, told), (0, "")):
+    for rounds, expected in ((2, told), (0, told if part in ("apart", "finish") else "")):
         options = complete(AcclimateSettings, {**NONE, part: True, "rounds": rounds})
         assert left_out(Plan(news, target, TrainingSettings(), options, 1)) == ((expected,) if expected else ())
 

@@ -41,9 +41,8 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     found = None
     if is_race:
-        take(folder, claim, overwrite)
         with told_how_to_go_on(folder, overwrite):
-            settings, found = run_race(settings, task, folder, console.print)
+            settings, found = run_race(settings, task, folder, console.print, lambda: take(folder, claim, overwrite))
         console.print(f"{found.choice} is taken. {found.reasons[0]}")
         torch.manual_seed(settings.seed)
         tagger = build_tagger(settings, task)

@@ -21,16 +21,16 @@ _FOLDER = "race"
 
 
 def run_race(
-    settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any]
+    settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any], begin: Callable[[], Any]
 ) -> tuple[AdaptSettings, Race]:
-    """The settings of a run of the winner, and how it came to win."""
+    """The settings of a run of the winner, and how it came to win. `begin` takes the folder when nothing is refused."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("A race is made by one process: let it choose first, then train the winner with several.")
     options = complete(RaceSettings, settings.options, where="options of recipe auto")
     trial = TrialSettings(
         select=settings.select, train_on_dev=settings.train_on_dev, tagger=settings.tagger, training=settings.training
     )
-    found = race(task, folder / "training" / _FOLDER, options, trial, seed=settings.seed, tell=tell)
+    found = race(task, folder / "training" / _FOLDER, options, trial, seed=settings.seed, tell=tell, begin=begin)
     own = options.each.get(found.choice, {})
     return with_recipe_options(settings.model_copy(update={"recipe": found.choice, "options": own})), found
 

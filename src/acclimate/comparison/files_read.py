@@ -8,11 +8,10 @@ from typing import Any
 
 from acclimate.model.encoders.pretrained import weight_files
 from acclimate.model.tagger import OWN_ENCODER
-from acclimate.recipes.beginning import FILES, files_in
+from acclimate.recipes.beginning import files_in
 from acclimate.recipes.claim import file_digest
 from acclimate.recipes.task import TaggerSettings
 
-_FILES = (*FILES, "file")  # the last are collocations
 _MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
 
 
@@ -22,7 +21,7 @@ def files_read(tagger: TaggerSettings, options: Mapping[str, Any]) -> dict[str, 
     own = tagger.encoder == OWN_ENCODER
     chosen = {"lstm": tagger.lstm.model_dump(mode="json")} if own else {"encoder": tagger.encoder}
     settings = {"tagger": chosen, "options": dict(options)}
-    files = {file: Path(file) for file in files_in(settings, _FILES)}
+    files = {file: Path(file) for file in files_in(settings)}
     files |= {f"{model}/{file.name}": file for model in _models_in(settings) for file in weight_files(model)}
     return {name: file_digest(file) for name, file in files.items() if file.is_file()}
 

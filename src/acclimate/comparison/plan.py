@@ -112,6 +112,7 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
         return f"Recipe {recipe.name} needs target text (target)."
     if recipe.needs_language_model and encoder == OWN_ENCODER:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
-    if recipe.needs_entities and task.source.kind == "plain":
+    needs_entities = recipe.needs_entities or (recipe.exchanges_entities and task.target_labelled is not None)
+    if needs_entities and task.source.kind == "plain":
         return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
     return ""

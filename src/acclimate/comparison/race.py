@@ -40,12 +40,14 @@ def race(
     *,
     seed: int = 1,
     tell: Callable[[str], Any] = lambda line: None,
+    begin: Callable[[], Any] = lambda: None,
 ) -> Race:
     """Let recipes race, and say which one to take.
 
     task: the corpora; the test parts are dropped before anything else is done.
     out: a folder below it for every run. What is finished there is not done again, what was cut off goes on.
     settings: budget, candidates and judge. trial: tagger and training, as all candidates have them.
+    begin: called when nothing can be refused any more, before the first thing is written.
     """
     if not isinstance(settings, RaceSettings):
         settings = complete(RaceSettings, settings or {}, where="options of auto")
@@ -61,6 +63,7 @@ def race(
     ground = Ground.of(task)
     if held is None:
         require_judge(settings, list(trials.values()), ground)
+    begin()
     share, failed = _share(trials, ground, Path(out), settings, tell)
     left_out |= failed
     runners = {name: each for name, each in trials.items() if name not in left_out}

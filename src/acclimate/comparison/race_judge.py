@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from acclimate.comparison.judging import read_judgements
 from acclimate.comparison.race_settings import SELECTOR, SELECTOR_OF_LABELLED, RaceSettings, judge_of
-from acclimate.comparison.silence import NO_TEXT, silence_of
+from acclimate.comparison.silence import NO_SOURCE, NO_TEXT, silence_of
 from acclimate.comparison.trial import Ground, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -57,10 +57,8 @@ def require_judge(settings: RaceSettings, trials: Sequence[Trial], ground: Groun
             "labelled target sentences (target_labelled), or name a recipe."
         )
     if silence:
-        raise UsageError(
-            f"{selector} cannot judge this race: {silence}. Give some (source_dev), or name another judge "
-            "(options.selector)."
-        )
+        way_out = "Give some (source_dev), or name another judge" if silence == NO_SOURCE else "Name another judge"
+        raise UsageError(f"{selector} cannot judge this race: {silence}. {way_out} (options.selector).")
 
 
 def judged(trials: Sequence[Trial], selector: str, held: Corpus | None) -> dict[str, float | None]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acclimate.comparison.choices import Choice
+from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison
 from acclimate.data.corpus import Corpus
 
@@ -35,19 +36,26 @@ def remarks_of_runs(found: Comparison) -> Iterator[str]:
     recipe's remarks that differ in figures alone, the first seed's is told."""
     sayers: dict[str, dict[str, None]] = {}
     for result in found.recipes:
-        for alike in _by_words(run.remarks for run in result.runs).values():
-            first = f"{alike[0]} (Seed {result.runs[0].seed}; alike with the others.)"
-            sayers.setdefault(alike[0] if len(set(alike)) == 1 else first, {})[result.recipe] = None
+        for alike in _by_words(result.runs).values():
+            sayers.setdefault(_told(alike), {})[result.recipe] = None
     everybody = {run.recipe for run in found.runs}
     for remark, recipes in sayers.items():
         is_clear = recipes.keys() == everybody or all(remark.startswith(f"{name} ") for name in recipes)
         yield remark if is_clear else f"{', '.join(recipes)}: {remark}"
 
 
-def _by_words(said: Iterable[Sequence[str]]) -> dict[str, list[str]]:
-    """Remarks by their words, whatever the figures."""
-    alike: dict[str, list[str]] = {}
-    for remarks in said:
-        for remark in remarks:
-            alike.setdefault(_FIGURE.sub("#", remark), []).append(remark)
+def _told(alike: Mapping[int, str]) -> str:
+    """A remark of several seeds, whose figures may differ."""
+    (seed, remark), *others = alike.items()
+    if all(other == remark for _, other in others):
+        return remark
+    return f"{remark} (Seed {seed}; alike with {', '.join(str(other) for other, _ in others)}.)"
+
+
+def _by_words(runs: Iterable[RunResult]) -> dict[str, dict[int, str]]:
+    """Remarks by their words, whatever the figures, and by the seed."""
+    alike: dict[str, dict[int, str]] = {}
+    for run in runs:
+        for remark in run.remarks:
+            alike.setdefault(_FIGURE.sub("#", remark), {})[run.seed] = remark
     return alike

@@ -9,8 +9,8 @@ from typing import Any
 from acclimate.comparison.trial import PREDICTIONS, REPORT, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
+from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_json
-from acclimate.model.tagger import read_seen
 
 
 @dataclass(frozen=True)
@@ -75,8 +75,11 @@ class RunResult:
         }
 
 
-def read_run(trial: Trial, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
-    """The result of a finished run, scored against the gold tags of `test`, if it has any."""
+def read_run(
+    trial: Trial, test: Corpus | None, seen: SeenWords, judgements: Mapping[str, float | None] | None = None
+) -> RunResult:
+    """The result of a finished run, scored against the gold tags of `test`, if it has any. `seen` is what all runs had
+    to learn from: folders of earlier versions may hold other words."""
     report = read_json(trial.folder / REPORT)
     tags = read_json(trial.folder / PREDICTIONS)["target_test"]
     predicted = None
@@ -89,7 +92,7 @@ def read_run(trial: Trial, test: Corpus | None, judgements: Mapping[str, float |
         recipe=trial.recipe,
         seed=trial.seed,
         folder=str(trial.folder),
-        target=_scores(test, predicted, trial),
+        target=_scores(test, predicted, seen),
         predicted=predicted,
         source_before=None if source is None else source["before"]["span"]["f1"],
         source_after=None if source is None else source["after"]["span"]["f1"],
@@ -103,7 +106,7 @@ def read_run(trial: Trial, test: Corpus | None, judgements: Mapping[str, float |
     )
 
 
-def _scores(test: Corpus | None, predicted: Corpus | None, trial: Trial) -> Scores | None:
+def _scores(test: Corpus | None, predicted: Corpus | None, seen: SeenWords) -> Scores | None:
     if test is None or predicted is None or not test.is_labelled:
         return None
-    return score(test, predicted, seen=read_seen(trial.folder))
+    return score(test, predicted, seen=seen)

@@ -11,8 +11,11 @@ from acclimate.comparison.trial import Ground, Trial
 
 NO_TEXT = "there is no target text"
 NO_SOURCE = "there are no held-out source sentences to measure runs on"
+LEARNT = "the source's dev sentences were learnt, too (train_on_dev)"
+OWN = "a tagger of the target's own knows nothing of the source"
 
 _ON_HELD_OUT_SOURCE = ("source-dev", "reverse-validation")
+_ON_SOURCE = (*_ON_HELD_OUT_SOURCE, "mmd", "a-distance")
 
 
 def silence_of(selector: str, trial: Trial, ground: Ground) -> str:
@@ -20,8 +23,11 @@ def silence_of(selector: str, trial: Trial, ground: Ground) -> str:
     target = ground.task.target
     if target is None or not target.word_count:
         return NO_TEXT
-    if selector in _ON_HELD_OUT_SOURCE and material_for(trial, ground, target).source_dev is None:
-        return NO_SOURCE
+    material = material_for(trial, ground, target)
+    if selector in _ON_SOURCE and material.source is None:
+        return OWN
+    if selector in _ON_HELD_OUT_SOURCE and material.source_dev is None:
+        return LEARNT if trial.settings.train_on_dev else NO_SOURCE
     return ""
 
 

@@ -75,7 +75,8 @@ def legend(found: Comparison) -> Iterator[str]:
             f"Change: against {found.against}. Paired bootstrap and permutation test over sentences, all seeds of a "
             "sentence together; p-values after Holm's correction."
         )
-        yield "Seen: mentions labelled in the source or in the labelled target sentences, the same for every line."
+        what = "words of" if found.metric == "token accuracy" else "mentions labelled in"
+        yield f"Seen: {what} the source or the labelled target sentences, the same for every line."
     for choice in found.choices:
         if choice.tied:
             yield f"{choice.selector}: {choice.tied} more with the same value; the first is named."

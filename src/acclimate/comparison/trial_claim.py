@@ -6,17 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.claim import begun_with
-from acclimate.settings import differences
+from acclimate.settings import as_known_now, differences
 
 
 def changes(found: Mapping[str, Any], wanted: Mapping[str, Any], all_data: str, training: Path) -> list[str]:
     """What is not as it was when a run began, a line each. `found` is its claim, of this version or an earlier one;
     in `training` it may have noted more. `all_data` is the fingerprint of all corpora together."""
-    apart = ("data", "files")
-    settings = [{name: value for name, value in claim.items() if name not in apart} for claim in (found, wanted)]
     data = changed_data(found, wanted["data"], all_data)
-    return [*data, *differences(*settings), *_changed_files(found, wanted["files"], training)]
+    settings = differences(_settings(found), _settings(wanted))
+    return [*data, *settings, *_changed_files(found, wanted["files"], training)]
+
+
+def _settings(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a claim; options that its version did not have are at their defaults."""
+    options = as_known_now(find_recipe(claim["recipe"]).options, claim["options"])
+    return {name: value for name, value in claim.items() if name not in ("data", "files")} | {"options": options}
 
 
 def changed_data(found: Mapping[str, Any], data: Mapping[str, str | None], all_data: str) -> list[str]:

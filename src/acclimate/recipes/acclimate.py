@@ -108,7 +108,8 @@ def rounds_of(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
     options: AcclimateSettings = plan.options
     if not options.rounds:
         return None
-    on_anchors = options.anchors is not False and has_anchors(plan)
+    wants_anchors = not finishes(plan) if options.anchors is None else options.anchors
+    on_anchors = wants_anchors and has_anchors(plan)
     has_teacher = on_anchors if options.distillation is None else options.distillation
     if on_anchors and has_teacher and not options.self_labels:
         return taught_on_anchors(tagger, plan)
@@ -201,6 +202,9 @@ def left_out(plan: Plan) -> tuple[str, ...]:
     if options.rounds and options.anchors and not has_anchors(plan):
         why = "no entity can be exchanged" if len(plan.target.labelled()) else "no target sentence is labelled"
         said.append(f"No anchors were learnt from: {why}.")
+    for part in ("apart", "finish"):
+        if getattr(options, part) and not len(plan.target.labelled()):
+            said.append(f"There was no stage {part}: no target sentence is labelled.")
     if options.rounds and options.self_labels and not len(unlabelled(plan)):
         said.append("The tagger labelled nothing itself: every target sentence has labels.")
     return tuple(said)

@@ -26,7 +26,8 @@ class AcclimateSettings(Settings):
     alignment: bool = False  # make sentences of both domains alike, and words of one tag where there are target labels
     contrast: bool = False  # tell sentences from one another, beside edited twins
     noise: bool = True  # learn under adversarial noise with words hidden (MAT)
-    # in the rounds, learn sentences with entities of the other domain; null: where target sentences are labelled
+    # in the rounds, learn sentences with entities of the other domain; null: where target sentences are labelled, and
+    # are not learnt alone in the end
     anchors: bool | None = None
     self_labels: bool = False  # in the rounds, believe the tagger where it is surest
     # in the rounds, agree with the last round's tagger: on anchors, or else on target text; null: on anchors alone

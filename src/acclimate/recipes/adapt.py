@@ -90,7 +90,7 @@ def adapt(
     if begin is not None and is_main_process():
         begin()
     if folder is not None and is_main_process():
-        claim(folder, begun_with)
+        claim(folder, begun_with, chosen.options)
 
     def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
         place = None if folder is None else folder / which.name
@@ -136,7 +136,7 @@ def adapt(
     remarks += tuple(said) if is_first else (*said, *_unlearnt(changes["source"]))
     return Outcome(
         recipe,
-        selector.name,
+        summaries[-1]["selector"],
         changes["source"],
         changes["target"],
         summaries,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,8 @@ from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
 from acclimate.training.selectors import DevelopmentScore, Selector
 
-FILES = ("second", "source_vectors", "synonyms", "vectors")  # options that may be a file
+# options that may be a file; the last are collocations
+FILES = ("second", "source_vectors", "synonyms", "vectors", "file")
 
 
 def beginning_of(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, shortened: float) -> dict[str, Any]:
@@ -39,14 +40,14 @@ def _files(options: Settings) -> list[str]:
     return list(dict.fromkeys(files_in(options.model_dump(mode="json"))))
 
 
-def files_in(values: Any, names: Sequence[str] = FILES) -> Iterator[str]:
-    """The files that a tree of settings names: more text, and what stands under these names."""
+def files_in(values: Any) -> Iterator[str]:
+    """The files that a tree of settings names: more text, and what stands under the names of files."""
     if isinstance(values, list):
         for value in values:
-            yield from files_in(value, names)
+            yield from files_in(value)
     elif isinstance(values, dict):
         extra = values.get("extra")
         yield from extra if isinstance(extra, list) else ()
-        named = [values.get(name) for name in names]
+        named = [values.get(name) for name in FILES]
         yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
-        yield from (file for value in values.values() for file in files_in(value, names))
+        yield from (file for value in values.values() for file in files_in(value))

@@ -93,6 +93,7 @@ RECIPES: dict[str, Recipe] = {
             "make both domains alike, then teach in rounds on sentences with entities of the other domain",
             pdaln,
             PdalnSettings,
+            exchanges_entities=True,
             check=check_pdaln,
         ),
         Recipe(

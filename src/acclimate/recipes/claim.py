@@ -13,16 +13,20 @@ from acclimate.data.problems import InputError
 from acclimate.model.encoders.pretrained import weight_files
 from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
-from acclimate.settings import UsageError, differences
+from acclimate.settings import Settings, UsageError, as_known_now, differences
 
 CLAIM = "begun-with.json"
 
 
-def claim(folder: Path, begun_with: Mapping[str, Any]) -> None:
-    """Note what this run is begun with, or see that it is what the run on disk was begun with."""
+def claim(folder: Path, begun_with: Mapping[str, Any], options: type[Settings] | None = None) -> None:
+    """Note what this run is begun with, or see that it is what the run on disk was begun with. `options`: the kind of
+    the recipe's, some of which an earlier version may not have had."""
     place = folder / CLAIM
     if place.is_file():
-        changed = differences(read_json(place), begun_with)
+        found = read_json(place)
+        if options is not None:
+            found["options"] = as_known_now(options, found["options"])
+        changed = differences(found, begun_with)
         if changed:
             shown = "\n".join(changed[:12])
             raise UsageError(

@@ -43,6 +43,8 @@ def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
             return f"the source does not teach {', '.join(facts.foreign)} (--typeless, or a --map of your own)"
     if recipe.needs_entities and facts.labels.kind == "plain":
         return "it hides entities, and plain tags have none"
+    if recipe.exchanges_entities and facts.has_few and facts.labels.kind == "plain":
+        return "it exchanges entities of both domains, and plain tags have none"
     if facts.is_other_task and not facts.has_few:
         return "the source teaches none of the target's labels (--target-labelled, or --typeless)"
     return None
