@@ -1,12 +1,16 @@
-"""How `acclimate` should finish on 100 labelled target sentences, judged on target sentences that are not tested on.
+"""How `acclimate` should end with 100 labelled target sentences, judged on target sentences that are not tested on.
 
-    python benchmarks/finishing.py --data FOLDER --out DIR [--seeds 1,2,3] [--jobs 14] [--targets wnut2016,fin]
-        [--typing typed,typeless] [--set A=B] [--minutes M] [--table FILE.md]
+    python benchmarks/finishing.py --data FOLDER --out DIR [--ways alone,together] [--seeds 1,2,3] [--jobs 14]
+        [--targets wnut2016,fin] [--typing typed,typeless] [--set A=B] [--minutes M] [--table FILE.md]
 
-The source is learnt alone, and the labelled target sentences alone when that is over (`finish=true`): at two rates,
-and without noise at a third. What comes before the last stage is trained once for all of them. Data, divisions,
-settings and who chooses states are those of benchmarks/leaderboard.py, and so are the rows, whose test scores choose
-nothing: the table is of the judges. `--beside FILE` names rows of the leaderboard, to have other lines beside these.
+alone     the source is learnt alone, and the labelled target sentences alone when that is over (`finish=true`): at two
+          rates, and without noise at a third
+together  both are learnt together, as by default; then nothing, rounds on anchors (the default), teaching on target
+          text, or the source with a head of its own (`apart=true`), after the rounds or without them
+
+What comes before is trained once for all ways of a kind. Data, divisions, settings and who chooses states are those of
+benchmarks/leaderboard.py, and so are the rows, whose test scores choose nothing: the table is of the judges. `--beside
+FILE` names rows of the leaderboard, to have other lines beside these.
 """
 
 from __future__ import annotations
@@ -25,13 +29,23 @@ from leaderboard_tables import MEAN, values
 from targets import TARGETS
 
 LABELS = 100
-SHARED = ("finish=true", "anchors=false", "distillation=false")
+NO_ROUNDS = ("anchors=false", "distillation=false")
+ALONE = ("finish=true", *NO_ROUNDS)
 WAYS = {
-    "rate 0.25": ("finish_rate=0.25",),
-    "rate 1": ("finish_rate=1",),
-    "rate 0.5, no noise": ("finish_rate=0.5", "finish_noise=false"),
+    "alone": {
+        "rate 0.25": (*ALONE, "finish_rate=0.25"),
+        "rate 1": (*ALONE, "finish_rate=1"),
+        "rate 0.5, no noise": (*ALONE, "finish_rate=0.5", "finish_noise=false"),
+    },
+    "together": {
+        "nothing": NO_ROUNDS,
+        "rounds": (),
+        "teaching": ("anchors=false", "distillation=true"),
+        "apart": ("apart=true", *NO_ROUNDS),
+        "rounds, apart": ("apart=true",),
+    },
 }
-FINISH = "*-finish"  # the folder of the last stage
+COMMON = ("00-domain-tuning", "01-learn")  # folders of the stages that all ways of a kind have
 
 
 @dataclass(frozen=True)
@@ -41,22 +55,24 @@ class Start:
     target: str
     typed: bool
     tuning: str
+    kind: str
     seed: int = 0
 
     @property
     def name(self) -> str:
-        return f"{self.target}, {'typed' if self.typed else 'type-less'}, seed {self.seed}"
+        return f"{self.kind}: {self.target}, {'typed' if self.typed else 'type-less'}, seed {self.seed}"
 
     def job(self, way: tuple[str, ...]) -> Job:
-        return Job(MAIN, self.target, LABELS, self.typed, "acclimate", (self.tuning, *SHARED, *way), self.seed)
+        return Job(MAIN, self.target, LABELS, self.typed, "acclimate", (self.tuning, *way), self.seed)
 
 
 def do(run: Run, start: Start) -> list[Row]:
     folder = Path(run.out) / "stages" / file_name(start.name)
     rows = []
-    for way, changes in WAYS.items():
-        for finished in folder.glob(FINISH):
-            shutil.rmtree(finished)
+    for way, changes in WAYS[start.kind].items():
+        for stage in folder.glob("[0-9][0-9]-*"):
+            if stage.name not in COMMON:
+                shutil.rmtree(stage)
         job = start.job(changes)
         tagger, facts = trained(run, job, folder)
         facts["seconds"] = round(facts["ms_per_update"] * facts["updates"] / 1000, 1)  # of all stages, read or trained
@@ -67,7 +83,8 @@ def do(run: Run, start: Start) -> list[Row]:
 
 
 def start_of(row: Row) -> Start:
-    return Start(row["target"], row["typed"], row["changes"][0], row["seed"])
+    kind = next(kind for kind, ways in WAYS.items() if row["way"] in ways)
+    return Start(row["target"], row["typed"], row["changes"][0], kind, row["seed"])
 
 
 def table(rows: list[Row], beside: list[Row], options: argparse.Namespace) -> str:
@@ -93,7 +110,8 @@ def main() -> None:
     options = arguments()
     run = run_of(options)
     tuning = f"domain_tuning.updates={options.tuning}"
-    wanted = [Start(target, typed, tuning) for typed, target in product(options.typing, options.targets)]
+    kinds = product(options.ways, options.typing, options.targets)
+    wanted = [Start(target, typed, tuning, kind) for kind, typed, target in kinds]
     beside = read_rows(Path(options.beside)) if options.beside else []
     run_grid(wanted, partial(do, run), options, run.settings, start_of, lambda rows: table(rows, beside, options))
 
@@ -102,12 +120,16 @@ def arguments() -> argparse.Namespace:
     parser = common_arguments(__doc__)
     parser.add_argument("--targets", default=",".join(TARGETS), metavar="TARGETS")
     parser.add_argument("--typing", default=",".join(TYPING), metavar="WORDS", help="typed, typeless, or both")
+    parser.add_argument("--ways", default=",".join(WAYS), metavar="KINDS", help="alone, together, or both")
     parser.add_argument("--encoder", default="acclimate-mini")
     parser.add_argument("--tuning", type=int, default=300, metavar="N", help="updates of domain tuning")
     parser.add_argument("--beside", metavar="FILE", help="rows of the leaderboard")
     options = parser.parse_args()
     options.selectors = list(all_selectors())
     options.targets = options.targets.split(",")
+    options.ways = options.ways.split(",")
+    if unknown := set(options.ways) - WAYS.keys():
+        parser.error(f"--ways: unknown: {', '.join(unknown)}. Known: {', '.join(WAYS)}")
     options.typing = [TYPING[name] for name in options.typing.split(",")]
     return options
 
