@@ -17,7 +17,7 @@ import pytest
 
 from acclimate.comparison import running
 from acclimate.comparison.compare import compare
-from acclimate.comparison.plan import fitting_recipes
+from acclimate.comparison.plan import fitting_recipes, obstacle_for
 from acclimate.comparison.summary import Comparison
 from acclimate.comparison.tables import markdown, render
 from acclimate.data.corpus import Corpus
@@ -267,6 +267,7 @@ def test_recipes_of_entities_are_left_out_where_tags_are_plain(part_of_speech: C
     bare, labelled = (set(fitting_recipes(task, "acclimate-mini")) for task in given)
     assert "mslm" not in bare | labelled
     assert "pdaln" in bare - labelled
+    assert obstacle_for(RECIPES_BY_NAME["pdaln"], given[1], "acclimate-mini") == ""  # with augment=false it can be run
 
 
 @contextmanager

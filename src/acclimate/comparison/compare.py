@@ -26,9 +26,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.table import count
-from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.recipes.preparation import SelectorName
+from acclimate.recipes.preparation import SelectorName, seen_in
 from acclimate.recipes.task import TaggerSettings, Task
 from acclimate.training.settings import TrainingSettings
 
@@ -104,8 +103,7 @@ def compare(
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
     said = read_judgements(done, selectors)
-    taught = (source, source_dev if train_on_dev else None, target_labelled)
-    seen = SeenWords.of(*(corpus.labelled() for corpus in taught if corpus is not None))
+    seen = seen_in(source, source_dev if train_on_dev else None, target_labelled)
     runs = [read_run(trial, target_test, seen, said[trial.name]) for trial in done]
     choices = choices_of(selectors, runs)
     scored = source if target_test is None or not target_test.is_labelled else target_test

@@ -26,11 +26,13 @@ def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
 
 def fitting_recipes(task: Task, encoder: str) -> list[str]:
     """All recipes that can be run on this data with this encoder, as they are."""
-    return [
-        name
-        for name, recipe in RECIPES.items()
-        if not obstacle_for(recipe, task, encoder) and (task.has_target or not recipe.usually_needs_target)
-    ]
+
+    def by_default(recipe: Recipe) -> bool:
+        """Whether nothing has to be set otherwise."""
+        exchanges = recipe.exchanges_entities and task.target_labelled is not None
+        return (task.has_target or not recipe.usually_needs_target) and not (exchanges and task.source.kind == "plain")
+
+    return [name for name, recipe in RECIPES.items() if by_default(recipe) and not obstacle_for(recipe, task, encoder)]
 
 
 def plan_trials(
@@ -43,8 +45,8 @@ def plan_trials(
 ) -> list[Trial]:
     """Seed by seed, the baseline first: what is there when time runs out can be compared. `shared` are settings of all
     recipes, `each` those of single ones."""
-    if not seeds or min(seeds) < 0:
-        raise UsageError("a comparison needs one seed at least, and none below 0.")
+    if not seeds:
+        raise UsageError("a comparison needs one seed at least.")
     for seed in seeds:
         require_seed(seed)
     for name in each:
@@ -112,7 +114,6 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
         return f"Recipe {recipe.name} needs target text (target)."
     if recipe.needs_language_model and encoder == OWN_ENCODER:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
-    needs_entities = recipe.needs_entities or (recipe.exchanges_entities and task.target_labelled is not None)
-    if needs_entities and task.source.kind == "plain":
+    if recipe.needs_entities and task.source.kind == "plain":
         return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
     return ""

@@ -3,20 +3,16 @@ number of threads and its GPU here before it loads anything that reads them."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from types import FrameType
 from typing import Any
 
-from acclimate.data.problems import InputError
+from acclimate.data.processes import CONTEXT, processes
 
 _ONE_THREAD = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -97,63 +93,20 @@ def workers(executor: Executor | None, jobs: int, gpus: Sequence[str] = ()) -> I
     if executor is not None or jobs < 2:
         yield executor
         return
-    context = multiprocessing.get_context("spawn")  # new processes: copies of this one could not use a GPU
-    before = set(multiprocessing.active_children())
-    numbers = context.SimpleQueue()
+    numbers = CONTEXT.SimpleQueue()
     for number in range(jobs):
         numbers.put(gpus[number % len(gpus)] if gpus else None)
-    with _unwound_by_signal():
-        pool = ProcessPoolExecutor(jobs, context, _settle_in, (numbers,))
-        try:
-            yield pool
-        except BrokenProcessPool:
-            advice = "perhaps there was too little memory: name fewer jobs. The same command goes on where it stands"
-            raise InputError(f"a process that made a run was killed from outside; {advice}.") from None
-        except BaseException:
-            for process in set(multiprocessing.active_children()) - before:
-                process.terminate()  # its checkpoints stay
-            raise
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-@contextmanager
-def _unwound_by_signal() -> Iterator[None]:
-    """SIGTERM would end this process alone, and leave those that it began: let it end the way Ctrl-C does. A handler of
-    the caller's own stays, and so does the order to ignore it."""
-    in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
-    if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
-        yield
-        return
-
-    def unwind(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_IGN)  # a second one must not cut off the end of the processes
-        raise SystemExit(128 + number)
-
-    signal.signal(signal.SIGTERM, unwind)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    advice = "perhaps there was too little memory: name fewer jobs. The same command goes on where it stands"
+    with processes(jobs, "made a run", advice, _settle_in, numbers) as pool:  # what is ended leaves its checkpoints
+        yield pool
 
 
 def _settle_in(numbers: Any) -> None:
-    """The first thing a new process does."""
+    """Where and how a new process works."""
     os.environ |= {**dict.fromkeys(_ONE_THREAD, "1"), "TOKENIZERS_PARALLELISM": "false"}
     gpu = numbers.get()
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends it without a page of traceback
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    """A parent that is killed cannot end its processes, which would wait for work for good."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
 
 
 def visible_gpus() -> list[str]:

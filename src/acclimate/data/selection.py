@@ -10,13 +10,10 @@ these are does not depend on the number of workers: equal scores are ranked by f
 from __future__ import annotations
 
 import math
-import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +22,7 @@ from typing import Any
 from acclimate.data.best_lines import BestLines, RankedLines
 from acclimate.data.line_ngrams import Measure, Target
 from acclimate.data.problems import InputError
+from acclimate.data.processes import processes
 from acclimate.data.readers.ledger import Tokenize
 from acclimate.data.selection_task import Choice, Found, best_of_pieces, forget_ngrams
 from acclimate.data.target_text import Text, read_target
@@ -145,26 +143,9 @@ def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterato
         finally:
             forget_ngrams()
         return
-    before = set(multiprocessing.active_children())
-    # new processes, not copies of this one, which may have threads that hold locks (a progress bar)
-    pool = ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn"), _end_at_ctrl_c)
-    try:
+    advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
+    with processes(jobs, "read", advice) as pool:
         yield pool
-    except BrokenProcessPool:
-        advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
-        raise InputError(f"a process that read was killed from outside; {advice}.") from None
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()  # or whoever waits for the message would wait for the files that are being read
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _end_at_ctrl_c() -> None:
-    """Without a page of traceback from each process; but whoever was told to ignore Ctrl-C goes on doing so."""
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class _Tally:

@@ -2,7 +2,8 @@
 where a few target sentences are labelled, learn anchors in rounds, taught by the last round's tagger.
 
 On request both domains are made alike, sentences are told from one another, and there are rounds without labels, too:
-taught by the last round's tagger or by its own labels. What has not shown a gain is off (docs/compose.md).
+taught by the last round's tagger or by its own labels; and the labelled target sentences come last, with a head of
+their own or alone. What has not shown a gain is off (docs/compose.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
@@ -103,8 +104,8 @@ def finishing(tagger: Tagger, plan: Plan) -> dict[str, Any]:
 
 
 def rounds_of(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
-    """The last stage. What is left to the data: anchors where there are any, and a teacher on them; what one brings
-    without labels is not settled (docs/results/leaderboard.md)."""
+    """What is left to the data: anchors where there are any, and a teacher on them. What one brings without labels is
+    not settled (docs/results/leaderboard.md)."""
     options: AcclimateSettings = plan.options
     if not options.rounds:
         return None

@@ -38,18 +38,22 @@ class Preparation:
     selector: Selector
     tests: dict[str, Corpus | None]  # scored when all training is over
     remarks: tuple[str, ...]
-    given: tuple[Corpus, ...]  # the source, held-out sentences among it, and the labelled target sentences
+    given: tuple[Corpus | None, ...]  # the source, held-out sentences among it, and the labelled target sentences
 
     @property
     def seen(self) -> SeenWords:
         """What counts as seen in training: the same for every recipe that is given the same corpora, whichever of them
         it learns, or scores of unseen mentions could not be compared."""
-        return SeenWords.of(*self.given)
+        return seen_in(*self.given)
 
     @property
     def for_target(self) -> bool:
         """Whether the tagger is one of the target's own."""
         return self.first is TARGET_ONLY
+
+
+def seen_in(*given: Corpus | None) -> SeenWords:
+    return SeenWords.of(*(corpus.labelled() for corpus in given if corpus is not None))
 
 
 def prepare(
@@ -92,7 +96,7 @@ def prepare(
         training = complete(TrainingSettings, training or {}, where="training settings")
     require_device(training)
     training = completed(training, tagger)
-    given = (source.labelled(), *(() if target_labelled is None else (target_labelled.labelled(),)))
+    given = (source, target_labelled)
     source, selector, told = choose_selector(source, source_dev, target_dev, select, seed)
     remarks += told
     held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev

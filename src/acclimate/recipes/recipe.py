@@ -61,7 +61,7 @@ class Recipe:
     for_target: bool = False
     needs_language_model: bool = False  # the tagger must stand on a masked language model
     needs_entities: bool = False  # it has nothing to do where tags are plain
-    exchanges_entities: bool = False  # those of both domains, where target sentences are labelled
+    exchanges_entities: bool = False  # by default, those of both domains, where target sentences are labelled
     # labelled text of yet another task, that its options name: the tagger should know its words
     reads: Callable[[Any], Corpus | None] = lambda options: None
     remarks: Callable[[Sequence[Mapping[str, Any]]], tuple[str, ...]] = lambda rows: ()  # on the record of its run

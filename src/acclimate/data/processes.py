@@ -1,0 +1,79 @@
+"""Processes of our own that never outlive the command that began them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing.context import BaseContext
+from types import FrameType
+from typing import Any
+
+from acclimate.data.problems import InputError
+
+# new processes, not copies of this one: a copy could not use a GPU, and a thread may hold a lock (a progress bar)
+CONTEXT: BaseContext = multiprocessing.get_context("spawn")
+
+
+@contextmanager
+def processes(
+    jobs: int, that: str, advice: str, settle: Callable[..., None] | None = None, *given: Any
+) -> Iterator[ProcessPoolExecutor]:
+    """A pool of so many. Each calls `settle` with what is given before anything else. `that` says what they do, and
+    `advice` what helps, where one is killed from outside."""
+    before = set(multiprocessing.active_children())
+    with _unwound_by_signal():
+        pool = ProcessPoolExecutor(jobs, CONTEXT, _begin, (settle, given))
+        try:
+            yield pool
+        except BrokenProcessPool:
+            raise InputError(f"a process that {that} was killed from outside; {advice}.") from None
+        except BaseException:
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()  # or whoever waits for the message would wait for their work
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _unwound_by_signal() -> Iterator[None]:
+    """SIGTERM would end this process alone, and leave those that it began: let it end the way Ctrl-C does. A handler of
+    the caller's own stays, and so does the order to ignore it."""
+    in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
+    if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # a second one must not cut off the end of the processes
+        raise SystemExit(128 + number)
+
+    signal.signal(signal.SIGTERM, unwind)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _begin(settle: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
+    """The first thing a new process does. Ctrl-C ends it without a page of traceback; but whoever was told to ignore
+    Ctrl-C goes on doing so."""
+    if settle is not None:
+        settle(*given)
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """A parent that is killed cannot end its processes, which would wait for work for good."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
