@@ -5,10 +5,10 @@
 
 alone     the source is learnt alone, and the labelled target sentences alone when that is over (`finish=true`): at two
           rates, and without noise at a third
-together  both are learnt together, as by default; then nothing, rounds on anchors (the default), teaching on target
-          text, or the source with a head of its own (`apart=true`), after the rounds or without them
+together  both are learnt together, as by default; then nothing, rounds on anchors, or teaching on target text; each of
+          these also with a last stage in which the source has a head of its own (`apart=true`)
 
-What comes before is trained once for all ways of a kind. Data, divisions, settings and who chooses states are those of
+What several ways of a kind begin with is trained once. Data, divisions, settings and who chooses states are those of
 benchmarks/leaderboard.py, and so are the rows, whose test scores choose nothing: the table is of the judges. `--beside
 FILE` names rows of the leaderboard, to have other lines beside these.
 """
@@ -30,6 +30,9 @@ from targets import TARGETS
 
 LABELS = 100
 NO_ROUNDS = ("anchors=false", "distillation=false")
+TEACHING = ("anchors=false", "distillation=true")
+ROUNDS = ("anchors=true", "distillation=true")
+APART = "apart=true"  # a stage behind all others
 ALONE = ("finish=true", *NO_ROUNDS)
 WAYS = {
     "alone": {
@@ -39,10 +42,12 @@ WAYS = {
     },
     "together": {
         "nothing": NO_ROUNDS,
-        "rounds": (),
-        "teaching": ("anchors=false", "distillation=true"),
-        "apart": ("apart=true", *NO_ROUNDS),
-        "rounds, apart": ("apart=true",),
+        "apart": (*NO_ROUNDS, APART),
+        "apart, rate 1": (*NO_ROUNDS, "round_rate=1", APART),
+        "teaching": TEACHING,
+        "teaching, apart": (*TEACHING, APART),
+        "rounds": ROUNDS,
+        "rounds, apart": (*ROUNDS, APART),
     },
 }
 COMMON = ("00-domain-tuning", "01-learn")  # folders of the stages that all ways of a kind have
@@ -68,11 +73,12 @@ class Start:
 
 def do(run: Run, start: Start) -> list[Row]:
     folder = Path(run.out) / "stages" / file_name(start.name)
-    rows = []
+    rows: list[Row] = []
+    before: tuple[str, ...] = ()
     for way, changes in WAYS[start.kind].items():
-        for stage in folder.glob("[0-9][0-9]-*"):
-            if stage.name not in COMMON:
-                shutil.rmtree(stage)
+        if changes != (*before, APART):
+            forget_stages(folder)
+        before = changes
         job = start.job(changes)
         tagger, facts = trained(run, job, folder)
         facts["seconds"] = round(facts["ms_per_update"] * facts["updates"] / 1000, 1)  # of all stages, read or trained
@@ -80,6 +86,13 @@ def do(run: Run, start: Start) -> list[Row]:
         rows.append({**asdict(job), "tested": start.target, "way": way, **scored, **facts})
     shutil.rmtree(folder)
     return rows
+
+
+def forget_stages(folder: Path) -> None:
+    """Those that only the way before has."""
+    for stage in folder.glob("[0-9][0-9]-*"):
+        if stage.name not in COMMON:
+            shutil.rmtree(stage)
 
 
 def start_of(row: Row) -> Start:
