@@ -5,8 +5,8 @@
 
 alone     the source is learnt alone, and the labelled target sentences alone when that is over (`finish=true`): at two
           rates, and without noise at a third
-together  both are learnt together, as by default; then nothing, rounds on anchors, or teaching on target text; each of
-          these also with a last stage in which the source has a head of its own (`apart=true`)
+together  both are learnt together; then nothing, or rounds on anchors; each of these also with a last stage in which
+          the source has a head of its own (`apart=true`), without rounds at two rates
 
 What several ways of a kind begin with is trained once. Data, divisions, settings and who chooses states are those of
 benchmarks/leaderboard.py, and so are the rows, whose test scores choose nothing: the table is of the judges. `--beside
@@ -30,7 +30,6 @@ from targets import TARGETS
 
 LABELS = 100
 NO_ROUNDS = ("anchors=false", "distillation=false")
-TEACHING = ("anchors=false", "distillation=true")
 ROUNDS = ("anchors=true", "distillation=true")
 APART = "apart=true"  # a stage behind all others
 ALONE = ("finish=true", *NO_ROUNDS)
@@ -44,8 +43,6 @@ WAYS = {
         "nothing": NO_ROUNDS,
         "apart": (*NO_ROUNDS, APART),
         "apart, rate 1": (*NO_ROUNDS, "round_rate=1", APART),
-        "teaching": TEACHING,
-        "teaching, apart": (*TEACHING, APART),
         "rounds": ROUNDS,
         "rounds, apart": (*ROUNDS, APART),
     },
