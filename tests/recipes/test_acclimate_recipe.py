@@ -91,6 +91,19 @@ def test_apart_comes_after_the_rounds_at_their_rate_and_only_with_labels(build, 
     assert "apart" not in stages_of(build("bert"), news, tweets.unlabelled(), apart=True)
 
 
+def test_left_to_the_data_it_parts_where_target_sentences_choose_and_nothing_follows(build, news, tweets) -> None:
+    def last_stage(of_target: bool, **options: Any) -> str:
+        plan = plan_for(news, tweets[:4] + tweets[4:].unlabelled(), complete(AcclimateSettings, options))
+        plan = replace(plan, selector=DevelopmentScore(news, of_target=of_target))
+        return str(composition(build("bert"), plan)["stages"][-1]["name"])
+
+    assert last_stage(of_target=True) == "apart"
+    assert last_stage(of_target=True, apart=False) == "round"
+    assert last_stage(of_target=True, finish=True) == "finish"
+    assert last_stage(of_target=False) == "round"
+    assert last_stage(of_target=False, apart=True) == "apart"
+
+
 def test_the_report_says_who_chose_in_the_last_stage(build: Callable[..., Tagger], news, tweets) -> None:
     given = {"source_dev": news, "target_labelled": tweets, "training": QUICK, "tuning": False}
     for options, chosen_by in (({}, "source dev"), ({"finish": True}, "last update")):

@@ -1,9 +1,10 @@
 """Parts of several papers, put together: tune the encoder to the target's text, learn to tag under masked noise, and,
-where a few target sentences are labelled, learn anchors in rounds, taught by the last round's tagger.
+where a few target sentences are labelled, learn anchors in rounds, taught by the last round's tagger. Where others of
+them choose the state, both corpora are learnt once more, the source with a head of its own.
 
 On request both domains are made alike, sentences are told from one another, and there are rounds without labels, too:
-taught by the last round's tagger or by its own labels; and the labelled target sentences come last, with a head of
-their own or alone. What has not shown a gain is off (docs/compose.md).
+taught by the last round's tagger or by its own labels; and the labelled target sentences come last, alone. What has not
+shown a gain is off (docs/compose.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
@@ -56,11 +57,18 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     rounds = rounds_of(tagger, plan)
     if rounds is not None:
         stages.append(rounds)
-    if options.apart and len(plan.target.labelled()):
+    if parts(plan):
         stages.append(parting(tagger, plan))
     if finishes(plan):
         stages.append(finishing(tagger, plan))
     return {"stages": stages}
+
+
+def parts(plan: Plan) -> bool:
+    """Left to the data: where it was measured, with a selector that may take it back (docs/results/leaderboard.md)."""
+    options: AcclimateSettings = plan.options
+    wanted = chooses_for_target(plan) and not finishes(plan) if options.apart is None else options.apart
+    return wanted and len(plan.target.labelled()) > 0
 
 
 def parting(tagger: Tagger, plan: Plan) -> dict[str, Any]:

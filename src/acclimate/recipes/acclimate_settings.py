@@ -42,8 +42,9 @@ class AcclimateSettings(Settings):
     teacher: float = Field(0.98, gt=0, lt=1)  # of the teacher on anchors; all else has what is left, as in PDALN
     round_epochs: float = Field(4.0, gt=0)  # passes over the anchors in a round with a teacher
     round_rate: float = Field(0.25, gt=0)  # learning rate of any round, as a share of the run's
-    # when all else is over, the labelled target sentences have the tagger's head for themselves, the source another
-    apart: bool = False
+    # when all else is over, the labelled target sentences have the tagger's head for themselves, the source another;
+    # null: where there are some, others of the target's choose the state, and nothing comes after it
+    apart: bool | None = None
     apart_share: float = Field(0.5, gt=0)  # of the usual number of updates
     finish: bool = False  # learn the source alone, and the labelled target sentences alone when all else is over
     finish_updates: int = Field(100, ge=1)  # or as many as two passes over them
