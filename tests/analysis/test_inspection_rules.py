@@ -128,7 +128,7 @@ def test_the_default_is_named_first_with_what_it_brought() -> None:
     assert shlex.split(found.commands[0])[-2:] == ["--recipe", "acclimate"]
     assert "53.0" in found.why
     assert more is not None
-    assert "70.2" in more.why
+    assert "70.6" in more.why
     assert rules.default_recipe(facts(target=GENES)) is None
     assert rules.default_recipe(facts(accuracy=0.55, gap=0.1)) is None  # nothing to adapt
 
