@@ -105,6 +105,7 @@ def test_joint_masking_stays_at_its_best_while_the_others_hide_more_and_more() -
     assert joint == [("bc2gm", 0.75, 0.0), ("bc5cdr_chem", 0.75, 0.0)]
     for masking in ("span", "pmi"):
         others = [(source, own["elm"], own["blm"]) for _, source, own in cells if own["masking"] == masking]
+        assert all(own["policy"]["collocations"]["ranked"] == (row == "PMI") for row, _, own in cells)
         rates = (0.075, 0.15, 0.225)
         assert others == [(source, 0.0, rate) for source in ("bc2gm", "bc5cdr_chem") for rate in rates]
 
