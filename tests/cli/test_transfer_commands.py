@@ -61,7 +61,7 @@ def test_the_settings_kept_are_complete(datnet: tuple[Path, Answer]) -> None:
     settings = complete(AdaptSettings, load_yaml(datnet[0] / "settings.yaml"))
     assert (settings.recipe, settings.select) == ("datnet", "auto")
     assert (settings.options["form"], settings.options["alpha"]) == ("F", 0.25)
-    assert settings.options["radius"]["target_words"] == 5
+    assert settings.options["radius"]["target_words"] == 1
 
 
 def test_the_tagger_is_the_target_s_and_can_be_used(datnet: tuple[Path, Answer], few: Path) -> None:
@@ -282,9 +282,9 @@ def test_the_recipes_and_their_settings_are_listed() -> None:
         assert f"\n{name}" in f"\n{out}"
     for setting in ("least_updates=500", "rate=0.06", "form=F", "alpha=0.25", "second=null", "share_crf=false"):
         assert f"\n  --set options.{setting}\n" in out
-    assert "--set options.radius.source_words=5.0\n" in out
+    assert "--set options.radius.source_words=1.0\n" in out
     listed = acclimate("recipes", "--json").json
-    assert listed["datnet"]["options"]["radius"]["source_words"] == 5
+    assert listed["datnet"]["options"]["radius"]["source_words"] == 1
     assert listed["mat"]["options"]["radius"]["words"] == 0.4
 
 

@@ -277,6 +277,11 @@ def test_its_first_losses_are_the_ones_they_have_always_been(build: Build, form:
     assert shown == {name: pytest.approx(row, abs=3e-4) for name, row in golden.items()}, shown
 
 
+def test_the_noise_is_as_large_as_that_of_the_results_unless_told_otherwise() -> None:
+    """docs/papers/datnet.md and docs/which-recipe.md tell figures of a radius of 1."""
+    assert set(DatnetSettings().radius.model_dump().values()) == {1.0}
+
+
 # resumed, saved, and chosen
 
 

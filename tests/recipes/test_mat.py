@@ -15,6 +15,7 @@ from torch import Tensor
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.reading import read_corpus
 from acclimate.inference.evaluate import evaluate
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.encoder import Change
@@ -273,6 +274,18 @@ def test_a_second_task_is_learnt_on_the_same_encoder(build: Build, news: Corpus,
     assert list(stage_of(build(), news, second=str(both_tasks)).learner[TARGET].labels) == ["LOC", "ORG", "PER"]
 
 
+def test_words_of_the_second_task_count_and_may_stand_in_for_others(build: Build, news: Corpus, tmp_path) -> None:
+    chunks = tmp_path / "chunks.conll"
+    chunks.write_text("Zebras\tB-NP\ngraze\tB-VP\n\nZebras\tB-NP\nrest\tB-VP\n", encoding="utf-8")
+    tagger = build(text=news + read_corpus(chunks).unlabelled(), labels=news.labels)
+    changes = stage_of(tagger, news, second=str(chunks)).objectives["tag"].changes
+    assert set(changes.words) == {*news.vocabulary, "Zebras", "graze", "rest"}
+    shares = tagger.encoder.word_table.shares
+    row = tagger.encoder.vocabulary.number("zebras")
+    assert float(shares[row]) == pytest.approx(2 / (news.word_count + 4))
+    assert float(tagger.encoder.character_table.shares[tagger.encoder.alphabet.number("Z")]) > 0
+
+
 def test_batches_of_the_two_tasks_come_in_proportion_to_their_size(
     build: Build, news: Corpus, both_tasks: Path
 ) -> None:
@@ -314,7 +327,7 @@ class StopAt(Nobody):
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("way", ["plain", "second task", "virtual"])
+@pytest.mark.parametrize("way", ["plain", "pieces", "second task", "virtual"])
 def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
     build: Build, news, tweets, same_weights, both_tasks: Path, tmp_path: Path, way: str
 ) -> None:
@@ -322,9 +335,9 @@ def test_a_run_that_was_stopped_ends_as_an_unbroken_one(
     training = QUICK | {"updates": 7, "checkpoint_every": 2, "evaluate_every": 3}
 
     def run(out: Path | None = None, watcher: Any = None) -> Tagger:
-        tagger = build()
+        tagger = build("bert" if way == "pieces" else "character-cnn-lstm")
         torch.manual_seed(torch.seed() % 2**32)
-        given = {"training": training, "select": "last", "out": out, "watcher": watcher, "rate": 0.5}
+        given = {"training": training, "select": "last", "out": out, "watcher": watcher, "rate": 0.5, "hide": 0.5}
         adapt(tagger, news, tweets.unlabelled(), "mat", **given, **options)
         return tagger
 

@@ -82,6 +82,17 @@ def test_a_target_that_is_not_english_has_no_english_vectors_and_its_english_sou
     assert seen == {"S4.13", "S4.16", "S4.17", "S4.18", "S4.20", "S4.21", "S4.22", "S4.23", "S4.24"}
 
 
+def test_the_noise_of_datnets_tables_is_the_papers_and_not_the_recipes_own() -> None:
+    cells = [cell for table in all_tables().values() if table.paper == "DATNet" for cell in cells_of(table)]
+    noisy = [cell for cell in cells if cell.settings.recipe == "datnet" and cell.settings.options["adversarial"]]
+    assert noisy
+    for cell in noisy:
+        radius = dict(cell.settings.options["radius"])
+        words = radius.pop("target_words")
+        assert (radius["source_words"], radius["characters"]) == (5, 5), cell.name
+        assert words == (float(cell.column.removeprefix("eps ")) if cell.column.startswith("eps ") else 5), cell.name
+
+
 def test_figure_3_of_datnet_has_both_targets_at_the_same_shares() -> None:
     columns = list(find_table("S4.16").columns)
     assert [name.removeprefix("Spanish ") for name in columns[:6]] == ["0.05", "0.1", "0.2", "0.4", "0.6", "1.0"]
@@ -94,6 +105,7 @@ def test_joint_masking_stays_at_its_best_while_the_others_hide_more_and_more() -
     assert joint == [("bc2gm", 0.75, 0.0), ("bc5cdr_chem", 0.75, 0.0)]
     for masking in ("span", "pmi"):
         others = [(source, own["elm"], own["blm"]) for _, source, own in cells if own["masking"] == masking]
+        assert all(own["policy"]["collocations"]["ranked"] == (row == "PMI") for row, _, own in cells)
         rates = (0.075, 0.15, 0.225)
         assert others == [(source, 0.0, rate) for source in ("bc2gm", "bc5cdr_chem") for rate in rates]
 

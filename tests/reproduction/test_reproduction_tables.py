@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from acclimate.comparison.plan import merged
 from acclimate.model.tagger import OWN_ENCODER
 from acclimate.reproduction.catalogue import all_tables, find_table, read_table
 from acclimate.reproduction.cells import Cell, cells_of
@@ -85,7 +86,7 @@ def test_an_option_that_a_row_names_is_the_one_that_the_recipe_is_given() -> Non
             for name, value in named.items():
                 given = cell.settings.options[name]
                 if isinstance(value, dict):
-                    assert {key: given[key] for key in value} == value, cell.name
+                    assert merged(given, value) == given, cell.name
                 else:
                     assert given == value or tuple(given) == tuple(value), cell.name
 

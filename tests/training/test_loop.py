@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
@@ -175,6 +176,18 @@ def test_objectives_hear_of_every_update_once(still: Callable[[], Tagger], news:
     pull = Pull()
     run(still(), stage_of(news, {"tag": Tagging(), "pull": pull}, updates=5, accumulate=3))
     assert pull.updates == 5
+
+
+def test_objectives_are_told_by_what_losses_are_scaled(still: Callable[[], Tagger], news: Corpus) -> None:
+    inner = Tagging()
+    objective = AdversarialTraining(inner, {})
+    stage = stage_of(news, {"tag": objective}, clip=None, updates=2)
+    tagger = still()
+    engine = build_engine(stage.settings, tagger)
+    assert engine.scaler is None
+    engine.scaler = torch.amp.GradScaler("cpu", init_scale=512.0, growth_interval=1)  # as fp16 has it on a GPU
+    scales = [(objective.loss_scale, inner.loss_scale) for _ in Training(tagger, stage, engine)]
+    assert scales == [(512.0, 512.0), (1024.0, 1024.0)]
 
 
 def test_the_rate_told_follows_the_schedule(still: Callable[[], Tagger], news: Corpus) -> None:

@@ -34,6 +34,10 @@ class Objective(nn.Module):
         """Who reads text in a step beside the learner, and does not learn: teachers."""
         return ()
 
+    # by what the loss is multiplied before its gradient is taken, where numbers are so narrow (fp16) that a small one
+    # would vanish; an objective that takes a gradient of its own multiplies by it, too
+    loss_scale = 1.0
+
     rate = 1.0  # how fast the players that stand apart learn, in learning rates of the rest
 
     def begin(self, learner: Learner) -> None:

@@ -88,10 +88,11 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: MatSettings = plan.options
     text = plan.source.labelled() + plan.target.labelled()
-    if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
-        tagger.encoder.normalise_by(text, options.normalise)
-    radii = options.radius.model_dump()
     second = read_second(options)
+    read = text if second is None else text + second.unlabelled()  # whatever words a batch may hold
+    if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
+        tagger.encoder.normalise_by(read, options.normalise)
+    radii = options.radius.model_dump()
     objectives: dict[str, Objective] = {}
     learner: Learner | None = None
     batches: Stream
@@ -113,7 +114,7 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     else:
         batches = plan.batches(tagger, {SOURCE: text})
     task = Tagging() if second is None else TaggingOfAll()
-    objectives["tag"] = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, text, options)
+    objectives["tag"] = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, read, options)
     weights = {"virtual": options.virtual} if "virtual" in objectives else {}
     yield Stage("mat", objectives, batches, plan.training, weights, learner)
 

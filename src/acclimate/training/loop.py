@@ -76,6 +76,8 @@ class Training:
                 group["lr"] = rate * group.get("times", 1.0)
             losses: dict[str, Tensor] = {}
             words = 0
+            if engine.scaler is not None:
+                self.bare_step.scale_losses(engine.scaler.get_scale())
             self.bare_step.before_update(self.update)
             for _ in range(accumulate):
                 batch = next(batches)

@@ -54,6 +54,12 @@ class TrainingStep(nn.Module):
             return nullcontext()
         return self.narrowed(torch.get_autocast_dtype(kind))
 
+    def scale_losses(self, scale: float) -> None:
+        """Tell every objective by what losses are multiplied on their way back."""
+        for module in self.objectives.modules():
+            if isinstance(module, Objective):
+                module.loss_scale = scale
+
     def before_update(self, update: int) -> None:
         for objective in self.objectives.values():
             assert isinstance(objective, Objective)

@@ -324,22 +324,47 @@ def test_odd_vocabularies_have_usable_distances(vectors: list[list[float]], expe
     assert typical_distances(padded, all_of(len(padded), 0)) == pytest.approx(expected)
 
 
+def bump_of(substitutes: Substitutes, pieces: int = 1) -> tuple[float, float]:
+    return float(substitutes.mean[pieces - 1]), float(substitutes.deviation[pieces - 1])
+
+
+def test_each_number_of_pieces_has_a_mean_and_a_deviation_of_its_own() -> None:
+    substitutes, near = Substitutes(), 0.1 * table(seed=3)
+    for vectors, pieces in ((table(), 1), (near, 3), (7 * table(), 1), (7 * near, 3)):
+        substitutes.draw(vectors, PARIS, all_of(40), pieces)
+    assert bump_of(substitutes) == pytest.approx(typical_distances(table(), all_of(40)))
+    assert bump_of(substitutes, 3) == pytest.approx(typical_distances(near, all_of(40)))
+
+
+def test_what_is_usual_is_found_from_all_words_alike_and_not_from_the_candidates() -> None:
+    few, many = Substitutes(), Substitutes()
+    few.draw(table(), PARIS, all_of(40, 5, 6, 7), alike=all_of(40))
+    many.draw(table(), PARIS, all_of(40))
+    assert bump_of(few) == bump_of(many)
+
+
+def test_a_given_mean_holds_for_words_of_any_number_of_pieces() -> None:
+    substitutes = Substitutes(mean=2.0, deviation=0.5)
+    substitutes.draw(table(), PARIS, all_of(40), 4)
+    assert bump_of(substitutes, 4) == (2.0, 0.5)
+
+
 def test_the_mean_and_the_deviation_are_found_once_and_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     substitutes, asked = Substitutes(), []
     place = "acclimate.methods.augmentation.similar_words.typical_distances"
     monkeypatch.setattr(place, lambda *given: asked.append(1) or typical_distances(*given))
     substitutes.draw(table(), PARIS, all_of(40))
-    found = (float(substitutes.mean), float(substitutes.deviation))
+    found = bump_of(substitutes)
     assert found == pytest.approx(typical_distances(table(), all_of(40)))
     substitutes.draw(5 * table(), PARIS, all_of(40))
-    assert (float(substitutes.mean), float(substitutes.deviation)) == found
+    assert bump_of(substitutes) == found
     assert len(asked) == 1
 
 
 def test_vectors_of_half_precision_will_do() -> None:
     substitutes = Substitutes()
     assert substitutes.draw(table().bfloat16(), torch.arange(40), all_of(40, 0)).min() > 0
-    assert float(substitutes.mean) == pytest.approx(typical_distances(table(), all_of(40, 0))[0], rel=0.01)
+    assert bump_of(substitutes)[0] == pytest.approx(typical_distances(table(), all_of(40, 0))[0], rel=0.01)
 
 
 def test_what_is_given_is_kept_and_only_the_rest_is_found() -> None:
@@ -351,7 +376,7 @@ def test_what_is_given_is_kept_and_only_the_rest_is_found() -> None:
     ]:
         substitutes = Substitutes(**given_)
         substitutes.draw(table(), PARIS, all_of(40))
-        assert (float(substitutes.mean), float(substitutes.deviation)) == pytest.approx(expected)
+        assert bump_of(substitutes) == pytest.approx(expected)
 
 
 def test_a_checkpoint_keeps_what_was_found() -> None:
@@ -370,7 +395,7 @@ def test_a_checkpoint_before_the_first_draw_is_equal_to_itself_and_still_to_be_f
     assert all(torch.equal(value, value.clone()) for value in state.values())
     fresh.load_state_dict(state)
     fresh.draw(table(), PARIS, all_of(40))
-    assert float(fresh.mean) == pytest.approx(typical_distances(table(), all_of(40))[0])
+    assert bump_of(fresh)[0] == pytest.approx(typical_distances(table(), all_of(40))[0])
 
 
 @pytest.mark.parametrize(

@@ -81,6 +81,16 @@ def test_a_tiny_and_a_huge_gradient_have_a_direction_too(scope: str, size: float
     torch.testing.assert_close(along(size * WORDS, norms(size * WORDS, scope, BOTH, 2), 0.4), expected)
 
 
+@scopes
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_a_gradient_that_is_no_number_any_more_gives_no_noise(scope: str, value: float) -> None:
+    values = WORDS.clone()
+    values[0, 0, 0] = value
+    found = along(values, norms(values, scope, BOTH, 2), 0.4)
+    assert found.isfinite().all()
+    assert not found[0, 0].any()
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
 def test_halves_are_normed_in_single_and_doubles_in_double_precision(dtype: torch.dtype) -> None:
     norm = norms(WORDS.to(dtype), "sentence", BOTH, 2)

@@ -64,6 +64,46 @@ def test_half_precision_teaches_nearly_the_same(build: Build, news: Corpus, devi
     assert torch.cosine_similarity(slopes, rough, dim=0) > 0.95
 
 
+class Little(Objective):
+    """Tagging whose gradient is too small for fp16, and can be told from nothing once the loss is scaled."""
+
+    def forward(self, source: View, target: View) -> Tensor:
+        loss: Tensor = 1e-7 * Tagging()(source, target)
+        return loss
+
+
+def scaled_slopes(tagger: Tagger, news: Corpus, objective: Objective, scale: float) -> Tensor:
+    """The gradient in fp16, as a training with a scaled loss has it."""
+    tagger.zero_grad()
+    objective.loss_scale = scale
+    with torch.autocast(tagger.device.type, torch.float16):
+        loss = objective(tagger.view(news[:8].sentences), NOBODY)
+    (65536.0 * loss).backward()
+    return torch.cat([p.grad.flatten().cpu() / 65536.0 for p in tagger.parameters() if p.grad is not None])
+
+
+@devices
+def test_gradients_of_the_clean_loss_do_not_vanish_in_fp16(build: Build, news: Corpus, device: str) -> None:
+    tagger = tagger_on(build, device, "bert")
+    exact = learnt(tagger, tagger.view(news[:8].sentences), AdversarialTraining(Little(), {"source": RADII}), None)[1]
+    found = scaled_slopes(tagger, news, AdversarialTraining(Little(), {"source": RADII}), 65536.0)
+    assert (found - exact).norm() < 0.05 * exact.norm()
+    unscaled = scaled_slopes(tagger, news, AdversarialTraining(Little(), {"source": RADII}), 1.0)
+    assert (unscaled - exact).norm() > 0.3 * exact.norm()
+
+
+def test_a_scaled_loss_has_the_same_noise_and_the_same_gradient(build: Build, news: Corpus) -> None:
+    tagger = tagger_on(build, "cpu", "bert").double()
+    for name in OBJECTIVES:
+        found = []
+        for scale in (1.0, 1024.0):
+            objective = OBJECTIVES[name]()
+            objective.loss_scale = scale
+            found.append(learnt(tagger, tagger.view(news[:8].sentences), objective, None))
+        assert found[1][0] == pytest.approx(found[0][0], rel=1e-6)
+        torch.testing.assert_close(found[1][1], found[0][1], rtol=1e-5, atol=1e-9)
+
+
 class AfterVirtual(Objective):
     """Plain tagging, after virtual training has looked at the sentences without a gradient."""
 

@@ -125,6 +125,7 @@ def test_features_of_a_split_tagger_are_the_same_alone_or_in_a_batch(build, news
         lambda encoder: encoder.inside({}),
         lambda encoder: encoder.replaced({}, []),
         lambda encoder: encoder.vectors_of([]),
+        lambda encoder: encoder.rows_of([]),
     ],
 )
 def test_an_encoder_that_cannot_do_it_says_so(ask: Callable[[Encoder], object]) -> None:

@@ -20,6 +20,7 @@ Gaussian = Literal["pdf", "unit"]
 Normalise = Literal["softmax", "sum"]
 SubstituteKind = Literal["similar", "random"]
 
+MOST_PIECES = 16  # words of more pieces are taken together when it comes to what distances are usual
 _UNKNOWN = -1.0  # a mean or deviation yet to be found; no distance is below 0, and no-number would not equal itself
 
 
@@ -94,9 +95,10 @@ def typical_distances(vectors: Tensor, candidates: Tensor, sample: int = 1000, s
 class Substitutes(nn.Module):
     """Draws substitutes: `similar` ones by the law above, `random` ones from all candidates alike.
 
-    The mean and the deviation of the bump, where they are not given, are found from the vectors of the first draw
-    (`typical_distances`) and stay: a checkpoint keeps them, and training moves the vectors. Draws come from torch's
-    global random numbers of the CPU, wherever the vectors are.
+    The mean and the deviation of the bump, where they are not given, are found from the vectors (`typical_distances`)
+    when a word is first drawn for, and stay: a checkpoint keeps them, and training moves the vectors. Words of several
+    pieces have means of so many vectors, which lie the closer together the more there are: each number of pieces has a
+    bump of its own. Draws come from torch's global random numbers of the CPU, wherever the vectors are.
     """
 
     def __init__(
@@ -122,23 +124,32 @@ class Substitutes(nn.Module):
                 raise ValueError(f"The {name} must be above 0, not {value}.")
         self.kind, self.gaussian, self.normalise = kind, gaussian, normalise
         self.temperature, self.sample, self.seed = temperature, sample, seed
-        self.register_buffer("mean", torch.tensor(_UNKNOWN if mean is None else mean))
-        self.register_buffer("deviation", torch.tensor(_UNKNOWN if deviation is None else deviation))
+        for name, value in {"mean": mean, "deviation": deviation}.items():  # by the number of pieces
+            self.register_buffer(name, torch.full((MOST_PIECES,), _UNKNOWN if value is None else float(value)))
         self.mean: Tensor
         self.deviation: Tensor
 
-    def law(self, vectors: Tensor, chosen: Tensor, candidates: Tensor) -> Tensor:
-        """The chance (chosen, word) of each word to be drawn; all 0 where there is no other candidate."""
+    def law(
+        self, vectors: Tensor, chosen: Tensor, candidates: Tensor, pieces: int = 1, alike: Tensor | None = None
+    ) -> Tensor:
+        """The chance (chosen, word) of each word to be drawn; all 0 where there is no other candidate.
+
+        The chosen words have so many `pieces`. What distances are usual among such words is found from all that are
+        `alike` (word), which are the candidates if there is nothing else to go by.
+        """
         if self.kind == "random":
             return random_law(chosen, candidates)
-        self._find_distances(vectors, candidates)
-        bump = (self.mean.to(vectors.device), self.deviation.to(vectors.device))
+        self._find_distances(vectors, candidates if alike is None else alike, pieces)
+        bump = (self.mean[pieces - 1].to(vectors.device), self.deviation[pieces - 1].to(vectors.device))
         return substitution_law(vectors, chosen, candidates, *bump, self.gaussian, self.normalise, self.temperature)
 
     @torch.no_grad()
-    def draw(self, vectors: Tensor, chosen: Tensor, candidates: Tensor) -> Tensor:
-        """The number of a substitute for each of the chosen words; a word without any other candidate stays."""
-        law = self.law(vectors, chosen, candidates).cpu()
+    def draw(
+        self, vectors: Tensor, chosen: Tensor, candidates: Tensor, pieces: int = 1, alike: Tensor | None = None
+    ) -> Tensor:
+        """The number of a substitute for each of the chosen words, by their law; a word without any other candidate
+        stays."""
+        law = self.law(vectors, chosen, candidates, pieces, alike).cpu()
         if not len(law):
             return chosen
         here = chosen.cpu()
@@ -146,13 +157,14 @@ class Substitutes(nn.Module):
         law[alone, here[alone]] = 1
         return torch.multinomial(law, 1).squeeze(-1).to(chosen.device)
 
-    def _find_distances(self, vectors: Tensor, candidates: Tensor) -> None:
-        if self.mean >= 0 and self.deviation >= 0:
+    def _find_distances(self, vectors: Tensor, alike: Tensor, pieces: int) -> None:
+        bump = (self.mean[pieces - 1], self.deviation[pieces - 1])
+        if all(value >= 0 for value in bump):
             return
-        found = typical_distances(vectors, candidates, self.sample, self.seed)
-        for buffer, value in zip((self.mean, self.deviation), found, strict=True):
-            if buffer < 0:
-                buffer.fill_(value)
+        found = typical_distances(vectors, alike, self.sample, self.seed)
+        for value, usual in zip(bump, found, strict=True):
+            if value < 0:
+                value.fill_(usual)
 
 
 def _allowed(chosen: Tensor, candidates: Tensor) -> Tensor:

@@ -123,12 +123,19 @@ class AdversarialTraining(Objective):
         embeddings = [views[domain].embeddings[name] for domain, name in asked]
         if self._guides:
             guided = clean + torch.stack([guide(*_both(views, all_views)) for guide in self._guides]).sum()
-            found = torch.autograd.grad(guided, embeddings, retain_graph=True, allow_unused=True)
+            found = self._gradients(guided, embeddings)
             return clean, self._noise(views, asked, found)
         behind = self._behind(views, embeddings)
-        # what is added to the embeddings goes back to the tables a second time: the graph is kept
-        found = torch.autograd.grad(clean, [*embeddings, *behind], retain_graph=True, allow_unused=True)
+        found = self._gradients(clean, [*embeddings, *behind])
         return settled(clean, [*embeddings, *behind], found), self._noise(views, asked, found[: len(asked)])
+
+    def _gradients(self, loss: Tensor, causes: Sequence[Tensor]) -> list[Tensor | None]:
+        # what is added to the embeddings goes back to the tables a second time: the graph is kept
+        scaled = loss if self.loss_scale == 1 else self.loss_scale * loss
+        found = torch.autograd.grad(scaled, causes, retain_graph=True, allow_unused=True)
+        if self.loss_scale == 1:
+            return list(found)
+        return [None if one is None else one / self.loss_scale for one in found]
 
     def _behind(self, views: Mapping[str, View], asked: Sequence[Tensor]) -> list[Tensor]:
         """What else the clean loss has a gradient by: the other embeddings, and all parameters that are not behind

@@ -9,9 +9,8 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from acclimate.methods.augmentation.similar_words import Substitutes
+from acclimate.methods.augmentation.similar_words import MOST_PIECES, Substitutes
 from acclimate.model.encoders.encoder import Change, Encoder
-from acclimate.model.encoders.vectors import in_table
 from acclimate.model.view import View
 
 
@@ -62,29 +61,23 @@ class WordChanges(nn.Module):
         number = self._numbers.get(word)
         words = list(self.words) if number is not None else [*self.words, word]
         number = len(self.words) if number is None else number
-        sizes = self._sizes(encoder, words)
-        fitting = sizes == sizes[number]
-        fitting[number] = False
-        vectors = encoder.vectors_of(words).detach()
-        for other in self._spellings.get(in_table(word, lower_case=True), ()):
-            if torch.equal(vectors[other], vectors[number]):  # one row of the table: no other word to the tagger
-                fitting[other] = False
+        sizes, rows = torch.tensor(encoder.sizes_of(words)), _numbered(encoder.rows_of(words))
+        known = rows >= 0  # any other would be read as unknown
+        known[len(self.words) :] = False
+        fitting = known & (sizes == sizes[number]) & (rows != rows[number])  # one row: no other word to the tagger
         if not fitting.any():
             return None
-        chosen = torch.tensor([number], device=vectors.device)
-        return words[int(self.substitutes.draw(vectors, chosen, fitting.to(vectors.device)))]
+        pieces = sizes.clamp_max(MOST_PIECES)
+        alike = known & (pieces == pieces[number])  # whatever the word, so that what is usual does not hang on it
+        vectors = encoder.vectors_of(words).detach()
+        chosen, fitting, alike = (each.to(vectors.device) for each in (torch.tensor([number]), fitting, alike))
+        return words[int(self.substitutes.draw(vectors, chosen, fitting, int(pieces[number]), alike))]
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words)}
 
-    @cached_property
-    def _spellings(self) -> dict[str, list[int]]:
-        """Words that are the same but for case and digits, by what they have in common."""
-        found: dict[str, list[int]] = {}
-        for number, word in enumerate(self.words):
-            found.setdefault(in_table(word, lower_case=True), []).append(number)
-        return found
 
-    def _sizes(self, encoder: Encoder, words: list[str]) -> Tensor:
-        return torch.tensor(encoder.sizes_of(words))
+def _numbered(rows: Sequence[int | None]) -> Tensor:
+    """Rows of the table; -1 for words that have none."""
+    return torch.tensor([-1 if row is None else row for row in rows])

@@ -39,9 +39,10 @@ def norms(values: Tensor, scope: Scope, owners: Tensor, sentences: int, rows_are
 
 
 def along(values: Tensor, norm: Tensor, radius: float | Tensor) -> Tensor:
-    """As long as the radius where the norm was taken, and nothing where there is no direction (E1.13)."""
+    """As long as the radius where the norm was taken, and nothing where there is no direction (E1.13); nor is there one
+    where a scaled gradient has outgrown half precision, and the update will not be made."""
     direction = values.detach() / norm.clamp_min(torch.finfo(torch.float32).tiny)
-    return torch.where(norm > 0, radius * direction, torch.zeros_like(direction))
+    return torch.where((norm > 0) & norm.isfinite(), radius * direction, torch.zeros_like(direction))
 
 
 def noise_for(

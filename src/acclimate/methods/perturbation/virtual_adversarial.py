@@ -80,7 +80,7 @@ class VirtualAdversarialTraining(Objective):
                 trial = noise_for(view, noise, small, self.scope, self.by_size)
                 leaves = {name: value.requires_grad_() for name, value in trial.items()}
                 moved = _divergence(clean, _anew(view).with_noise(leaves))
-                gradients = torch.autograd.grad(moved, list(leaves.values()))
+                gradients = torch.autograd.grad(self.loss_scale * moved, list(leaves.values()))
                 noise = dict(zip(leaves, gradients, strict=True))
             worst = noise_for(view, noise, self.radii, self.scope, self.by_size)
             return _divergence(clean, _anew(view).with_noise(worst))

@@ -36,7 +36,8 @@ class CharacterCnnLstmSettings(Settings):
     highways: int = Field(0, ge=0)  # highway layers on the character features (DATNet's code has two)
     lstm_width: int = Field(200, ge=1)  # per direction
     lstm_layers: int = Field(1, ge=1)
-    dropout: float = Field(0.5, ge=0, lt=1)  # variational, on the input and output of each LSTM layer
+    # variational, on the input and output of each LSTM layer; letters have half of the input's
+    dropout: float = Field(0.5, ge=0, lt=1)
     # on what the LSTM reads, where it is not the same (DATNet: 0.2); few sentences are not learnt under much of it
     input_dropout: float | None = Field(None, ge=0, lt=1)
     lower_case_words: bool = True  # in the word table only; the characters keep their case
@@ -296,6 +297,13 @@ class CharacterCnnLstm(Encoder):
         numbers = _numbers([self._spell(word)[0] for word in words]).to(self.word_table.weight.device)
         return self.word_table.raw()[numbers]
 
+    def rows_of(self, words: Sequence[str]) -> list[int | None]:
+        """Without a word table, letters tell words apart."""
+        if self.settings.word_width == 0:
+            return [*_told_apart(words)]
+        rows = (self._spell(word)[0] for word in words)
+        return [None if row == UNKNOWN else row for row in rows]
+
     def letters(self, characters: Tensor, mask: Tensor) -> Tensor:
         """Character CNN with a maximum over the word: (word, character, size) → (word, filter)."""
         characters = self.character_dropout(characters)  # in the order of the text, whatever the words' lengths
@@ -367,6 +375,12 @@ class CharacterCnnLstm(Encoder):
                 letters,
             )
         return known
+
+
+def _told_apart(words: Sequence[str]) -> list[int]:
+    """A number for each spelling."""
+    numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
+    return [numbers[word] for word in words]
 
 
 def _letters(text: Corpus) -> Counter[str]:

@@ -142,6 +142,11 @@ class Encoder(nn.Module):
         """Words of the same size may take each other's place (`replaced`)."""
         return [1] * len(words)
 
+    def rows_of(self, words: Sequence[str]) -> list[int | None]:
+        """Which words are told apart (`vectors_of`): those that are read alike have the same number, and a word that is
+        read as unknown has none."""
+        raise NotImplementedError
+
     def description(self) -> dict[str, Any]:
         """What `from_description` needs, weights apart, as plain JSON."""
         raise NotImplementedError

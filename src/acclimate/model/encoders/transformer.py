@@ -193,6 +193,13 @@ class Transformer(Encoder):
     def sizes_of(self, words: Sequence[str]) -> list[int]:
         return [len(row) for row in self.pieces.of_words(words)]
 
+    def rows_of(self, words: Sequence[str]) -> list[int | None]:
+        """A word with a special piece in it, `[UNK]` above all, is read as unknown."""
+        special = frozenset(self.pieces.tokenizer.all_special_ids)
+        numbers: dict[tuple[int, ...], int] = {}
+        rows = map(tuple, self.pieces.of_words(words))
+        return [numbers.setdefault(row, len(numbers)) if special.isdisjoint(row) else None for row in rows]
+
     def states(self, pieces: Tensor, attention: Tensor | None = None) -> Tensor:
         """The last layer at every piece (row, piece, feature). No attention means that the rows are full."""
         return self._passed(self.plain_states, pieces, attention)
