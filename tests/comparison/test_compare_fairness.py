@@ -15,11 +15,12 @@ from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.race import race
 from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.summary import Comparison
-from acclimate.comparison.tables import markdown, render
+from acclimate.comparison.summary import Comparison, Mean
+from acclimate.comparison.tables import markdown, render, score_rows
 from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.preparation import choose_selector
@@ -175,3 +176,21 @@ def test_a_target_without_sentences_is_no_target(news: Corpus, tmp_path: Path) -
     assert [choice.selector for choice in found.choices] == ["source-dev"]  # needs none
     with pytest.raises(UsageError, match="Recipe self-training needs target text"):
         adapt(Tagger.build("character-cnn-lstm", labels=news.labels, text=news, **LSTM), news, nothing, "self-training")
+
+
+def with_mentions(run: RunResult, seen: Tally, unseen: Tally) -> RunResult:
+    assert run.target is not None
+    assert run.target.unseen is not None
+    groups = replace(run.target.unseen, mentions={"seen": seen, "unseen": unseen})
+    return replace(run, target=replace(run.target, unseen=groups))
+
+
+def test_a_group_without_a_mention_has_no_score(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    found = compared(news, tweets, ["source-only"], tmp_path, target_test=tweets)
+    (result,) = found.recipes
+    empty = with_mentions(result.runs[0], Tally(4, 4, 1), Tally())
+    assert (empty.figures["seen_f1"], empty.figures["unseen_f1"]) == (0.25, None)
+    both = replace(result, runs=(empty, with_mentions(empty, Tally(4, 4, 1), Tally(2, 2, 2))))
+    assert both.means["unseen_f1"] == Mean(1.0, 0.0)  # of the run that has any
+    rows = score_rows(replace(found, recipes=(replace(result, runs=(empty,)),)))
+    assert dict(zip(*rows, strict=True))["unseen"] == "-"

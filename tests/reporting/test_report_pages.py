@@ -254,3 +254,15 @@ def test_a_damaged_file_is_named(run: Path, name: str) -> None:
     (run / name).write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match=f"{name}: this file is damaged"):
         report_page(run)
+
+
+@pytest.mark.parametrize(("predicted", "tile"), [(0, False), (1, True)])
+def test_names_that_are_not_in_the_test_have_no_score(run: Path, predicted: int, tile: bool) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    nothing = {"precision": 0.0, "recall": 0.0, "f1": 0.0, "gold": 0, "predicted": predicted, "correct": 0}
+    for when in ("before", "after"):
+        report["target"][when]["unseen"]["mentions"]["unseen"] = nothing
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    found = Page(report_page(run, Look(quick=True)))
+    assert ("unseen names" in found.text) == tile
+    assert ("mentions not seen0.0" in found.sections["scores"]) == tile

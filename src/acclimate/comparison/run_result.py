@@ -9,6 +9,7 @@ from typing import Any
 from acclimate.comparison.trial import PREDICTIONS, REPORT, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
+from acclimate.evaluation.tally import Tally
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_json
 
@@ -51,8 +52,8 @@ class RunResult:
             "target_f1": self.f1,
             "target_precision": None if target is None else target.span.precision,
             "target_recall": None if target is None else target.span.recall,
-            "seen_f1": groups["seen"].f1 if groups else None,
-            "unseen_f1": groups["unseen"].f1 if groups else None,
+            "seen_f1": _f1(groups.get("seen")),
+            "unseen_f1": _f1(groups.get("unseen")),
             "source_before": before,
             "source_after": after,
             "source_change": None if before is None or after is None else after - before,
@@ -104,6 +105,11 @@ def read_run(
         remarks=tuple(report["remarks"]),
         judgements=judgements or {},
     )
+
+
+def _f1(group: Tally | None) -> float | None:
+    """None for a group of which there is nothing, in gold and prediction alike."""
+    return None if group is None or group.is_empty else group.f1
 
 
 def _scores(test: Corpus | None, predicted: Corpus | None, seen: SeenWords) -> Scores | None:

@@ -9,7 +9,7 @@ from typing import Any
 from acclimate.analysis.feature_map import FeaturePoints, require_scikit_learn
 from acclimate.analysis.run_evidence import SOURCE, TARGET
 from acclimate.data.problems import InputError
-from acclimate.reporting.figures import duration, equals, p_of_tests, percent, signed, signed_between
+from acclimate.reporting.figures import duration, equals, figures_of, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, join, paragraph
 from acclimate.reporting.measures import Measures, map_of, measure
 from acclimate.reporting.page import opening, page
@@ -148,7 +148,7 @@ def _tiles(run: RunData, lines: list[ScoreLine]) -> list[tuple[str, str]]:
             shown = percent(line.after) if line.before is None else f"{percent(line.before)} → {percent(line.after)}"
             tiles.append((f"{domain} {line.measure.split(',')[0]}", shown))
     unseen = [_unseen(run, when) for when in ("before", "after")]
-    if None not in unseen:
+    if any(value is not None for value in unseen):
         told = " → ".join(percent(value) for value in (unseen if run.is_adapted else unseen[1:]))
         tiles.append(("target F1, unseen names", told))
     tiles.append(("time of the run", duration(float(run.report.get("seconds", 0)))))
@@ -158,7 +158,7 @@ def _tiles(run: RunData, lines: list[ScoreLine]) -> list[tuple[str, str]]:
 def _unseen(run: RunData, when: str) -> float | None:
     unseen = run.changes.get(TARGET, {}).get(when, {}).get("unseen") or {}
     mentions = unseen.get("mentions") or {}
-    return float(mentions["unseen"]["f1"]) if "unseen" in mentions else None
+    return figures_of(mentions.get("unseen"))[-1]
 
 
 def folded(sections: list[Section], prefix: str) -> Markup:
