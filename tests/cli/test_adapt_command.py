@@ -232,3 +232,13 @@ def test_another_column_of_the_source_can_be_chosen(tmp_path: Path) -> None:
 
 def _weights(folder: Path) -> bytes:
     return (folder / "weights.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize("recipe", ["self-training", "auto"])
+def test_a_test_without_a_span_is_refused_by_its_file(adapt_words: list[object], tmp_path: Path, recipe: str) -> None:
+    bare = tmp_path / "bare.conll"
+    bare.write_text("Nobody O\nis O\nhere O\n", encoding="utf-8")
+    answer = acclimate(*adapt_words, "--recipe", recipe, "--target-test", bare, "--out", tmp_path / "run", code=1)
+    assert f"{bare}: " in answer.err.replace("\n", "")
+    assert "has no labelled span" in " ".join(answer.err.split())
+    assert not (tmp_path / "run").exists()

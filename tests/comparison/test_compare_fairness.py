@@ -194,3 +194,13 @@ def test_a_group_without_a_mention_has_no_score(news: Corpus, tweets: Corpus, tm
     assert both.means["unseen_f1"] == Mean(1.0, 0.0)  # of the run that has any
     rows = score_rows(replace(found, recipes=(replace(result, runs=(empty,)),)))
     assert dict(zip(*rows, strict=True))["unseen"] == "-"
+
+
+@pytest.mark.parametrize("part", ["source_test", "target_test"])
+def test_a_test_without_a_span_is_refused_before_any_run(
+    news: Corpus, tweets: Corpus, tmp_path: Path, part: str
+) -> None:
+    bare = tweets.map(lambda sentence: sentence.with_tags("O" for _ in sentence.words)).renamed("bare.conll")
+    with pytest.raises(InputError, match=r"bare\.conll has no labelled span"):
+        compared(news, tweets, ["source-only"], tmp_path / "out", **{part: bare})
+    assert not (tmp_path / "out").exists()

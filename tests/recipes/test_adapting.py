@@ -248,3 +248,20 @@ def test_a_baseline_that_has_learnt_nothing_is_told(build, news, tweets, updates
     assert outcome.source is not None
     assert (outcome.source.before.span.correct == 0) == is_told
     assert any("trained too briefly to compare with" in remark for remark in outcome.remarks) == is_told
+
+
+@pytest.mark.parametrize(
+    "given", [{"target_test": True}, {"source_test": True}, {"source_dev": True}, {"target_dev": True}]
+)
+def test_a_part_to_be_scored_without_a_span_is_refused_before_training(
+    build: Build, news: Corpus, tweets: Corpus, given: dict[str, Any]
+) -> None:
+    bare = tweets.map(lambda sentence: sentence.with_tags("O" for _ in sentence.words)).renamed("bare.conll")
+    given = dict.fromkeys(given, bare) | ({"select": "target-dev"} if "target_dev" in given else {})
+    with pytest.raises(InputError, match=r"bare\.conll has no labelled span: F1 would say nothing\. Give sentences"):
+        adapt(build(), news, tweets, "self-training", training=QUICK, begin=lambda: pytest.fail("begun"), **given)
+
+
+def test_plain_tags_need_no_span(build: Build, part_of_speech: Corpus) -> None:
+    given: dict[str, Any] = {"source_dev": part_of_speech, "target_test": part_of_speech, "training": QUICK}
+    assert adapt(build(text=part_of_speech), part_of_speech, **given).target is not None

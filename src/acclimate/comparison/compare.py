@@ -26,6 +26,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.table import count
+from acclimate.inference.evaluate import require_spans
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.recipes.preparation import SelectorName, seen_in
 from acclimate.recipes.task import TaggerSettings, Task
@@ -91,6 +92,7 @@ def compare(
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
+    require_spans(target_test, source_test)
     require_scorable_test(target_test, names, ground)
     if threads is None and (executor is not None or jobs > 1):
         threads = 1

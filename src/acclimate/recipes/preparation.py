@@ -12,7 +12,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
-from acclimate.inference.evaluate import require_comparable
+from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.language_model import require_language_model
@@ -130,6 +130,11 @@ def prepare(
         )
         if target is not None:
             remarks += ("The target's unlabelled text was not learnt from.",)
+    require_spans(
+        target_test,
+        None if for_target else source_test,
+        {"source-dev": source_dev, "target-dev": target_dev}.get(select),  # the one that chooses by F1
+    )
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
         if corpus is not None:
