@@ -204,3 +204,15 @@ def test_a_test_without_a_span_is_refused_before_any_run(
     with pytest.raises(InputError, match=r"bare\.conll has no labelled span"):
         compared(news, tweets, ["source-only"], tmp_path / "out", **{part: bare})
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("updates", "is_told"), [(1, True), (60, False)])
+def test_a_baseline_that_has_learnt_nothing_is_told_once(
+    news: Corpus, tweets: Corpus, tmp_path: Path, updates: int, is_told: bool
+) -> None:
+    training = {"updates": updates, "words_per_batch": 60, "learning_rate": 0.05}
+    given = {"target_test": tweets, "source_test": news, "training": training}
+    found = compared(news, tweets, ["source-only", "self-training"], tmp_path, **given)
+    assert (found.runs[0].source_after == 0) == is_told
+    assert render(found).count("the baseline has learnt nothing") == is_told
+    assert render(found).count("trained too briefly") == is_told

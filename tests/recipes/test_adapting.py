@@ -13,6 +13,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.evaluation.reservation import PERHAPS_UNLEARNT
 from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger
@@ -265,3 +266,15 @@ def test_a_part_to_be_scored_without_a_span_is_refused_before_training(
 def test_plain_tags_need_no_span(build: Build, part_of_speech: Corpus) -> None:
     given: dict[str, Any] = {"source_dev": part_of_speech, "target_test": part_of_speech, "training": QUICK}
     assert adapt(build(text=part_of_speech), part_of_speech, **given).target is not None
+
+
+def test_where_there_is_no_source_score_the_target_tells_that_the_baseline_knows_nothing(
+    build: Build, news: Corpus, tweets: Corpus
+) -> None:
+    given: dict[str, Any] = {"target_labelled": tweets[:4], "target_test": tweets[4:], "training": {"updates": 1}}
+    outcome = adapt(build(text=tweets[:4], labels=news.labels), news, recipe="datnet", **given)
+    assert outcome.source is None
+    assert outcome.target is not None
+    assert outcome.target.before.span.correct == 0
+    assert outcome.reservation is PERHAPS_UNLEARNT
+    assert PERHAPS_UNLEARNT.why in outcome.remarks

@@ -266,3 +266,29 @@ def test_names_that_are_not_in_the_test_have_no_score(run: Path, predicted: int,
     found = Page(report_page(run, Look(quick=True)))
     assert ("unseen names" in found.text) == tile
     assert ("mentions not seen0.0" in found.sections["scores"]) == tile
+
+
+@pytest.mark.parametrize("source", [None, 0.0, 0.5])
+def test_a_comparison_with_a_baseline_that_knows_nothing_claims_nothing(comparison: Path, source: float | None) -> None:
+    found = json.loads((comparison / "comparison.json").read_text(encoding="utf-8"))
+    base, other = found["recipes"]
+    base |= {"target_f1": {"mean": 0.0, "std": 0.0}, "source_after": source and {"mean": source, "std": 0.0}}
+    base |= {"source_after": {"mean": 0.0, "std": 0.0}} if source == 0 else {}
+    other["against"] |= {"difference": 0.5, "low": 0.4, "high": 0.6}
+    other["against"] |= {"bootstrap_p_holm": 0.001, "permutation_p_holm": 0.001}
+    found |= {"best": "self-training", "leaders": ["self-training"]}
+    (comparison / "comparison.json").write_text(json.dumps(found), encoding="utf-8")
+    page = Page(report_page(comparison, Look(quick=True)))
+    assert ("self-training is best, and it helps" in page.text) == (source == 0.5)
+    assert ("Shown to help" in page.text) == (source == 0.5)
+    assert ("There is nothing to compare with" in page.text) == (source != 0.5)
+    assert ("▲ helps" in page.sections["recipes"]) == (source == 0.5)
+
+
+def test_a_baseline_that_knows_the_source_is_one_although_it_gets_nothing_right_on_the_target(run: Path) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    for measure in ("span", "typeless"):
+        report["target"]["before"][measure] |= dict.fromkeys(("f1", "precision", "recall"), 0.0)
+    report["source"]["before"]["span"] |= {"f1": 0.5}
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    assert "There is nothing to compare with" not in Page(report_page(run, Look(quick=True))).text

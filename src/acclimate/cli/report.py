@@ -73,6 +73,10 @@ def verdict(outcome: Outcome) -> str:
         f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3f}, "
         "paired bootstrap over target sentences, one seed"
     )
+    reserved = outcome.reservation
+    if reserved is not None:
+        moved = f"{100 * headline(change.before):.2f} → {100 * headline(change.after):.2f}"
+        return f"{reserved.said} (target {moved})."
     if found.p_value <= SURE < found.permutation_p:
         sure += f"; but p = {found.permutation_p:.3f} by a permutation test"
     if found.larger_p > SURE:

@@ -11,6 +11,7 @@ from acclimate.comparison.choices import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
+from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.significance import Metric
 
 
@@ -107,6 +108,13 @@ class Comparison:
         better. None without gold tags."""
         leaders = self.leaders
         return self.against if self.against in leaders else next(iter(leaders), None)
+
+    @property
+    def reservation(self) -> Reservation | None:
+        """Why nothing may be claimed of any recipe; None if nothing speaks against it."""
+        means = next((recipe.means for recipe in self.recipes if recipe.recipe == self.against), {})
+        found = (means.get(name) for name in ("source_after", "target_f1"))
+        return reservation(*(None if each is None else each.mean for each in found))
 
     def of(self, recipe: str) -> RecipeResult:
         return next(result for result in self.recipes if result.recipe == recipe)

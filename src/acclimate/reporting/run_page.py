@@ -113,9 +113,9 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         f"({signed(change['difference'])} points; 95 % interval {signed_between(change['low'], change['high'])}, "
         f"p {equals(p_of_tests(change))})."
     )
-    if _knows_nothing(lines):
-        said = "There is nothing to compare with: the baseline has learnt nothing"
-        return opening("open", said, paragraph(told), paragraph("Train it longer."), tiles=tiles)
+    reserved = run.reservation
+    if reserved is not None:
+        return opening("open", reserved.said, paragraph(told), paragraph(reserved.why), tiles=tiles)
     verdict = line.verdict
     said = {
         "good": "Adapting helps on the target",
@@ -125,11 +125,6 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
     small = "So small a difference may be chance: more test sentences or more seeds would tell."
     more = [paragraph(told), paragraph(small) if verdict.class_ == "open" else None, _forgetting(lines)]
     return opening(verdict.class_, said, more, tiles=tiles)
-
-
-def _knows_nothing(lines: list[ScoreLine]) -> bool:
-    """Whether "before" is a tagger that gets nothing right on any test."""
-    return all(line.before == 0 for line in lines if line.before is not None)
 
 
 def _forgetting(lines: list[ScoreLine]) -> Markup | None:

@@ -29,7 +29,7 @@ from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.reporting.folders import COMPARISON, REPORT, read_object
-from acclimate.reporting.run_data import Points, RunData, curves_of
+from acclimate.reporting.run_data import Points, RunData, curves_of, told_score
 
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
 
@@ -74,6 +74,7 @@ def collect_trial(folder: Path, known: Known | None = None) -> RunData:
         text_missing=NO_MATERIAL if not material else "No target text was given, so there is nothing to compare.",
         points=lambda: _points(folder, beside, root, readings),
         points_missing=NO_MATERIAL if not material else "There is no text of both domains to draw words from.",
+        source_before=None if beside is None else told_score(read_object(beside / REPORT).get(SOURCE), "after"),
     )
 
 
