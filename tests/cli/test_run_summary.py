@@ -9,6 +9,7 @@ import pytest
 
 from acclimate.cli.report import verdict
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.shared_sentences import Shared
 from acclimate.recipes.outcome import Change, Outcome, change_of
 
 
@@ -42,3 +43,9 @@ def test_a_rise_above_a_baseline_that_knows_nothing_is_not_claimed(source: str |
     target = changed(12, known=0)
     said = Outcome("mat", "last", source and changed(12, known=int(source == "something")), target, [], 1.0)
     assert verdict(said).startswith(claim)
+
+
+def test_a_rise_on_sentences_that_were_learnt_is_not_claimed() -> None:
+    given: Any = ("mat", "last update", changed(12, known=1), changed(12, known=1), [], 1.0)
+    assert verdict(Outcome(*given, learnt=Shared(13, 13))).startswith("Nothing can be claimed: the target test")
+    assert verdict(Outcome(*given, learnt=Shared(6, 13))).startswith("The target score rose (")

@@ -20,6 +20,7 @@ from acclimate.comparison.tables import markdown, render, score_rows
 from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
@@ -216,3 +217,30 @@ def test_a_baseline_that_has_learnt_nothing_is_told_once(
     assert (found.runs[0].source_after == 0) == is_told
     assert render(found).count("the baseline has learnt nothing") == is_told
     assert render(found).count("trained too briefly") == is_told
+
+
+@pytest.mark.parametrize(
+    ("labelled", "remark"),
+    [
+        (10, "5 of 5 target test sentences of 6 or more words also stand among the labelled target sentences"),
+        (4, "2 of 5 target test sentences of 6 or more words also stand among the labelled target sentences"),
+        (0, "The target text holds 10 of 10 target test sentences, without their labels."),
+    ],
+)
+def test_a_test_that_recipes_learn_from_is_told_and_no_gain_is_claimed_on_it(
+    news: Corpus, tweets: Corpus, tmp_path: Path, labelled: int, remark: str
+) -> None:
+    given = {"target_test": tweets, "target_labelled": tweets[:labelled] if labelled else None}
+    given |= {"training": {"updates": 60, "words_per_batch": 60, "learning_rate": 0.05}}
+    found = compared(news, tweets, ["source-only", "self-training"], tmp_path, **given)
+    for shown in (render(found), markdown(found)):
+        assert remark in shown
+        assert ("Nothing can be claimed: the target test sentences were learnt from." in shown) == (labelled == 10)
+    assert found.learnt == Shared({10: 5, 4: 2, 0: 0}[labelled], 5, 6)
+
+
+def test_labelled_target_sentences_that_no_recipe_learns_are_no_leak(
+    news: Corpus, tweets: Corpus, tmp_path: Path
+) -> None:
+    found = compared(news, tweets, ["source-only"], tmp_path, target_test=tweets, target_labelled=tweets)
+    assert found.learnt == Shared(0, 5, 6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.reservation import PERHAPS_UNLEARNT, UNLEARNT, Reservation, reservation
 
 
@@ -22,4 +23,11 @@ from acclimate.evaluation.reservation import PERHAPS_UNLEARNT, UNLEARNT, Reserva
 def test_the_source_tells_whether_a_baseline_has_learnt_and_the_target_where_there_is_no_source_score(
     source: float | None, target: float | None, found: Reservation | None
 ) -> None:
-    assert reservation(source, target) is found
+    assert reservation(source, target, None) is found
+
+
+@pytest.mark.parametrize(("learnt", "is_reserved"), [(0, False), (20, False), (21, True), (40, True)])
+def test_nothing_is_claimed_on_a_test_of_which_more_than_half_was_learnt(learnt: int, is_reserved: bool) -> None:
+    found = reservation(0.5, 0.5, Shared(learnt, 40))
+    assert (found is not None) == is_reserved
+    assert found is None or f"{learnt} of 40 target test sentences were learnt" in found.why

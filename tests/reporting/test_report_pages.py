@@ -292,3 +292,34 @@ def test_a_baseline_that_knows_the_source_is_one_although_it_gets_nothing_right_
     report["source"]["before"]["span"] |= {"f1": 0.5}
     (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
     assert "There is nothing to compare with" not in Page(report_page(run, Look(quick=True))).text
+
+
+def leak(file: Path, sentences: int) -> None:
+    found = json.loads(file.read_text(encoding="utf-8"))
+    found["target_test_learnt"] = {"sentences": sentences, "of": 10, "least_words": 0}
+    file.write_text(json.dumps(found), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("sentences", "told", "is_reserved"), [(10, True, True), (2, True, False), (0, False, False)])
+def test_a_run_that_learnt_its_test_claims_nothing(run: Path, sentences: int, told: bool, is_reserved: bool) -> None:
+    leak(run / "report.json", sentences)
+    found = Page(report_page(run, Look(quick=True)))
+    assert (f"{sentences} of 10 target test sentences were learnt with their labels" in found.text) == told
+    assert ("Nothing can be claimed: the target test sentences were learnt from" in found.text) == is_reserved
+    assert ("not claimed" in found.sections["scores"]) == is_reserved
+
+
+def test_a_comparison_that_learnt_its_test_claims_nothing_on_any_page(comparison: Path) -> None:
+    leak(comparison / "comparison.json", 10)
+    for folder in (comparison, comparison / "runs" / "self-training" / "seed-1"):
+        found = Page(report_page(folder, Look(quick=True)))
+        assert "Nothing can be claimed: the target test sentences were learnt from" in found.text
+        assert "Shown to help" not in found.text
+        assert not any(f"{sign} {word}" in found.text for sign, word in (("▲", "helps"), ("▼", "hurts")))
+
+
+def test_a_run_of_an_earlier_version_that_did_not_look_is_read_all_the_same(run: Path) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    assert report.pop("target_test_learnt") == {"sentences": 0, "of": 6, "least_words": 6}
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    assert "were learnt with their labels" not in Page(report_page(run, Look(quick=True))).text

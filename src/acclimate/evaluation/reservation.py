@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acclimate.data.shared_sentences import Shared
+
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
@@ -28,9 +30,20 @@ PERHAPS_UNLEARNT = Reservation(
 )
 
 
-def reservation(source_before: float | None, target_before: float | None) -> Reservation | None:
-    """What speaks against a claim, by the scores of the tagger that is compared with; None if nothing does. The source
-    decides where it is scored: who knows the source and gets nothing right on the target is a baseline like any."""
+def reservation(source_before: float | None, target_before: float | None, learnt: Shared | None) -> Reservation | None:
+    """What speaks against a claim; None if nothing does.
+
+    source_before, target_before: scores of the tagger that is compared with. The source decides where it is scored: who
+        knows the source and gets nothing right on the target is a baseline like any.
+    learnt: how much of the target's test was learnt with labels.
+    """
+    if learnt is not None and learnt.is_most:
+        return Reservation(
+            "Nothing can be claimed: the target test sentences were learnt from",
+            f"{learnt.told('target test')} were learnt with their labels. Test on others, or take them out of what is "
+            "learnt.",
+            spoils_source=False,
+        )
     if source_before is not None:
         return UNLEARNT if source_before == 0 else None
     return PERHAPS_UNLEARNT if target_before == 0 else None

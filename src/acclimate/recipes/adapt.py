@@ -143,6 +143,7 @@ def adapt(
         (*remarks, *said),
         plain_stages,
         is_first or chosen.starts_from_baseline,
+        ready.learnt,
     )
     found = outcome.reservation
     return outcome if found is None else replace(outcome, remarks=(*outcome.remarks, found.why))

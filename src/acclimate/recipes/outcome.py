@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acclimate.data.corpus import Corpus
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.both_tests import BothTests, both_tests
 from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.scores import Scores, score
@@ -53,6 +54,7 @@ class Outcome:
     remarks: tuple[str, ...] = ()
     plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
     needs_plain_stages: bool = True  # whether the recipe itself stands on them
+    learnt: Shared | None = None  # how much of the target's test was learnt with labels
 
     @property
     def reservation(self) -> Reservation | None:
@@ -60,7 +62,8 @@ class Outcome:
         changes = [change for change in (self.source, self.target) if change is not None]
         if not any(change.comparison is not None for change in changes):
             return None
-        return reservation(*(None if change is None else change.told_before for change in (self.source, self.target)))
+        source, target = (None if change is None else change.told_before for change in (self.source, self.target))
+        return reservation(source, target, self.learnt)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -71,6 +74,7 @@ class Outcome:
             "stages": self.stages,
             "seconds": round(self.seconds, 3),
             "remarks": list(self.remarks),
+            "target_test_learnt": None if self.learnt is None else self.learnt.as_dict(),
         }
 
 

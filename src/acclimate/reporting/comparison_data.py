@@ -9,9 +9,10 @@ from typing import Any
 
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.reporting.folders import COMPARISON, read_object
-from acclimate.reporting.run_data import read_settings
+from acclimate.reporting.run_data import LEARNT, read_settings
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class ComparisonData:
     def reservation(self) -> Reservation | None:
         """Why nothing may be claimed of any recipe; None if nothing speaks against it."""
         base = self.base or {}
-        return reservation(*((base.get(name) or {}).get("mean") for name in ("source_after", "target_f1")))
+        source, target = ((base.get(name) or {}).get("mean") for name in ("source_after", "target_f1"))
+        return reservation(source, target, Shared.from_dict(self.found.get(LEARNT)))
 
     def runs_of(self, recipe: str) -> list[Mapping[str, Any]]:
         return [run for run in self.runs if run["recipe"] == recipe]

@@ -13,12 +13,14 @@ from acclimate.analysis.curves import StageCurves, read_curves
 from acclimate.analysis.feature_map import FeaturePoints
 from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS, SOURCE, TARGET, Answers, read_features
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.reporting.folders import REPORT, read_object
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
+LEARNT = "target_test_learnt"
 DOMAIN_NAMES = (TARGET, SOURCE)  # in the order of the page
 OLD_RUN = "This run was made before runs kept what this part needs: make it again to have it."
 
@@ -43,13 +45,14 @@ class RunData:
     points: Callable[[], Points] = lambda: {}
     points_missing: str = OLD_RUN
     source_before: float | None = None  # of what "before" is, on the source; None where it has no such score
+    learnt: Shared | None = None  # how much of the target's test was learnt with labels; None of older runs
 
     @property
     def reservation(self) -> Reservation | None:
         """Why nothing may be claimed of what changed; None as well where nothing was adapted."""
         if not self.is_adapted:
             return None
-        return reservation(self.source_before, told_score(self.changes.get(TARGET), "before"))
+        return reservation(self.source_before, told_score(self.changes.get(TARGET), "before"), self.learnt)
 
     @property
     def is_adapted(self) -> bool:
@@ -85,6 +88,7 @@ def collect_run(folder: Path) -> RunData:
         points=lambda: _features(folder),
         points_missing=str(points.get("problem") or OLD_RUN),
         source_before=told_score(report.get(SOURCE), "before"),
+        learnt=Shared.from_dict(report.get(LEARNT)),
     )
 
 

@@ -106,7 +106,8 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         return opening("open", said, paragraph("There are no labelled test sentences of the target."), tiles=tiles)
     if line.change is None or line.before is None:
         said = f"The target score is {percent(line.after)}"
-        return opening("open", said, paragraph("Nothing was adapted, so there is nothing to compare."), tiles=tiles)
+        told = "Nothing was adapted, so there is nothing to compare."
+        return opening("open", said, paragraph(told), _memory(run), tiles=tiles)
     change = line.change
     told = (
         f"On the target test, {line.measure} went from {percent(line.before)} to {percent(line.after)} percent "
@@ -123,8 +124,15 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         "open": "No difference is shown on the target",
     }[verdict.class_]
     small = "So small a difference may be chance: more test sentences or more seeds would tell."
-    more = [paragraph(told), paragraph(small) if verdict.class_ == "open" else None, _forgetting(lines)]
+    more = [paragraph(told), paragraph(small) if verdict.class_ == "open" else None, _forgetting(lines), _memory(run)]
     return opening(verdict.class_, said, more, tiles=tiles)
+
+
+def _memory(run: RunData) -> Markup | None:
+    if run.learnt is None or not run.learnt.is_noteworthy:
+        return None
+    told = run.learnt.told("target test")
+    return paragraph(f"{told} were learnt with their labels: the score on them measures memory.")
 
 
 def _forgetting(lines: list[ScoreLine]) -> Markup | None:
