@@ -9,24 +9,24 @@ from acclimate.data.shared_sentences import Shared
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """`said` is a headline without a full stop, `why` are whole sentences. `spoils_source` where it also takes the
-    meaning from a change of the source's score."""
+    """`said` is a headline without a full stop, `why` are whole sentences."""
 
     said: str
     why: str
-    spoils_source: bool
 
 
+LEARNT = Reservation(
+    "Nothing can be claimed: the target test sentences were learnt from",
+    "Test on sentences that are not learnt, or take those of the test out of what is.",
+)
 UNLEARNT = Reservation(
     "There is nothing to compare with: the baseline has learnt nothing",
     "The baseline gets nothing right on the source: it was trained too briefly to compare with. Train it longer.",
-    spoils_source=True,
 )
 PERHAPS_UNLEARNT = Reservation(
     "There is nothing to compare with: the baseline gets nothing right on the target",
     "The baseline gets nothing right on the target, and has no source score that would tell why: it was trained too "
     "briefly, or what it learnt is too little or too far from the target. Train it longer to find out.",
-    spoils_source=False,
 )
 
 
@@ -38,12 +38,7 @@ def reservation(source_before: float | None, target_before: float | None, learnt
     learnt: how much of the target's test was learnt with labels.
     """
     if learnt is not None and learnt.is_most:
-        return Reservation(
-            "Nothing can be claimed: the target test sentences were learnt from",
-            f"{learnt.told('target test')} were learnt with their labels. Test on others, or take them out of what is "
-            "learnt.",
-            spoils_source=False,
-        )
+        return LEARNT
     if source_before is not None:
         return UNLEARNT if source_before == 0 else None
     return PERHAPS_UNLEARNT if target_before == 0 else None

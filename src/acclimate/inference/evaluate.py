@@ -29,10 +29,11 @@ def require_spans(*parts: Corpus | None) -> None:
     """Refuse parts that are to be scored by spans and have none: their F1 is 0 whatever a tagger says."""
     for part in parts:
         if part is not None and lacks_spans(part):
+            file = part.sentences[0].place.file
             raise InputError(
                 f"{part.name} has no labelled span: F1 would say nothing. Give sentences with entities, or leave it "
                 "out.",
-                file=part.sentences[0].place.file,
+                file=None if file == part.name else file,  # read from the command line, it is named after its file
             )
 
 

@@ -116,7 +116,7 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
     )
     reserved = run.reservation
     if reserved is not None:
-        return opening("open", reserved.said, paragraph(told), paragraph(reserved.why), tiles=tiles)
+        return opening("open", reserved.said, paragraph(told), _memory(run), paragraph(reserved.why), tiles=tiles)
     verdict = line.verdict
     said = {
         "good": "Adapting helps on the target",

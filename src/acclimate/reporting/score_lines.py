@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.analysis.run_evidence import TARGET, Answers
+from acclimate.analysis.run_evidence import SOURCE, TARGET, Answers
 from acclimate.evaluation.both_tests import both_tests, larger_p
 from acclimate.evaluation.significance import Interval, Metric, interval
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
@@ -45,13 +45,12 @@ class ScoreLine:
 
 def score_lines(run: RunData) -> list[ScoreLine]:
     """All measures of both domains, the target first."""
-    found = run.reservation
-    reserved = () if found is None else DOMAIN_NAMES if found.spoils_source else (TARGET,)
+    reserved = {TARGET: run.reservation is not None, SOURCE: run.source_before == 0}
     return [
         line
         for domain in DOMAIN_NAMES
         if domain in run.changes
-        for line in _lines(domain, run.changes[domain], run.answers.get(domain), domain in reserved)
+        for line in _lines(domain, run.changes[domain], run.answers.get(domain), reserved[domain])
     ]
 
 
