@@ -61,7 +61,7 @@ def test_the_test_s_labels_change_no_weight_and_no_choice(
 ) -> None:
     other = tmp_path / "other.conll"
     lines = files.gold.read_text(encoding="utf-8").splitlines()
-    shown = [" ".join([*line.split()[:-1], "O"]) if line.strip() else "" for line in lines]
+    shown = [" ".join([*line.split()[:-1], "B-PER"]) if line.strip() else "" for line in lines]
     other.write_text("\n".join([*shown, ""]), encoding="utf-8")
     acclimate(*words, "--target-test", other, "--out", tmp_path / "a", "--quiet")
     assert weights(tmp_path / "a") == weights(raced[0])

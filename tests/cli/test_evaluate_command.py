@@ -97,3 +97,10 @@ def test_mistakes_are_written_down_and_summed_up(tagger: Path, files: Files, tmp
     assert set(found) == {"kinds", "borders", "over_labelled", "by_entity_length", "mistakes"}
     alone = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json", "--json")
     assert alone.json["span"]
+
+
+def test_a_test_without_a_span_is_scored_with_a_warning(tagger: Path, tmp_path: Path) -> None:
+    (tmp_path / "bare.conll").write_text("Nobody O\nis O\nhere O\n", encoding="utf-8")
+    answer = acclimate("evaluate", tagger, tmp_path / "bare.conll", "--json")
+    assert "bare.conll has no labelled span: recall and F1 say nothing" in " ".join(answer.err.split())
+    assert answer.json["span"]["gold"] == 0

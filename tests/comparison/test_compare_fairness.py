@@ -15,11 +15,13 @@ from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.race import race
 from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.summary import Comparison
-from acclimate.comparison.tables import markdown, render
+from acclimate.comparison.summary import Comparison, Mean
+from acclimate.comparison.tables import markdown, render, score_rows
 from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
+from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.preparation import choose_selector
@@ -175,3 +177,70 @@ def test_a_target_without_sentences_is_no_target(news: Corpus, tmp_path: Path) -
     assert [choice.selector for choice in found.choices] == ["source-dev"]  # needs none
     with pytest.raises(UsageError, match="Recipe self-training needs target text"):
         adapt(Tagger.build("character-cnn-lstm", labels=news.labels, text=news, **LSTM), news, nothing, "self-training")
+
+
+def with_mentions(run: RunResult, seen: Tally, unseen: Tally) -> RunResult:
+    assert run.target is not None
+    assert run.target.unseen is not None
+    groups = replace(run.target.unseen, mentions={"seen": seen, "unseen": unseen})
+    return replace(run, target=replace(run.target, unseen=groups))
+
+
+def test_a_group_without_a_mention_has_no_score(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    found = compared(news, tweets, ["source-only"], tmp_path, target_test=tweets)
+    (result,) = found.recipes
+    empty = with_mentions(result.runs[0], Tally(4, 4, 1), Tally())
+    assert (empty.figures["seen_f1"], empty.figures["unseen_f1"]) == (0.25, None)
+    both = replace(result, runs=(empty, with_mentions(empty, Tally(4, 4, 1), Tally(2, 2, 2))))
+    assert both.means["unseen_f1"] == Mean(1.0, 0.0)  # of the run that has any
+    rows = score_rows(replace(found, recipes=(replace(result, runs=(empty,)),)))
+    assert dict(zip(*rows, strict=True))["unseen"] == "-"
+
+
+@pytest.mark.parametrize("part", ["source_test", "target_test"])
+def test_a_test_without_a_span_is_refused_before_any_run(
+    news: Corpus, tweets: Corpus, tmp_path: Path, part: str
+) -> None:
+    bare = tweets.map(lambda sentence: sentence.with_tags("O" for _ in sentence.words)).renamed("bare.conll")
+    with pytest.raises(InputError, match=r"bare\.conll has no labelled span"):
+        compared(news, tweets, ["source-only"], tmp_path / "out", **{part: bare})
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(("updates", "is_told"), [(1, True), (60, False)])
+def test_a_baseline_that_has_learnt_nothing_is_told_once(
+    news: Corpus, tweets: Corpus, tmp_path: Path, updates: int, is_told: bool
+) -> None:
+    training = {"updates": updates, "words_per_batch": 60, "learning_rate": 0.05}
+    given = {"target_test": tweets, "source_test": news, "training": training}
+    found = compared(news, tweets, ["source-only", "self-training"], tmp_path, **given)
+    assert (found.runs[0].source_after == 0) == is_told
+    assert render(found).count("the baseline has learnt nothing") == is_told
+    assert render(found).count("trained too briefly") == is_told
+
+
+@pytest.mark.parametrize(
+    ("labelled", "remark"),
+    [
+        (10, "5 of 5 target test sentences of 6 or more words also stand among the labelled target sentences"),
+        (4, "2 of 5 target test sentences of 6 or more words also stand among the labelled target sentences"),
+        (0, "The target text holds 10 of 10 target test sentences, without their labels."),
+    ],
+)
+def test_a_test_that_recipes_learn_from_is_told_and_no_gain_is_claimed_on_it(
+    news: Corpus, tweets: Corpus, tmp_path: Path, labelled: int, remark: str
+) -> None:
+    given = {"target_test": tweets, "target_labelled": tweets[:labelled] if labelled else None}
+    given |= {"training": {"updates": 60, "words_per_batch": 60, "learning_rate": 0.05}}
+    found = compared(news, tweets, ["source-only", "self-training"], tmp_path, **given)
+    for shown in (render(found), markdown(found)):
+        assert remark in shown
+        assert ("Nothing can be claimed: the target test sentences were learnt from." in shown) == (labelled == 10)
+    assert found.learnt == Shared({10: 5, 4: 2, 0: 0}[labelled], 5, 6)
+
+
+def test_labelled_target_sentences_that_no_recipe_learns_are_no_leak(
+    news: Corpus, tweets: Corpus, tmp_path: Path
+) -> None:
+    found = compared(news, tweets, ["source-only"], tmp_path, target_test=tweets, target_labelled=tweets)
+    assert found.learnt == Shared(0, 5, 6)

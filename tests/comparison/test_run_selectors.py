@@ -286,7 +286,7 @@ def test_of_equal_runs_the_first_is_chosen_and_silence_is_counted() -> None:
 def test_the_gold_tags_of_the_test_change_no_weight_and_no_choice(
     news: Corpus, tweets: Corpus, make_corpus: Callable[..., Corpus], tmp_path: Path
 ) -> None:
-    other = tweets.with_tags([["O"] * len(sentence) for sentence in tweets])
+    other = tweets.with_tags([["B-PER"] * len(sentence) for sentence in tweets])
     tables = []
     for name, gold in {"true": tweets, "false": other}.items():
         tables.append(

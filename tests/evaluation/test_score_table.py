@@ -3,7 +3,8 @@
 from tag_sequences import corpus_of
 
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.table import render, width
+from acclimate.evaluation.table import render, row, width
+from acclimate.evaluation.tally import Tally
 from acclimate.evaluation.unseen import Vocabulary
 
 GOLD = corpus_of("B-PER I-PER O B-LOC O B-ORG I-ORG I-ORG")
@@ -58,4 +59,9 @@ def test_the_table_of_plain_tags_speaks_of_words():
 
 
 def test_an_empty_corpus_has_a_table_too():
-    assert line(render(score(corpus_of(), corpus_of())), "all spans (micro)")[:3] == ["0.00", "0.00", "0.00"]
+    assert line(render(score(corpus_of(), corpus_of())), "all spans (micro)")[:3] == ["-", "-", "-"]
+
+
+def test_a_group_without_anything_shows_no_figure() -> None:
+    assert list(row("unseen", Tally()))[1:4] == ["-", "-", "-"]
+    assert list(row("unseen", Tally(0, 1, 0)))[1:4] == ["0.00", "0.00", "0.00"]  # a false alarm is one

@@ -13,6 +13,8 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
+from acclimate.evaluation.reservation import PERHAPS_UNLEARNT
 from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger
@@ -248,3 +250,94 @@ def test_a_baseline_that_has_learnt_nothing_is_told(build, news, tweets, updates
     assert outcome.source is not None
     assert (outcome.source.before.span.correct == 0) == is_told
     assert any("trained too briefly to compare with" in remark for remark in outcome.remarks) == is_told
+
+
+@pytest.mark.parametrize(
+    "given", [{"target_test": True}, {"source_test": True}, {"source_dev": True}, {"target_dev": True}]
+)
+def test_a_part_to_be_scored_without_a_span_is_refused_before_training(
+    build: Build, news: Corpus, tweets: Corpus, given: dict[str, Any]
+) -> None:
+    bare = tweets.map(lambda sentence: sentence.with_tags("O" for _ in sentence.words)).renamed("bare.conll")
+    given = dict.fromkeys(given, bare) | ({"select": "target-dev"} if "target_dev" in given else {})
+    with pytest.raises(InputError, match=r"bare\.conll has no labelled span: F1 would say nothing\. Give sentences"):
+        adapt(build(), news, tweets, "self-training", training=QUICK, begin=lambda: pytest.fail("begun"), **given)
+
+
+def test_plain_tags_need_no_span(build: Build, part_of_speech: Corpus) -> None:
+    given: dict[str, Any] = {"source_dev": part_of_speech, "target_test": part_of_speech, "training": QUICK}
+    assert adapt(build(text=part_of_speech), part_of_speech, **given).target is not None
+
+
+def test_where_there_is_no_source_score_the_target_tells_that_the_baseline_knows_nothing(
+    build: Build, news: Corpus, tweets: Corpus
+) -> None:
+    given: dict[str, Any] = {"target_labelled": tweets[:4], "target_test": tweets[4:], "training": {"updates": 1}}
+    outcome = adapt(build(text=tweets[:4], labels=news.labels), news, recipe="datnet", **given)
+    assert outcome.source is None
+    assert outcome.target is not None
+    assert outcome.target.before.span.correct == 0
+    assert outcome.reservation is PERHAPS_UNLEARNT
+    assert PERHAPS_UNLEARNT.why in outcome.remarks
+
+
+LEARNT = "the score on them measures memory."
+
+
+@pytest.mark.parametrize(
+    ("given", "remark"),
+    [
+        (
+            {"target_labelled": "tweets"},
+            "5 of 5 target test sentences of 6 or more words also stand among the labelled target",
+        ),
+        ({"source": "tweets"}, "5 of 5 target test sentences of 6 or more words also stand in the source"),
+        ({"source_test": "news"}, "17 of 17 source test sentences of 6 or more words also stand in the source"),
+        ({"source_dev": "news"}, "17 of 17 source dev sentences of 6 or more words also stand in the source"),
+        (
+            {"target_labelled": "few"},
+            "2 of 5 target test sentences of 6 or more words also stand among the labelled target",
+        ),
+    ],
+)
+def test_held_out_sentences_that_are_learnt_from_are_told(
+    build: Build, news: Corpus, tweets: Corpus, given: dict[str, str], remark: str
+) -> None:
+    corpora = {"news": news, "tweets": tweets, "few": tweets[:4]}
+    parts: dict[str, Any] = {"source": news} | {name: corpora[which] for name, which in given.items()}
+    outcome = adapt(build(), target=tweets, recipe="self-training", target_test=tweets, training=QUICK, **parts)
+    assert any(told.startswith(remark) and told.endswith(LEARNT) for told in outcome.remarks)
+    is_most = parts["source"] is tweets or parts.get("target_labelled") is tweets
+    assert outcome.learnt is not None
+    assert outcome.learnt.is_most == is_most
+    assert (outcome.reservation is not None and "learnt from" in outcome.reservation.said) == is_most
+
+
+def test_text_that_holds_the_test_is_told_mildly_and_forbids_no_claim(
+    build: Build, news: Corpus, tweets: Corpus
+) -> None:
+    outcome = adapt(build(), news, tweets, "self-training", target_test=tweets, training=QUICK)
+    assert "The target text holds 10 of 10 target test sentences, without their labels." in outcome.remarks
+    assert not any(LEARNT in told for told in outcome.remarks)
+    assert outcome.learnt == Shared(0, 5, 6)
+
+
+def test_sentences_that_choose_the_model_and_test_it_are_told(build: Build, news: Corpus, tweets: Corpus) -> None:
+    outcome = adapt(build(), news, target_dev=tweets, select="target-dev", target_test=tweets[2:4], training=QUICK)
+    assert any(
+        told.startswith("2 of 2 target test sentences also stand in the target dev, which chooses the model")
+        for told in outcome.remarks
+    )
+
+
+def test_what_a_baseline_does_not_learn_is_not_told_as_learnt(build: Build, news: Corpus, tweets: Corpus) -> None:
+    outcome = adapt(build(), news, target_labelled=tweets, target_test=tweets, training=QUICK)
+    assert outcome.learnt == Shared(0, 5, 6)
+
+
+def test_to_look_for_learnt_tests_changes_no_weight(build: Build, news: Corpus, tweets: Corpus, same_weights) -> None:
+    taggers = []
+    for test in (tweets, shuffled(tweets), tweets[5:], None):
+        taggers.append(build())
+        adapt(taggers[-1], news, tweets, "self-training", target_labelled=tweets, training=QUICK, target_test=test)
+    assert all(same_weights(taggers[0], other) for other in taggers[1:])

@@ -254,3 +254,72 @@ def test_a_damaged_file_is_named(run: Path, name: str) -> None:
     (run / name).write_text("{", encoding="utf-8")
     with pytest.raises(InputError, match=f"{name}: this file is damaged"):
         report_page(run)
+
+
+@pytest.mark.parametrize(("predicted", "tile"), [(0, False), (1, True)])
+def test_names_that_are_not_in_the_test_have_no_score(run: Path, predicted: int, tile: bool) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    nothing = {"precision": 0.0, "recall": 0.0, "f1": 0.0, "gold": 0, "predicted": predicted, "correct": 0}
+    for when in ("before", "after"):
+        report["target"][when]["unseen"]["mentions"]["unseen"] = nothing
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    found = Page(report_page(run, Look(quick=True)))
+    assert ("unseen names" in found.text) == tile
+    assert ("mentions not seen0.0" in found.sections["scores"]) == tile
+
+
+@pytest.mark.parametrize("source", [None, 0.0, 0.5])
+def test_a_comparison_with_a_baseline_that_knows_nothing_claims_nothing(comparison: Path, source: float | None) -> None:
+    found = json.loads((comparison / "comparison.json").read_text(encoding="utf-8"))
+    base, other = found["recipes"]
+    base |= {"target_f1": {"mean": 0.0, "std": 0.0}, "source_after": source and {"mean": source, "std": 0.0}}
+    base |= {"source_after": {"mean": 0.0, "std": 0.0}} if source == 0 else {}
+    other["against"] |= {"difference": 0.5, "low": 0.4, "high": 0.6}
+    other["against"] |= {"bootstrap_p_holm": 0.001, "permutation_p_holm": 0.001}
+    found |= {"best": "self-training", "leaders": ["self-training"]}
+    (comparison / "comparison.json").write_text(json.dumps(found), encoding="utf-8")
+    page = Page(report_page(comparison, Look(quick=True)))
+    assert ("self-training is best, and it helps" in page.text) == (source == 0.5)
+    assert ("Shown to help" in page.text) == (source == 0.5)
+    assert ("There is nothing to compare with" in page.text) == (source != 0.5)
+    assert ("▲ helps" in page.sections["recipes"]) == (source == 0.5)
+
+
+def test_a_baseline_that_knows_the_source_is_one_although_it_gets_nothing_right_on_the_target(run: Path) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    for measure in ("span", "typeless"):
+        report["target"]["before"][measure] |= dict.fromkeys(("f1", "precision", "recall"), 0.0)
+    report["source"]["before"]["span"] |= {"f1": 0.5}
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    assert "There is nothing to compare with" not in Page(report_page(run, Look(quick=True))).text
+
+
+def leak(file: Path, sentences: int) -> None:
+    found = json.loads(file.read_text(encoding="utf-8"))
+    found["target_test_learnt"] = {"sentences": sentences, "of": 10, "least_words": 0}
+    file.write_text(json.dumps(found), encoding="utf-8")
+
+
+@pytest.mark.parametrize(("sentences", "told", "is_reserved"), [(10, True, True), (2, True, False), (0, False, False)])
+def test_a_run_that_learnt_its_test_claims_nothing(run: Path, sentences: int, told: bool, is_reserved: bool) -> None:
+    leak(run / "report.json", sentences)
+    found = Page(report_page(run, Look(quick=True)))
+    assert (f"{sentences} of 10 target test sentences were learnt with their labels" in found.text) == told
+    assert ("Nothing can be claimed: the target test sentences were learnt from" in found.text) == is_reserved
+    assert ("not claimed" in found.sections["scores"]) == is_reserved
+
+
+def test_a_comparison_that_learnt_its_test_claims_nothing_on_any_page(comparison: Path) -> None:
+    leak(comparison / "comparison.json", 10)
+    for folder in (comparison, comparison / "runs" / "self-training" / "seed-1"):
+        found = Page(report_page(folder, Look(quick=True)))
+        assert "Nothing can be claimed: the target test sentences were learnt from" in found.text
+        assert "Shown to help" not in found.text
+        assert not any(f"{sign} {word}" in found.text for sign, word in (("▲", "helps"), ("▼", "hurts")))
+
+
+def test_a_run_of_an_earlier_version_that_did_not_look_is_read_all_the_same(run: Path) -> None:
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    assert report.pop("target_test_learnt") == {"sentences": 0, "of": 6, "least_words": 6}
+    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    assert "were learnt with their labels" not in Page(report_page(run, Look(quick=True))).text

@@ -14,6 +14,7 @@ from acclimate.comparison.race import race
 from acclimate.comparison.race_result import Race
 from acclimate.comparison.race_settings import RaceSettings
 from acclimate.comparison.trial import TrialSettings
+from acclimate.inference.evaluate import require_spans
 from acclimate.recipes.task import Task
 from acclimate.settings import UsageError, complete
 
@@ -26,6 +27,7 @@ def run_race(
     """The settings of a run of the winner, and how it came to win. `begin` takes the folder when nothing is refused."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("A race is made by one process: let it choose first, then train the winner with several.")
+    require_spans(task.target_test, task.source_test)  # the winner is scored on them when the budget is spent
     options = complete(RaceSettings, settings.options, where="options of recipe auto")
     trial = TrialSettings(
         select=settings.select, train_on_dev=settings.train_on_dev, tagger=settings.tagger, training=settings.training

@@ -66,8 +66,8 @@ def evaluate_command(
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.error_report import report_errors
     from acclimate.evaluation.scores import score
-    from acclimate.evaluation.table import render
-    from acclimate.inference.evaluate import require_comparable
+    from acclimate.evaluation.table import count, render
+    from acclimate.inference.evaluate import lacks_spans, require_comparable
     from acclimate.inference.predict import predict
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
@@ -102,6 +102,11 @@ def evaluate_command(
         corpus, predicted = without_types(corpus), without_types(predicted)
     reading: Reading = "strict" if strict else "lenient"
     scores = score(corpus, predicted, seen=tagger.seen, reading=reading)
+    if lacks_spans(corpus):
+        warn(
+            f"{gold} has no labelled span: recall and F1 say nothing, and none of what the tagger finds there "
+            f"({count(scores.span.predicted, 'span')}) can be right."
+        )
     typer.echo(json.dumps(scores.as_dict(), ensure_ascii=False) if as_json else render(scores))
     if errors is not None:
         report = report_errors(corpus, predicted, reading=reading)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import trains_target
@@ -12,6 +11,7 @@ from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.both_tests import SURE
 from acclimate.evaluation.scores import Scores
+from acclimate.evaluation.tally import Tally
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
 from acclimate.recipes.outcome import Change, Outcome
 from acclimate.settings import dump_yaml
@@ -73,6 +73,10 @@ def verdict(outcome: Outcome) -> str:
         f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3f}, "
         "paired bootstrap over target sentences, one seed"
     )
+    reserved = outcome.reservation
+    if reserved is not None:
+        moved = f"{100 * headline(change.before):.2f} → {100 * headline(change.after):.2f}"
+        return f"{reserved.said} (target {moved})."
     if found.p_value <= SURE < found.permutation_p:
         sure += f"; but p = {found.permutation_p:.3f} by a permutation test"
     if found.larger_p > SURE:
@@ -111,16 +115,18 @@ def _change(domain: str, change: Change) -> Iterator[str]:
     yield from ("", "| | before | | | after | | |", "|---|---:|---:|---:|---:|---:|---:|")
     yield "| | precision | recall | F1 | precision | recall | F1 |"
     for name, before, after in _rows(change):
-        figures = (before.precision, before.recall, before.f1, after.precision, after.recall, after.f1)
-        yield f"| {name} | " + " | ".join(f"{100 * figure:.2f}" for figure in figures) + " |"
+        yield f"| {name} | " + " | ".join([*_cells(before), *_cells(after)]) + " |"
 
 
-def _rows(change: Change) -> Iterator[tuple[str, Any, Any]]:
+def _cells(tally: Tally) -> list[str]:
+    return ["-" if tally.is_empty else f"{100 * figure:.2f}" for figure in (tally.precision, tally.recall, tally.f1)]
+
+
+def _rows(change: Change) -> Iterator[tuple[str, Tally, Tally]]:
     before, after = change.before, change.after
     yield "all spans", before.span, after.span
     for label in sorted({*before.by_label, *after.by_label}):
-        nothing = type(before.span)(0, 0, 0)
-        yield label, before.by_label.get(label, nothing), after.by_label.get(label, nothing)
+        yield label, before.by_label.get(label, Tally()), after.by_label.get(label, Tally())
     if before.typeless is not None and after.typeless is not None:
         yield "type-less", before.typeless, after.typeless
     yield "words", before.token.tally, after.token.tally

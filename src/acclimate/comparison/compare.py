@@ -10,6 +10,7 @@ from typing import Any
 from acclimate.comparison.choices import choices_of
 from acclimate.comparison.estimate import estimate_lines
 from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors
+from acclimate.comparison.learnt_test import learnt_by_any, remarks_on_test
 from acclimate.comparison.making import make_all
 from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, require_scorable_test, with_baseline
@@ -26,6 +27,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.table import count
+from acclimate.inference.evaluate import require_spans
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.recipes.preparation import SelectorName, seen_in
 from acclimate.recipes.task import TaggerSettings, Task
@@ -91,6 +93,7 @@ def compare(
     states = {trial.name: state_of(trial, ground) for trial in trials}
     _tell_states(trials, states, tell)
     left = [trial for trial in trials if states[trial.name] != "finished"]
+    require_spans(target_test, source_test)
     require_scorable_test(target_test, names, ground)
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
@@ -108,6 +111,7 @@ def compare(
     choices = choices_of(selectors, runs)
     scored = source if target_test is None or not target_test.is_labelled else target_test
     metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
+    learnt = learnt_by_any(names, task, train_on_dev)
     comparison = Comparison(
         title=f"{source.name} → {'(no target)' if target is None else target.name}",
         against=against,
@@ -118,8 +122,11 @@ def compare(
             *remarks_on_scores(target_test, selectors, choices),
             *told_silent(selectors, choices, done, ground),
             *remarks_on_share(share),
+            *learnt.remarks,
+            *remarks_on_test(names, task, select, train_on_dev),
         ),
         metric=metric,
+        learnt=learnt.target,
     )
     write_tables(comparison, Path(out))
     write_material(task, Path(out))

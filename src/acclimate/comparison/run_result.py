@@ -9,6 +9,7 @@ from typing import Any
 from acclimate.comparison.trial import PREDICTIONS, REPORT, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
+from acclimate.evaluation.tally import Tally
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_json
 
@@ -51,8 +52,8 @@ class RunResult:
             "target_f1": self.f1,
             "target_precision": None if target is None else target.span.precision,
             "target_recall": None if target is None else target.span.recall,
-            "seen_f1": groups["seen"].f1 if groups else None,
-            "unseen_f1": groups["unseen"].f1 if groups else None,
+            "seen_f1": _f1(groups.get("seen")),
+            "unseen_f1": _f1(groups.get("unseen")),
             "source_before": before,
             "source_after": after,
             "source_change": None if before is None or after is None else after - before,
@@ -94,8 +95,8 @@ def read_run(
         folder=str(trial.folder),
         target=_scores(test, predicted, seen),
         predicted=predicted,
-        source_before=None if source is None else source["before"]["span"]["f1"],
-        source_after=None if source is None else source["after"]["span"]["f1"],
+        source_before=_told(source, "before"),
+        source_after=_told(source, "after"),
         updates=sum(stage["updates"] for stage in report["stages"]),
         seconds=report["training_seconds"],
         megabytes=memory["gpu"] if on_gpu else memory["process"],
@@ -104,6 +105,17 @@ def read_run(
         remarks=tuple(report["remarks"]),
         judgements=judgements or {},
     )
+
+
+def _f1(group: Tally | None) -> float | None:
+    """None for a group of which there is nothing, in gold and prediction alike."""
+    return None if group is None or group.is_empty else group.f1
+
+
+def _told(source: Mapping[str, Any] | None, when: str) -> float | None:
+    """None also where nothing was to be found, as may be in a held-out part."""
+    span = {} if source is None else source[when]["span"]
+    return span["f1"] if span.get("gold") else None
 
 
 def _scores(test: Corpus | None, predicted: Corpus | None, seen: SeenWords) -> Scores | None:

@@ -10,7 +10,9 @@ from typing import Any
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.data.corpus import Corpus
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
+from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.significance import Metric
 
 
@@ -83,6 +85,7 @@ class Comparison:
     failures: Mapping[str, str] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     metric: Metric = "span f1"
+    learnt: Shared | None = None  # how much of the target's test was learnt with labels, by any of the recipes
 
     @property
     def runs(self) -> list[RunResult]:
@@ -108,6 +111,14 @@ class Comparison:
         leaders = self.leaders
         return self.against if self.against in leaders else next(iter(leaders), None)
 
+    @property
+    def reservation(self) -> Reservation | None:
+        """Why nothing may be claimed of any recipe; None if nothing speaks against it."""
+        means = next((recipe.means for recipe in self.recipes if recipe.recipe == self.against), {})
+        found = (means.get(name) for name in ("source_after", "target_f1"))
+        source, target = (None if each is None else each.mean for each in found)
+        return reservation(source, target, self.learnt)
+
     def of(self, recipe: str) -> RecipeResult:
         return next(result for result in self.recipes if result.recipe == recipe)
 
@@ -122,6 +133,7 @@ class Comparison:
             "selectors": [choice.as_dict() for choice in self.choices],
             "failures": dict(self.failures),
             "remarks": list(self.remarks),
+            "target_test_learnt": None if self.learnt is None else self.learnt.as_dict(),
             "runs": [run.as_dict() for run in self.runs],
         }
 

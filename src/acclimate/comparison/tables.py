@@ -65,6 +65,9 @@ def choice_rows(choices: Sequence[Choice], is_scored: bool) -> list[Row]:
 
 def legend(found: Comparison) -> Iterator[str]:
     """What the tables say, and what they do not."""
+    reserved = found.reservation
+    if reserved is not None:
+        yield f"{reserved.said}. {reserved.why}"
     yield from found.remarks
     for name, why in found.failures.items():
         yield f"Missing: {name}. {why}"
@@ -86,7 +89,7 @@ def legend(found: Comparison) -> Iterator[str]:
             f"Not all runs could be judged by: {silent} (no held-out source sentences for a run that learnt them all, "
             "or for a tagger of the target's own)."
         )
-    yield from remarks_of_runs(found)
+    yield from (remark for remark in remarks_of_runs(found) if reserved is None or reserved.why not in remark)
 
 
 def _star(found: Comparison) -> str:

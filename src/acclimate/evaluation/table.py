@@ -64,6 +64,8 @@ def unseen_rows(unseen: Unseen) -> list[Row]:
 
 def row(name: str, figures: Tally | Average) -> Row:
     cells = [name, percent(figures.precision), percent(figures.recall), percent(figures.f1)]
+    if isinstance(figures, Tally) and figures.is_empty:
+        cells = [name, "-", "-", "-"]
     if isinstance(figures, Tally):
         cells += [f"{number:,}" for number in (figures.gold, figures.predicted, figures.correct)]
     return cells

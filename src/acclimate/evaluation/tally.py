@@ -45,6 +45,11 @@ class Tally:
         """The harmonic mean of precision and recall, straight from the counts: no product of two roundings."""
         return ratio(2 * self.correct, self.gold + self.predicted)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was nothing to find and nothing was found: 0.0 would then look like a failure."""
+        return not self.gold and not self.predicted
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "precision": self.precision,

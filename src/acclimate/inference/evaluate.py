@@ -25,6 +25,23 @@ def require_comparable(tagger: Tagger, gold: Corpus) -> None:
     require_scorable(tagger.labels, gold)
 
 
+def require_spans(*parts: Corpus | None) -> None:
+    """Refuse parts that are to be scored by spans and have none: their F1 is 0 whatever a tagger says."""
+    for part in parts:
+        if part is not None and lacks_spans(part):
+            file = part.sentences[0].place.file
+            raise InputError(
+                f"{part.name} has no labelled span: F1 would say nothing. Give sentences with entities, or leave it "
+                "out.",
+                file=None if file == part.name else file,  # read from the command line, it is named after its file
+            )
+
+
+def lacks_spans(gold: Corpus) -> bool:
+    """Whether it is tagged, and nothing in it is labelled."""
+    return gold.is_labelled and gold.kind == "spans" and not len(gold.labels)
+
+
 def require_scorable(labels: LabelSet, gold: Corpus) -> None:
     """The same of any tagger that has these labels."""
     bare = next((sentence for sentence in gold if sentence.tags is None), None)

@@ -14,7 +14,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.baseline import shared_baseline
 from acclimate.recipes.beginning import beginning_of
 from acclimate.recipes.claim import claim
-from acclimate.recipes.outcome import Change, Outcome, change_of, predict_all
+from acclimate.recipes.outcome import Outcome, change_of, predict_all
 from acclimate.recipes.preparation import SelectorName, prepare
 from acclimate.recipes.recipe import Recipe
 from acclimate.training.engine import build_engine, device_for, is_main_process
@@ -133,29 +133,24 @@ def adapt(
         for name, test in tests.items()
     }
     seconds = time.monotonic() - started
-    remarks += tuple(said) if is_first else (*said, *_unlearnt(changes["source"]))
-    return Outcome(
+    outcome = Outcome(
         recipe,
         summaries[-1]["selector"],
         changes["source"],
         changes["target"],
         summaries,
         seconds,
-        remarks,
+        (*remarks, *said),
         plain_stages,
         is_first or chosen.starts_from_baseline,
+        ready.learnt,
     )
+    found = outcome.reservation
+    return outcome if found is None else replace(outcome, remarks=(*outcome.remarks, found.why))
 
 
 def _watched(stages: Iterator[Stage], watch: Watch) -> Iterator[Stage]:
     return (replace(stage, watches=(*stage.watches, watch)) for stage in stages)
-
-
-def _unlearnt(source: Change | None) -> tuple[str, ...]:
-    """Say so when the baseline cannot do the source either: to be better than that is no merit of the recipe."""
-    if source is None or not source.before.span.gold or source.before.span.correct:
-        return ()
-    return ("The baseline gets nothing right on the source either: it was trained too briefly to compare with.",)
 
 
 def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from acclimate.data.corpus import Corpus
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.both_tests import BothTests, both_tests
+from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.significance import Metric
 from acclimate.inference.predict import predict
@@ -24,6 +26,11 @@ class Change:
     comparison: BothTests | None
     # gold, before and after
     texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def told_before(self) -> float | None:
+        """The score before; None where nothing was to be found, as may be in a held-out part."""
+        return self.before.span.f1 if self.before.span.gold else None
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -47,6 +54,16 @@ class Outcome:
     remarks: tuple[str, ...] = ()
     plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
     needs_plain_stages: bool = True  # whether the recipe itself stands on them
+    learnt: Shared | None = None  # how much of the target's test was learnt with labels
+
+    @property
+    def reservation(self) -> Reservation | None:
+        """Why nothing may be claimed of the change; None as well where nothing was adapted."""
+        changes = [change for change in (self.source, self.target) if change is not None]
+        if not any(change.comparison is not None for change in changes):
+            return None
+        source, target = (None if change is None else change.told_before for change in (self.source, self.target))
+        return reservation(source, target, self.learnt)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -57,6 +74,7 @@ class Outcome:
             "stages": self.stages,
             "seconds": round(self.seconds, 3),
             "remarks": list(self.remarks),
+            "target_test_learnt": None if self.learnt is None else self.learnt.as_dict(),
         }
 
 

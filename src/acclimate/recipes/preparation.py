@@ -10,12 +10,20 @@ from typing import Any, Literal
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
 from acclimate.data.subsets import split
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
-from acclimate.inference.evaluate import require_comparable
+from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.language_model import require_language_model
+from acclimate.recipes.learnt_tests import (
+    TARGET_TEST,
+    look_for_learnt,
+    remarks_on_choice,
+    remarks_on_text,
+    taught_by,
+)
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete, require_seed
 from acclimate.training.engine import require_device
@@ -39,6 +47,7 @@ class Preparation:
     tests: dict[str, Corpus | None]  # scored when all training is over
     remarks: tuple[str, ...]
     given: tuple[Corpus | None, ...]  # the source, held-out sentences among it, and the labelled target sentences
+    learnt: Shared | None  # how much of the target's test is learnt with labels
 
     @property
     def seen(self) -> SeenWords:
@@ -130,12 +139,22 @@ def prepare(
         )
         if target is not None:
             remarks += ("The target's unlabelled text was not learnt from.",)
+    scored = {TARGET_TEST: target_test, "source test": None if for_target else source_test}
+    choosing = {
+        "source dev": source_dev if select == "source-dev" else None,
+        "target dev": target_dev if select == "target-dev" else None,
+    }
+    require_spans(*scored.values(), *choosing.values())
+    learnt = look_for_learnt({**scored, **choosing}, taught_by(chosen, *given))
+    remarks += (*learnt.remarks, *remarks_on_choice(scored, choosing))
+    if chosen is not BASELINE and not for_target:
+        remarks += tuple(remarks_on_text(target_test, target))
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     first = TARGET_ONLY if for_target else BASELINE
-    return Preparation(chosen, first, plan, selector, tests, remarks, given)
+    return Preparation(chosen, first, plan, selector, tests, remarks, given, learnt.target)
 
 
 def _with_dev(

@@ -9,8 +9,10 @@ from typing import Any
 
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
+from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.reporting.folders import COMPARISON, read_object
-from acclimate.reporting.run_data import read_settings
+from acclimate.reporting.run_data import LEARNT, read_settings
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,18 @@ class ComparisonData:
     @property
     def remarks(self) -> list[str]:
         return [str(remark) for remark in self.found.get("remarks", ())]
+
+    @property
+    def base(self) -> Mapping[str, Any] | None:
+        """The row of the recipe that all others are compared with."""
+        return next((row for row in self.recipes if row["recipe"] == self.against), None)
+
+    @property
+    def reservation(self) -> Reservation | None:
+        """Why nothing may be claimed of any recipe; None if nothing speaks against it."""
+        base = self.base or {}
+        source, target = ((base.get(name) or {}).get("mean") for name in ("source_after", "target_f1"))
+        return reservation(source, target, Shared.from_dict(self.found.get(LEARNT)))
 
     def runs_of(self, recipe: str) -> list[Mapping[str, Any]]:
         return [run for run in self.runs if run["recipe"] == recipe]

@@ -47,16 +47,19 @@ def _opening(found: ComparisonData) -> Markup:
     best = next(row for row in found.recipes if row["recipe"] == found.best)
     mean = best["target_f1"]["mean"]
     tiles = [("best on the target", listed(found.leaders)), (f"its {found.measure}", percent(mean))]
-    base = next((row for row in found.recipes if row["recipe"] == found.against), None)
+    base = found.base
     if base is not None and base.get("target_f1"):
         tiles.append((found.against, percent(base["target_f1"]["mean"])))
     tiles.append(("seeds", str(max(len(row["seeds"]) for row in found.recipes))))
-    helping = [row["recipe"] for row in found.recipes if verdict_of(row).class_ == "good"]
+    reserved = found.reservation
+    if reserved is not None:
+        return opening("open", reserved.said, paragraph(reserved.why), remarks, tiles=tiles)
+    helping = [row["recipe"] for row in found.recipes if verdict_of(row, found).class_ == "good"]
     told = f"Shown to help against {found.against}: {listed(helping) or 'none'}."
     if found.best == found.against:
         said = f"No recipe is better than {found.against}"
         return opening("open", said, paragraph(told), remarks, tiles=tiles)
-    verdict = verdict_of(best)
+    verdict = verdict_of(best, found)
     if len(found.leaders) > 1:
         said = f"{listed(found.leaders)} share the best mean"
         return opening(verdict.class_, said, paragraph(told), remarks, tiles=tiles)

@@ -65,6 +65,13 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
+def figures_of(tally: Mapping[str, Any] | None) -> tuple[float | None, float | None, float | None]:
+    """Precision, recall and F1; none of them where nothing was to be found and nothing was found."""
+    if tally is None or (tally.get("gold") == 0 and tally.get("predicted") == 0):
+        return None, None, None
+    return tally["precision"], tally["recall"], tally["f1"]
+
+
 def coordinate(value: float) -> str:
     """As SVG needs it, and no longer."""
     shown = f"{value:.2f}".rstrip("0").rstrip(".")

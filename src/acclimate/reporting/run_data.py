@@ -13,11 +13,14 @@ from acclimate.analysis.curves import StageCurves, read_curves
 from acclimate.analysis.feature_map import FeaturePoints
 from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS, SOURCE, TARGET, Answers, read_features
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
+from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.reporting.folders import REPORT, read_object
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
+LEARNT = "target_test_learnt"
 DOMAIN_NAMES = (TARGET, SOURCE)  # in the order of the page
 OLD_RUN = "This run was made before runs kept what this part needs: make it again to have it."
 
@@ -41,6 +44,15 @@ class RunData:
     text_missing: str = OLD_RUN
     points: Callable[[], Points] = lambda: {}
     points_missing: str = OLD_RUN
+    source_before: float | None = None  # of what "before" is, on the source; None where it has no such score
+    learnt: Shared | None = None  # how much of the target's test was learnt with labels; None of older runs
+
+    @property
+    def reservation(self) -> Reservation | None:
+        """Why nothing may be claimed of what changed; None as well where nothing was adapted."""
+        if not self.is_adapted:
+            return None
+        return reservation(self.source_before, told_score(self.changes.get(TARGET), "before"), self.learnt)
 
     @property
     def is_adapted(self) -> bool:
@@ -75,7 +87,15 @@ def collect_run(folder: Path) -> RunData:
         text_missing="No target text was given, so there is nothing to compare." if domains else OLD_RUN,
         points=lambda: _features(folder),
         points_missing=str(points.get("problem") or OLD_RUN),
+        source_before=told_score(report.get(SOURCE), "before"),
+        learnt=Shared.from_dict(report.get(LEARNT)),
     )
+
+
+def told_score(change: Mapping[str, Any] | None, when: str) -> float | None:
+    """F1 of spans (accuracy for plain tags); None without a test, and where nothing was to be found in it."""
+    span = {} if change is None else change[when]["span"]
+    return float(span["f1"]) if span.get("gold") else None
 
 
 def what_before_is(recipe: str, has_labelled_target: bool) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from acclimate.analysis.feature_map import FeaturePoints, require_scikit_learn
 from acclimate.analysis.run_evidence import SOURCE, TARGET
 from acclimate.data.problems import InputError
-from acclimate.reporting.figures import duration, equals, p_of_tests, percent, signed, signed_between
+from acclimate.reporting.figures import duration, equals, figures_of, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, join, paragraph
 from acclimate.reporting.measures import Measures, map_of, measure
 from acclimate.reporting.page import opening, page
@@ -106,16 +106,17 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         return opening("open", said, paragraph("There are no labelled test sentences of the target."), tiles=tiles)
     if line.change is None or line.before is None:
         said = f"The target score is {percent(line.after)}"
-        return opening("open", said, paragraph("Nothing was adapted, so there is nothing to compare."), tiles=tiles)
+        told = "Nothing was adapted, so there is nothing to compare."
+        return opening("open", said, paragraph(told), _memory(run), tiles=tiles)
     change = line.change
     told = (
         f"On the target test, {line.measure} went from {percent(line.before)} to {percent(line.after)} percent "
         f"({signed(change['difference'])} points; 95 % interval {signed_between(change['low'], change['high'])}, "
         f"p {equals(p_of_tests(change))})."
     )
-    if _knows_nothing(lines):
-        said = "There is nothing to compare with: the baseline has learnt nothing"
-        return opening("open", said, paragraph(told), paragraph("Train it longer."), tiles=tiles)
+    reserved = run.reservation
+    if reserved is not None:
+        return opening("open", reserved.said, paragraph(told), _memory(run), paragraph(reserved.why), tiles=tiles)
     verdict = line.verdict
     said = {
         "good": "Adapting helps on the target",
@@ -123,13 +124,15 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         "open": "No difference is shown on the target",
     }[verdict.class_]
     small = "So small a difference may be chance: more test sentences or more seeds would tell."
-    more = [paragraph(told), paragraph(small) if verdict.class_ == "open" else None, _forgetting(lines)]
+    more = [paragraph(told), paragraph(small) if verdict.class_ == "open" else None, _forgetting(lines), _memory(run)]
     return opening(verdict.class_, said, more, tiles=tiles)
 
 
-def _knows_nothing(lines: list[ScoreLine]) -> bool:
-    """Whether "before" is a tagger that gets nothing right on any test."""
-    return all(line.before == 0 for line in lines if line.before is not None)
+def _memory(run: RunData) -> Markup | None:
+    if run.learnt is None or not run.learnt.is_noteworthy:
+        return None
+    told = run.learnt.told("target test")
+    return paragraph(f"{told} were learnt with their labels: the score on them measures memory.")
 
 
 def _forgetting(lines: list[ScoreLine]) -> Markup | None:
@@ -148,7 +151,7 @@ def _tiles(run: RunData, lines: list[ScoreLine]) -> list[tuple[str, str]]:
             shown = percent(line.after) if line.before is None else f"{percent(line.before)} → {percent(line.after)}"
             tiles.append((f"{domain} {line.measure.split(',')[0]}", shown))
     unseen = [_unseen(run, when) for when in ("before", "after")]
-    if None not in unseen:
+    if any(value is not None for value in unseen):
         told = " → ".join(percent(value) for value in (unseen if run.is_adapted else unseen[1:]))
         tiles.append(("target F1, unseen names", told))
     tiles.append(("time of the run", duration(float(run.report.get("seconds", 0)))))
@@ -158,7 +161,7 @@ def _tiles(run: RunData, lines: list[ScoreLine]) -> list[tuple[str, str]]:
 def _unseen(run: RunData, when: str) -> float | None:
     unseen = run.changes.get(TARGET, {}).get(when, {}).get("unseen") or {}
     mentions = unseen.get("mentions") or {}
-    return float(mentions["unseen"]["f1"]) if "unseen" in mentions else None
+    return figures_of(mentions.get("unseen"))[-1]
 
 
 def folded(sections: list[Section], prefix: str) -> Markup:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.analysis.run_evidence import Answers
+from acclimate.analysis.run_evidence import SOURCE, TARGET, Answers
 from acclimate.evaluation.both_tests import both_tests, larger_p
 from acclimate.evaluation.significance import Interval, Metric, interval
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
-from acclimate.reporting.verdict import Verdict, judge
+from acclimate.reporting.verdict import RESERVED, Verdict, judge
 
 _OF_SPANS: tuple[Metric, ...] = ("span f1", "typeless f1")
 _OF_WORDS: tuple[Metric, ...] = ("token accuracy",)
@@ -33,24 +33,28 @@ class ScoreLine:
     before_range: Interval | None
     after_range: Interval | None
     change: Mapping[str, Any] | None
+    is_reserved: bool = False  # whether something speaks against any claim
 
     @property
     def verdict(self) -> Verdict:
         """By the larger of both p-values."""
+        if self.is_reserved:
+            return RESERVED
         return judge(None, None) if self.change is None else judge(self.change["difference"], larger_p(self.change))
 
 
 def score_lines(run: RunData) -> list[ScoreLine]:
     """All measures of both domains, the target first."""
+    reserved = {TARGET: run.reservation is not None, SOURCE: run.source_before == 0}
     return [
         line
         for domain in DOMAIN_NAMES
         if domain in run.changes
-        for line in _lines(domain, run.changes[domain], run.answers.get(domain))
+        for line in _lines(domain, run.changes[domain], run.answers.get(domain), reserved[domain])
     ]
 
 
-def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None) -> Iterator[ScoreLine]:
+def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None, is_reserved: bool) -> Iterator[ScoreLine]:
     is_adapted = change["change"] is not None
     for metric in _OF_WORDS if change["after"]["typeless"] is None else _OF_SPANS:
         name, group, figure = _PLACES[metric]
@@ -65,6 +69,7 @@ def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None) -> I
             else interval(answers.gold, answers.before, metric=metric),
             None if answers is None else interval(answers.gold, answers.after, metric=metric),
             _change(change["change"], answers, metric),
+            is_reserved and is_adapted,
         )
 
 

@@ -22,6 +22,7 @@ from acclimate.comparison.material_file import MATERIAL
 from acclimate.comparison.trial import CLAIM
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.both_tests import both_tests
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.significance import Metric
@@ -29,7 +30,7 @@ from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.reporting.folders import COMPARISON, REPORT, read_object
-from acclimate.reporting.run_data import Points, RunData, curves_of
+from acclimate.reporting.run_data import LEARNT, Points, RunData, curves_of, told_score
 
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
 
@@ -74,12 +75,18 @@ def collect_trial(folder: Path, known: Known | None = None) -> RunData:
         text_missing=NO_MATERIAL if not material else "No target text was given, so there is nothing to compare.",
         points=lambda: _points(folder, beside, root, readings),
         points_missing=NO_MATERIAL if not material else "There is no text of both domains to draw words from.",
+        source_before=None if beside is None else told_score(read_object(beside / REPORT).get(SOURCE), "after"),
+        learnt=Shared.from_dict(_comparison(root).get(LEARNT)),
     )
 
 
 def _against(root: Path) -> str:
-    found = read_object(root / COMPARISON).get("against") if (root / COMPARISON).is_file() else None
-    return str(found or BASELINE.name)
+    return str(_comparison(root).get("against") or BASELINE.name)
+
+
+def _comparison(root: Path) -> Mapping[str, Any]:
+    """What all runs together have shown; nothing yet while they are made."""
+    return read_object(root / COMPARISON) if (root / COMPARISON).is_file() else {}
 
 
 def _is_shared(folder: Path) -> bool:

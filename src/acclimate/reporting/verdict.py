@@ -23,6 +23,7 @@ HELPS = Verdict("helps", "good", "▲")
 HURTS = Verdict("hurts", "bad", "▼")
 OPEN = Verdict("no difference shown", "open", "=")
 NOTHING = Verdict("nothing to compare", "open", "○")
+RESERVED = Verdict("not claimed", "open", "○")
 
 
 def judge(difference: float | None, p_value: float | None) -> Verdict:

@@ -11,7 +11,7 @@ from acclimate.reporting.comparison_data import ComparisonData
 from acclimate.reporting.figures import UNKNOWN, p_value, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, join, paragraph, table, tag
 from acclimate.reporting.section import Section, no_such
-from acclimate.reporting.verdict import NOTHING, Verdict, judge
+from acclimate.reporting.verdict import NOTHING, RESERVED, Verdict, judge
 
 
 def recipes_section(found: ComparisonData) -> Section:
@@ -29,10 +29,12 @@ def recipes_section(found: ComparisonData) -> Section:
     return Section("recipes", "Recipes", about, join(body))
 
 
-def verdict_of(row: Mapping[str, Any]) -> Verdict:
+def verdict_of(row: Mapping[str, Any], found: ComparisonData) -> Verdict:
     against = row["against"]
     if against is None:
         return NOTHING
+    if found.reservation is not None:
+        return RESERVED
     return judge(against["difference"], max(against["bootstrap_p_holm"], against["permutation_p_holm"]))
 
 
@@ -65,7 +67,7 @@ def _table(found: ComparisonData) -> Markup:
             ends = tag("span", f"({signed_between(against['low'], against['high'])})", class_="range")
             moved = join([tag("b", signed(against["difference"])), " ", ends])
             tests = [p_value(against[f"{test}_p_holm"]) for test in ("bootstrap", "permutation")]
-        shown = "compared with" if row["recipe"] == found.against else verdict_of(row).badge
+        shown = "compared with" if row["recipe"] == found.against else verdict_of(row, found).badge
         # as many digits as the star looks at
         scores = [spread(row.get("target_f1"), digits=2)]
         scores += [spread(row.get(key)) for key in ("target_precision", "target_recall")]

@@ -8,7 +8,7 @@ from typing import Any
 from acclimate.evaluation.significance import Interval
 from acclimate.reporting.charts.dots import Dot, DotRow, dots, dots_legend
 from acclimate.reporting.charts.frame import figure
-from acclimate.reporting.figures import UNKNOWN, between, p_of_tests, percent, signed, signed_between
+from acclimate.reporting.figures import UNKNOWN, between, figures_of, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, details, join, paragraph, table, tag
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.score_lines import ScoreLine
@@ -126,7 +126,7 @@ def _figures(change: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             inside: Any = scores
             for step in path:
                 inside = None if inside is None else inside.get(step)
-            return tuple(None if inside is None else inside[name] for name in ("precision", "recall", "f1"))
+            return figures_of(inside)
 
         return found
 
