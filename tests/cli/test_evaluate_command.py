@@ -95,5 +95,5 @@ def test_mistakes_are_written_down_and_summed_up(tagger: Path, files: Files, tmp
     assert len(found["mistakes"]) == sum(found["kinds"].values())
     assert f"{len(found['mistakes'])} mistake" in answer.out
     assert set(found) == {"kinds", "borders", "over_labelled", "by_entity_length", "mistakes"}
-    alone = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json", "--json")
+    alone = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json", "--overwrite", "--json")
     assert alone.json["span"]

@@ -118,7 +118,9 @@ def test_advice_is_spelled_as_options(tmp_path: Path, files: Files) -> None:
     answer = acclimate("inspect", tmp_path / "empty.conll", files.tweets, code=1)
     assert "the file is empty. Check the path.\n" in answer.err  # it has no option for the format
     answer = acclimate("convert", files.news, tmp_path / "out.txt", code=1)
-    assert "Pass --to text to leave them out, or --to conll to keep them." in answer.err
+    assert "Name the file .conll or .jsonl to keep them, or pass --to text to leave them out." in answer.err
+    answer = acclimate("subset", files.news, tmp_path / "out.txt", "--sentences", 2, code=1)
+    assert answer.err.endswith("Name the file .conll or .jsonl to keep them.\n")  # it has no option for that format
 
 
 @pytest.mark.parametrize("name", ["weights.safetensors", "tagger.json", "settings.yaml", "manifest.json"])

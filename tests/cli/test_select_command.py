@@ -79,7 +79,7 @@ def test_a_file_that_is_there_is_not_overwritten_unasked(files: Files, huge: lis
     assert "is there already" in acclimate(*words, "--out", tmp_path / "x", code=2).err
     assert "--scores" in acclimate(*words, "--out", tmp_path / "y", "--scores", tmp_path / "x", code=2).err
     assert "is a folder: name a file" in acclimate(*words, "--out", tmp_path, code=2).err
-    assert "cannot be written over" in acclimate(*words, "--out", huge[0], "--overwrite", code=1).err
+    assert "is read by this command" in acclimate(*words, "--out", huge[0], "--overwrite", code=2).err
     assert (tmp_path / "x").read_text(encoding="utf-8") == "before"
     acclimate(*words, "--out", tmp_path / "x", "--overwrite", "-q")
     assert (tmp_path / "x").read_text(encoding="utf-8") == "It rained all day .\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import InputFormat, Json, Paragraphs, PreSplit, Quiet
+from acclimate.cli.options import InputFormat, Json, Overwrite, Paragraphs, PreSplit, Quiet
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def collocations_command(
     pre_split: PreSplit = False,
     paragraphs: Paragraphs = False,
     input_format: InputFormat = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +83,7 @@ def collocations_command(
 
     None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
     """
-    check_file_to_write("--out", out, overwrite)
+    check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
     from acclimate.analysis.term_overlap import term_overlap
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import stderr_console, warn

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 from typer.core import TyperCommand
 
-from acclimate.cli.options import InputFormat, Json, PreSplit, Quiet
+from acclimate.cli.options import InputFormat, Json, Overwrite, PreSplit, Quiet
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def select_command(
         str | None, typer.Option(metavar="FILE", help="Also write score, file and line of each line taken.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes that read.", show_default="one per core")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -89,7 +89,7 @@ def select_command(
     """
     for option, file in (("--out", out), ("--scores", scores)):
         if file is not None:
-            check_file_to_write(option, file, overwrite)
+            check_file_to_write(option, file, overwrite, [*like, *files])
     from acclimate.cli.progress import stderr_console
     from acclimate.data.selection import select_text
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from acclimate.cli.options import InputFormat, Json, Map, Paragraphs, PreSplit, Quiet, SkipBad
+from acclimate.cli.options import InputFormat, Json, Map, Overwrite, Paragraphs, PreSplit, Quiet, SkipBad
 from acclimate.cli.select import spelled_out
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def weak_label_command(
     paragraphs: Paragraphs = False,
     pre_split: PreSplit = False,
     skip_bad: SkipBad = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -116,7 +116,8 @@ def weak_label_command(
 
     if out == "-" and as_json:
         raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
-    files = LabelledFiles(out, None if split is None else shares_of(split), seed, overwrite)
+    inputs = [*texts, *(concepts or ()), gold, leave_out]
+    files = LabelledFiles(out, None if split is None else shares_of(split), seed, overwrite, inputs)
     grouped = Groups.load(groups, other_types.value, label)
     finder, dictionary = _annotator(annotator, concepts, grouped, case, shortest, plurals, leave_out)
     labeller = Labeller(finder, grouped, abbreviations=abbreviations)

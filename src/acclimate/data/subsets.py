@@ -23,6 +23,8 @@ Size = float | int | Literal["rest"]
 
 SLACK = 0.1  # a part may miss its size by this share of it, since documents are not cut
 
+FEW_SHOT_PARTS = ("labelled", "dev", "unlabelled", "test")  # of few_shot_split
+
 _NOWHERE = ""  # the part that takes what no part asks for
 _NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
