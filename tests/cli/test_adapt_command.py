@@ -75,6 +75,15 @@ def test_a_source_of_one_s_own_alone_is_trained_without_adapting(files: Files, h
     assert answer.json["run"] == "runs/news-source-only-seed-1"
     assert answer.json["target"] is None
     assert (here / "runs/news-source-only-seed-1/tagger.json").is_file()
+    assert "No --target was given: there is nothing to adapt to" in answer.err
+
+
+def test_a_forgotten_target_is_named_at_the_end_and_in_the_help(files: Files, tmp_path: Path) -> None:
+    words = ["adapt", "--source", files.news, *QUICK, "--out", tmp_path / "a"]
+    told = "There was nothing to adapt to: no --target was given."
+    assert f"\n{told}\n" in acclimate(*words).out
+    assert told in (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
+    assert "(social, if" in acclimate("adapt", "--help").out
 
 
 def test_a_source_from_a_file_or_from_set_is_not_adapted_to_bundled_posts_either(files: Files, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ SourceDev = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
 ]
 SourceTest = Annotated[str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end.")]
+OUR_TARGET = "social, if --source is left out; else none"
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
 ]

@@ -22,10 +22,19 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race 
     lines = [] if race is None else [in_options(render_race(race), "adapt"), ""]
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, trains_target(settings))
-    lines += ["", verdict(outcome), *outcome.remarks]
+    lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
     lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {folder} TEXT"]
     lines += [f"see what changed:  acclimate report {folder}"]
     return "\n".join(lines)
+
+
+def has_no_target(settings: AdaptSettings) -> bool:
+    """Who forgot it would otherwise learn only that nothing was adapted, and not why."""
+    return settings.target is None and settings.target_labelled is None
+
+
+def _no_target(settings: AdaptSettings) -> list[str]:
+    return ["There was nothing to adapt to: no --target was given."] if has_no_target(settings) else []
 
 
 def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
@@ -95,7 +104,7 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
     yield f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds."
     yield ""
     yield verdict(outcome)
-    yield from ("", *outcome.remarks)
+    yield from ("", *_no_target(settings), *outcome.remarks)
     for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
         if change is not None:
             yield from _change(domain, change)

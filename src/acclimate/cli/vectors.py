@@ -41,7 +41,7 @@ def vectors_command(
         Method, typer.Option(help="How neighbours foretell a word: one by one, or their mean.")
     ] = Method.skip_gram,
     lower_case: Annotated[
-        bool, typer.Option("--lower-case/--cased", help="Cased: for tagger.lstm.lower_case_words=false.")
+        bool, typer.Option("--lower-case/--cased", help="Cased: for a tagger whose lower_case_words is off.")
     ] = True,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 1,
     input_format: InputFormat = None,
