@@ -76,4 +76,6 @@ def test_the_version() -> None:
 
 
 def test_exit_codes_are_documented() -> None:
-    assert "Exit codes: 0 done; 1 could not be done" in re.sub(r"\s+", " ", acclimate("--help").out)
+    shown = re.sub(r"\s+", " ", acclimate("--help").out)
+    assert "Exit codes: 0 done; 1 could not be done" in shown
+    assert "2 wrong usage; 130 after Ctrl-C." in shown

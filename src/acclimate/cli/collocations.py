@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Sequence
 from enum import StrEnum
@@ -165,5 +166,7 @@ def _rendered(result: dict[str, Any], overlap: TermOverlap | None) -> str:
             lines += align(rows)
     if overlap is not None:
         lines += ["", overlap.render()]
-    use = f"use it: acclimate domain-tune --masking pmi --set policy.collocations.file={result['out']}"
-    return "\n".join([*lines, "", use])
+    if result["collocations"]:
+        chosen = shlex.quote(f"policy.collocations.file={result['out']}")
+        lines += ["", f"use it: acclimate domain-tune --masking pmi --set {chosen}"]
+    return "\n".join(lines)

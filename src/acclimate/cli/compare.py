@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -170,4 +171,4 @@ def _run(
         typer.echo(json.dumps({"folder": str(folder), **found.as_dict()}, ensure_ascii=False))
         return
     typer.echo(f"{render(found)}\n\ntables: {folder / 'comparison.md'}, comparison.csv, comparison.json")
-    typer.echo(f"as a page: acclimate report {folder}")
+    typer.echo(f"as a page: acclimate report {shlex.quote(str(folder))}")

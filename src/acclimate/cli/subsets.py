@@ -21,9 +21,9 @@ _Seed = Annotated[int, typer.Option(help="Which sentences: the same seed gives t
 def subset_command(
     source: Annotated[str, typer.Argument(metavar="IN", help="A labelled or unlabelled corpus.")],
     result: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - for standard output.")],
-    sentences: Annotated[int | None, typer.Option(help="So many sentences.")] = None,
+    sentences: Annotated[int | None, typer.Option(min=1, metavar="N", help="So many sentences.")] = None,
     words_share: Annotated[float | None, typer.Option(help="Sentences until this share of the words, 0 to 1.")] = None,
-    few_shot: Annotated[int | None, typer.Option(metavar="K", help="At least K examples of each label.")] = None,
+    few_shot: Annotated[int | None, typer.Option(min=1, metavar="K", help="At least K examples of each label.")] = None,
     seed: _Seed = 0,
     input_format: InputFormat = None,
     skip_bad: SkipBad = False,
@@ -74,7 +74,7 @@ def split_command(
     few_labels: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Instead: N labelled, 100 dev, half of the rest test; the others lose their tags."
+            min=1, metavar="N", help="Instead: N labelled, 100 dev, half of the rest test; the others lose their tags."
         ),
     ] = None,
     seed: _Seed = 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -87,7 +88,7 @@ def vectors_command(
         typer.echo(json.dumps(report, ensure_ascii=False))
     elif out != "-":
         typer.echo(f"{out}: {count(len(text.words), 'word')}, {width} numbers each, in {report['seconds']:,} s")
-        typer.echo(f"Use it: acclimate adapt --vectors {out}")
+        typer.echo(f"Use it: acclimate adapt --vectors {shlex.quote(out)}")
 
 
 def _check_place(out: str, overwrite: bool, texts: list[str], as_json: bool) -> None:
