@@ -97,3 +97,8 @@ def test_mistakes_are_written_down_and_summed_up(tagger: Path, files: Files, tmp
     assert set(found) == {"kinds", "borders", "over_labelled", "by_entity_length", "mistakes"}
     alone = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json", "--overwrite", "--json")
     assert alone.json["span"]
+
+
+def test_predictions_and_errors_cannot_share_a_file(tagger: Path, files: Files, tmp_path: Path) -> None:
+    words = ["evaluate", tagger, files.gold, "--predictions", tmp_path / "a.jsonl", "--errors", tmp_path / "a.jsonl"]
+    assert "give each a file of its own" in acclimate(*words, code=2).err

@@ -161,6 +161,15 @@ def test_a_folder_that_holds_something_becomes_brat_only_when_that_is_asked_for(
     assert "holds what is read by this command" in acclimate("convert", "mine", "mine/", "--overwrite", code=2).err
 
 
+@pytest.mark.parametrize("command", ["subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"])
+def test_what_else_a_folder_holds_stays_and_is_told(command: str, given, here: Path) -> None:
+    (here / "mine").mkdir()
+    (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
+    assert "mine: 1 other file stays there." in acclimate(*given(command, "mine"), "--overwrite").err
+    assert (here / "mine" / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert list((here / "mine").glob("*.ann"))
+
+
 @pytest.mark.skipif(os.name != "posix", reason="devices and pipes")
 def test_devices_and_pipes_are_written_into(files: Files, here: Path) -> None:
     acclimate("convert", files.gold, "/dev/null")

@@ -21,7 +21,7 @@ from acclimate.cli.options import (
     SkipBad,
     WordsColumn,
 )
-from acclimate.cli.places import check_place_to_write
+from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
     from acclimate.methods.augmentation.anchor_report import Augmentation, SideReport
@@ -94,8 +94,8 @@ def augment_command(
         all_entities=all_entities,
         seed=seed,
     )
-    write_corpus(made.corpus, out, to_format, scheme=scheme.value)
-    for remark in made.remarks():
+    written = write_corpus(made.corpus, out, to_format, scheme=scheme.value)
+    for remark in filter(None, [*made.remarks(), remark_on_folder(out, written)]):
         warn(remark)
     shown = _examples(made, examples)
     if as_json:

@@ -73,8 +73,11 @@ def evaluate_command(
     from acclimate.inference.predict import predict
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
+    from acclimate.settings import UsageError
 
     check_place_to_write("--predictions", predictions, overwrite, [gold], has_tags=True)
+    if predictions is not None and predictions == errors:
+        raise UsageError(f"--predictions and --errors both name {errors}: give each a file of its own.")
     if str(errors) != "-":
         check_file_to_write("--errors", errors, overwrite, [gold])
     console = stderr_console(quiet)

@@ -132,7 +132,7 @@ def weak_label_command(
     report = WeakLabelReport(
         dictionary, grouped, labeller.coverage, stream.agreement, files.written, time.monotonic() - started
     )
-    for warning in [*stream.warnings(), *report.warnings()]:
+    for warning in filter(None, [*stream.warnings(), *report.warnings(), files.remark]):
         warn(warning)
     if as_json:
         typer.echo(json.dumps(report.as_dict(most), ensure_ascii=False))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from acclimate.cli.places import check_place_to_write
+from acclimate.cli.places import check_place_to_write, remark_on_folder
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.opening import inner_name
@@ -50,6 +50,7 @@ class LabelledFiles:
     ) -> None:
         self.out, self.shares, self.seed = out, shares, seed
         self.written: dict[str, int] = {}  # sentences by file
+        self.remark = ""  # on what else is there
         if out == "-" and shares is not None:
             raise UsageError("--split makes three files, and --out - prints one: name a file.")
         for file in [self.place(part) for part in shares or ("",)]:
@@ -75,7 +76,7 @@ class LabelledFiles:
         if format is None:
             corpus = Corpus.of(sentences, "weak labels")
             _check(corpus)
-            write_corpus(corpus, self.out)
+            self.remark = remark_on_folder(self.out, write_corpus(corpus, self.out))
             self.written[self.out] = len(corpus)
         else:
             self._stream(sentences, format)
