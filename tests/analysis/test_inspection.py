@@ -56,7 +56,7 @@ def test_the_text_and_the_file_say_the_same(found: Inspection) -> None:
     screen, file = render(found), markdown(found)
     assert screen.startswith("news → tweets\n")
     assert file.startswith("# news → tweets\n\n## At a glance\n")
-    for said in ("pieces per word", "loss on hidden words", "squared MMD", "not target-only, la-dtl"):
+    for said in ("pieces per word", "loss on hidden words", "squared MMD", "not target-only, la-dtl: each learns from"):
         assert said in screen
         assert said in file
     for suggestion in found.suggestions:

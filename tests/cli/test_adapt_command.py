@@ -76,6 +76,22 @@ def test_a_source_of_one_s_own_alone_is_trained_without_adapting(files: Files, h
     assert answer.json["run"] == "runs/news-source-only-seed-1"
     assert answer.json["target"] is None
     assert (here / "runs/news-source-only-seed-1/tagger.json").is_file()
+    assert "No --target was given: there is nothing to adapt to" in answer.err
+
+
+def test_a_folder_with_a_blank_is_quoted_in_what_can_be_typed_next(files: Files, tmp_path: Path) -> None:
+    folder = tmp_path / "my run"
+    answer = acclimate("adapt", "--source", files.news, *QUICK, "--out", folder)
+    assert f"acclimate predict '{folder}' TEXT\n" in answer.out
+    assert f"acclimate report '{folder}'\n" in answer.out
+
+
+def test_a_forgotten_target_is_named_at_the_end_and_in_the_help(files: Files, tmp_path: Path) -> None:
+    words = ["adapt", "--source", files.news, *QUICK, "--out", tmp_path / "a"]
+    told = "There was nothing to adapt to: no --target was given."
+    assert f"\n{told}\n" in acclimate(*words).out
+    assert told in (tmp_path / "a" / "report.md").read_text(encoding="utf-8")
+    assert "(social, if" in acclimate("adapt", "--help").out
 
 
 def test_a_source_from_a_file_or_from_set_is_not_adapted_to_bundled_posts_either(files: Files, tmp_path: Path) -> None:
@@ -195,7 +211,7 @@ def test_labels_that_only_the_source_dev_has_are_told_apart(files: Files, wnut: 
 def test_a_target_of_another_task_is_refused(files: Files, tmp_path: Path) -> None:
     (tmp_path / "pos.conll").write_text("The\tDET\ncat\tNOUN\nsleeps\tVERB\n", encoding="utf-8")
     answer = acclimate("adapt", "--source", files.news, "--target-test", tmp_path / "pos.conll", code=1)
-    assert f"has plain tags, but the source {files.news} has spans tags: these are two tasks" in answer.err
+    assert f"has plain tags, but the source {files.news} has span tags: these are two tasks" in answer.err
 
 
 @pytest.fixture

@@ -60,3 +60,8 @@ def test_another_column_can_be_looked_at(tmp_path: Path) -> None:
     path.write_text("The DT O\ncat NN O\n\nAnna NNP B-PER\n", encoding="utf-8")
     assert "B-PER" not in acclimate("check", path, "--column", "1", "--words-column", "0").out
     assert acclimate("check", path, "--json").json != acclimate("check", path, "--column", "1", "--json").json
+
+
+def test_a_file_that_is_named_twice_is_read_once_and_that_is_said(files: Files) -> None:
+    answer = acclimate("check", files.news, files.news)
+    assert answer.err == f"{files.news} is named 2 times: it is read once.\n"

@@ -132,3 +132,13 @@ def test_a_file_that_is_there_is_not_replaced_unasked(files: Files, tmp_path: Pa
 def test_a_missing_text_is_named(tmp_path: Path) -> None:
     answer = acclimate("collocations", tmp_path / "nowhere.txt", "--out", tmp_path / "a", code=1)
     assert "nowhere.txt: there is no such file" in answer.err
+
+
+def test_where_there_is_none_nothing_is_to_be_used(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Anna left .\n", encoding="utf-8")
+    answer = acclimate("collocations", tmp_path / "a.txt", "--out", tmp_path / "none.jsonl")
+    assert "use it" not in answer.out
+    assert "nothing was seen 5 times" in answer.err
+    words = ["domain-tune", "--text", tmp_path / "a.txt", "--masking", "pmi", "--out", tmp_path / "encoder"]
+    answer = acclimate(*words, "--set", f"policy.collocations.file={tmp_path / 'none.jsonl'}", code=2)
+    assert "none.jsonl lists no collocation" in answer.err

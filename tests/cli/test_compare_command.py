@@ -28,6 +28,15 @@ def compared(words: list[object], tmp_path_factory: pytest.TempPathFactory) -> t
     return folder, acclimate(*words, "--seeds", 2, "--out", folder, "--json")
 
 
+def test_a_comparison_is_no_run_and_its_runs_are_named(compared: tuple[Path, Answer], files: Files) -> None:
+    folder, _ = compared
+    such = f"Name one of its runs, such as {folder / 'runs' / 'self-training' / 'seed-1'}."
+    for words in (["evaluate", folder, files.gold], ["predict", folder, files.tweets], ["curves", folder]):
+        answer = acclimate(*words, code=1)
+        assert "this is a comparison" in answer.err
+        assert such in answer.err
+
+
 def test_json_is_one_object_and_that_of_the_file(compared: tuple[Path, Answer]) -> None:
     folder, answer = compared
     assert answer.out.count("\n") == 1

@@ -116,8 +116,19 @@ def test_text_is_split_into_sentences_on_request(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_written_is_named(files: Files) -> None:
-    answer = acclimate("convert", files.gold, files.news / "below.conll", code=1)
-    assert "cannot be written" in answer.err
+    answer = acclimate("convert", files.gold, files.news / "below.conll", code=2)
+    assert f"nothing can be written in {files.news}, which is a file" in answer.err
+
+
+@pytest.mark.parametrize("ending", ["doccano", "xyz", "xyz.gz"])
+def test_an_ending_of_no_format_is_refused_with_those_that_there_are(files: Files, here: Path, ending: str) -> None:
+    answer = acclimate("convert", files.gold, f"a.{ending}", code=1)
+    assert f"the ending .{ending.removesuffix('.gz')} is of no format that we write. Name the file" in answer.err
+    assert ".conll, .conllu, .csv, .docbin" in answer.err
+    assert answer.err.endswith("; or pass --to FORMAT.\n")
+    assert acclimate("subset", files.gold, f"a.{ending}", "--sentences", 2, code=1).err.endswith(".tsv, .txt.\n")
+    assert list(here.iterdir()) == []
+    acclimate("convert", files.gold, f"a.{ending}", "--to", "doccano")
 
 
 def test_formats_that_do_not_exist_are_wrong_usage(files: Files) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import Answer, acclimate
+from command_line import Answer, Files, acclimate
 
 
 def test_a_real_run_is_told(run: tuple[Path, Answer]) -> None:
@@ -38,6 +38,10 @@ def test_a_run_that_is_not_there_is_refused() -> None:
 
 def test_a_folder_without_records_is_refused(tmp_path: Path) -> None:
     assert "nothing is recorded here" in acclimate("curves", tmp_path, code=1).err
+
+
+def test_a_file_of_something_else_is_no_run(files: Files) -> None:
+    assert "this is no folder of a run" in acclimate("curves", files.news, code=1).err
 
 
 def test_another_kind_of_picture_is_refused_before_anything_is_read() -> None:

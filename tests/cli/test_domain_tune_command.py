@@ -69,6 +69,19 @@ def test_mistakes_are_told(text: list[str], bert: str, tmp_path: Path) -> None:
     assert "Did you mean updates" in acclimate(*unknown, code=2).err
 
 
+def test_the_tagger_without_a_language_model_is_not_looked_for_on_the_hub(text: list[str], tmp_path: Path) -> None:
+    words = ["domain-tune", "--text", text[0], "--out", tmp_path / "mine", "--encoder", "character-cnn-lstm"]
+    assert "character-cnn-lstm is no masked language model: take acclimate-mini" in acclimate(*words, code=1).err
+
+
+def test_an_encoder_that_is_not_finished_is_told_as_such(text: list[str], bert: str, tmp_path: Path) -> None:
+    words = ["domain-tune", "--text", text[0], "--encoder", bert, "--out", tmp_path / "mine", "--updates", "4"]
+    with ctrl_c_after(2):
+        acclimate(*words, "--masking", "random", "--set", "checkpoint_every=1", code=130)
+    answer = acclimate("adapt", "--encoder", tmp_path / "mine", "--out", tmp_path / "a", code=1)
+    assert f"{tmp_path / 'mine'}: this encoder is not finished. Give its command" in answer.err
+
+
 def test_its_settings_can_be_printed(text: list[str]) -> None:
     shown = acclimate("settings", "--domain-tune").out
     assert "masking: adversarial" in shown

@@ -95,7 +95,7 @@ def test_mistakes_are_written_down_and_summed_up(tagger: Path, files: Files, tmp
     assert len(found["mistakes"]) == sum(found["kinds"].values())
     assert f"{len(found['mistakes'])} mistake" in answer.out
     assert set(found) == {"kinds", "borders", "over_labelled", "by_entity_length", "mistakes"}
-    alone = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json", "--json")
+    alone = acclimate("evaluate", tagger, files.gold, "--errors", tmp_path / "errors.json", "--overwrite", "--json")
     assert alone.json["span"]
 
 
@@ -104,3 +104,8 @@ def test_a_test_without_a_span_is_scored_with_a_warning(tagger: Path, tmp_path: 
     answer = acclimate("evaluate", tagger, tmp_path / "bare.conll", "--json")
     assert "bare.conll has no labelled span: recall and F1 say nothing" in " ".join(answer.err.split())
     assert answer.json["span"]["gold"] == 0
+
+
+def test_predictions_and_errors_cannot_share_a_file(tagger: Path, files: Files, tmp_path: Path) -> None:
+    words = ["evaluate", tagger, files.gold, "--predictions", tmp_path / "a.jsonl", "--errors", tmp_path / "a.jsonl"]
+    assert "give each a file of its own" in acclimate(*words, code=2).err

@@ -118,7 +118,23 @@ def test_advice_is_spelled_as_options(tmp_path: Path, files: Files) -> None:
     answer = acclimate("inspect", tmp_path / "empty.conll", files.tweets, code=1)
     assert "the file is empty. Check the path.\n" in answer.err  # it has no option for the format
     answer = acclimate("convert", files.news, tmp_path / "out.txt", code=1)
-    assert "Pass --to text to leave them out, or --to conll to keep them." in answer.err
+    assert "Name the file .conll or .jsonl to keep them, or pass --to text to leave them out." in answer.err
+    answer = acclimate("subset", files.news, tmp_path / "out.txt", "--sentences", 2, code=1)
+    assert answer.err.endswith("Name the file .conll or .jsonl to keep them.\n")  # it has no option for that format
+
+
+def test_an_empty_file_is_not_blamed_on_its_format(tmp_path: Path) -> None:
+    for content, what in (("", "is empty"), ("\n \n", "holds blank lines only")):
+        (tmp_path / "a.conll").write_text(content, encoding="utf-8")
+        answer = acclimate("adapt", "--source", tmp_path / "a.conll", code=1)
+        assert answer.err == f"error: {tmp_path / 'a.conll'}: the file {what}. Check the path.\n"
+
+
+def test_who_passes_skip_bad_is_not_advised_to(tmp_path: Path) -> None:
+    (tmp_path / "a.conll").write_text("a\tO\nb\tO\tx\n\nc\tO\n", encoding="utf-8")
+    answer = acclimate("convert", tmp_path / "a.conll", "-", "--skip-bad")
+    assert "(separated by tabs). Mend the line. The text there" in answer.err
+    assert "--skip-bad" not in answer.err
 
 
 @pytest.mark.parametrize("name", ["weights.safetensors", "tagger.json", "settings.yaml", "manifest.json"])

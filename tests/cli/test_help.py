@@ -40,6 +40,12 @@ def test_no_line_of_the_help_breaks_early() -> None:
             assert "\n" not in paragraph.strip()
 
 
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_no_word_of_the_help_is_cut_off_on_a_narrow_screen(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert re.findall(r"\S+…", acclimate(*filter(None, [command]), "--help").out) == []
+
+
 def test_the_formats_named_in_the_help_are_those_that_there_are() -> None:
     assert FORMAT_NAMES.split(", ") == list(FORMATS)
 
@@ -70,4 +76,6 @@ def test_the_version() -> None:
 
 
 def test_exit_codes_are_documented() -> None:
-    assert "Exit codes: 0 done; 1 could not be done" in re.sub(r"\s+", " ", acclimate("--help").out)
+    shown = re.sub(r"\s+", " ", acclimate("--help").out)
+    assert "Exit codes: 0 done; 1 could not be done" in shown
+    assert "2 wrong usage; 130 after Ctrl-C." in shown

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,7 @@ FILES = {
     "vectors": ["vectors", "TWEETS", "--out"],
     "inspect": ["inspect", "NEWS", "TWEETS", "--out"],
     "predict": ["predict", "TAGGER", "TWEETS", "--out"],
+    "convert": ["convert", "GOLD"],
     "evaluate --predictions": ["evaluate", "TAGGER", "GOLD", "--predictions"],
     "evaluate --errors": ["evaluate", "TAGGER", "GOLD", "--errors"],
     "curves": ["curves", "TAGGER", "--out"],
@@ -69,7 +72,8 @@ def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(command: str, sai
 @pytest.mark.parametrize("command", FILES)
 def test_a_file_that_cannot_be_made_is_named_with_what_to_do(command: str, said, files: Files) -> None:
     place = files.dev / "below" / "a.png"
-    expected = f"error: {FILES[command][-1]} {place}: nothing can be written in {files.dev}, which is a file. "
+    option = "OUT" if command == "convert" else FILES[command][-1]
+    expected = f"error: {option} {place}: nothing can be written in {files.dev}, which is a file. "
     assert said(FILES[command], place) == f"{expected}Name a file elsewhere.\n"
 
 
@@ -78,15 +82,107 @@ def test_missing_permission_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(UsageError, match=f"nothing can be written in {tmp_path}, for want of permission. Choose"):
         check_folder_to_write("--out", tmp_path / "a" / "b")
     with pytest.raises(UsageError, match=f"nothing can be written in {tmp_path}, for want of permission. Name a file"):
-        check_file_to_write("--out", tmp_path / "a" / "b.txt")
+        check_file_to_write("--out", tmp_path / "a" / "b.txt", overwrite=True)
 
 
 def test_what_can_be_made_passes(tmp_path: Path) -> None:
     check_folder_to_write("--out", tmp_path / "a" / "b", "a run")
     check_file_to_write("--out", tmp_path / "a" / "b.txt", overwrite=False)
-    check_file_to_write("--out", None)
+    check_file_to_write("--out", None, overwrite=False)
 
 
-def test_convert_names_the_place_without_numbers_of_the_machine(files: Files) -> None:
-    answer = acclimate("convert", files.gold, files.news / "below.conll", code=1)
-    assert f"the file cannot be written (File exists: {files.news}). Name a file elsewhere." in answer.err
+WRITES_A_CORPUS = {
+    "subset": ["subset", "HERE", "OUT", "--sentences", "3"],
+    "convert": ["convert", "HERE", "OUT"],
+    "evaluate --predictions": ["evaluate", "TAGGER", "HERE", "--predictions", "OUT"],
+    "evaluate --errors": ["evaluate", "TAGGER", "HERE", "--errors", "OUT"],
+    "predict": ["predict", "TAGGER", "HERE", "--out", "OUT"],
+    "augment": ["augment", "--source", "NEWS", "--target", "HERE", "--out", "OUT"],
+    "weak-label": ["weak-label", "--concepts", "clinical", "--text", "HERE", "--out", "OUT"],
+    "vectors": ["vectors", "HERE", "--least-count", "1", "--epochs", "1", "--out", "OUT"],
+    "collocations": ["collocations", "HERE", "--out", "OUT"],
+    "inspect": ["inspect", "NEWS", "HERE", "--out", "OUT"],
+    "select": ["select", "--like", "NEWS", "--from", "HERE", "--top", "2", "--out", "OUT"],
+}
+
+
+@pytest.fixture
+def given(files: Files, tagger: Path, here: Path):
+    """The words of a command that reads a copy of the gold file, with OUT as asked."""
+    (here / "gold.conll").write_bytes(files.gold.read_bytes())
+    names = {"HERE": "gold.conll", "NEWS": files.news, "TAGGER": tagger}
+    return lambda command, out: [out if w == "OUT" else names.get(w, w) for w in WRITES_A_CORPUS[command]]
+
+
+@pytest.mark.parametrize("command", WRITES_A_CORPUS)
+def test_a_file_that_is_there_is_replaced_only_when_that_is_asked_for(command: str, given, here: Path) -> None:
+    (here / "mine.conll").write_text("mine", encoding="utf-8")
+    answer = acclimate(*given(command, "mine.conll"), code=2)
+    assert "mine.conll is there already. Name another place, or replace it with --overwrite." in answer.err
+    assert (here / "mine.conll").read_text(encoding="utf-8") == "mine"
+    if command not in ("inspect", "select"):  # theirs have tests of their own
+        acclimate(*given(command, "mine.conll"), "--overwrite", "--quiet")
+        assert (here / "mine.conll").read_text(encoding="utf-8") != "mine"
+
+
+@pytest.mark.parametrize("command", WRITES_A_CORPUS)
+def test_what_is_read_is_never_replaced(command: str, given, files: Files, here: Path) -> None:
+    (here / "other.conll").symlink_to("gold.conll")
+    for out in ("gold.conll", "./gold.conll", "other.conll"):
+        answer = acclimate(*given(command, out), "--overwrite", code=2)
+        assert f"{Path(out).name} is read by this command, and would be lost." in answer.err
+    assert (here / "gold.conll").read_bytes() == files.gold.read_bytes()
+
+
+def test_a_split_checks_every_part_before_it_writes_one(files: Files, here: Path) -> None:
+    (here / "test.conll").write_text("mine", encoding="utf-8")
+    assert "--out test.conll is there already" in acclimate("split", files.news, "--out", ".", code=2).err
+    assert [path.name for path in here.iterdir()] == ["test.conll"]
+    acclimate("split", files.news, "--out", ".", "--overwrite")
+    assert sorted(path.name for path in here.iterdir()) == ["dev.conll", "test.conll", "train.conll"]
+    assert "is read by this command" in acclimate("split", "train.conll", "--out", ".", "--overwrite", code=2).err
+
+
+def test_the_partner_of_a_pair_is_not_replaced_either(files: Files, here: Path) -> None:
+    (here / "a.txt").write_text("Anna left .\n", encoding="utf-8")
+    assert "a.txt is read by this command" in acclimate("convert", "a.txt", "a.ann", "--overwrite", code=2).err
+    assert "a.txt is there already" in acclimate("convert", files.gold, "a.ann", code=2).err
+
+
+def test_a_folder_that_holds_something_becomes_brat_only_when_that_is_asked_for(files: Files, here: Path) -> None:
+    (here / "mine").mkdir()
+    (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
+    answer = acclimate("convert", files.gold, "mine", code=2)
+    assert "written as brat (a .txt and an .ann for each document), and it holds 1 file already." in answer.err
+    answer = acclimate("convert", files.gold, "mine", "--overwrite")
+    assert "→ mine, as brat: 10 sentences" in answer.err
+    assert "mine: 1 other file stays there." in answer.err
+    assert (here / "mine" / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert "holds what is read by this command" in acclimate("convert", "mine", "mine/", "--overwrite", code=2).err
+
+
+@pytest.mark.parametrize("command", ["subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"])
+def test_what_else_a_folder_holds_stays_and_is_told(command: str, given, here: Path) -> None:
+    (here / "mine").mkdir()
+    (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
+    assert "mine: 1 other file stays there." in acclimate(*given(command, "mine"), "--overwrite").err
+    assert (here / "mine" / "notes.txt").read_text(encoding="utf-8") == "mine"
+    assert list((here / "mine").glob("*.ann"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices and pipes")
+def test_devices_and_pipes_are_written_into(files: Files, here: Path) -> None:
+    acclimate("convert", files.gold, "/dev/null")
+    assert not Path("/dev/null").is_file()
+    os.mkfifo(here / "pipe.any")
+    with subprocess.Popen(["cat", "pipe.any"], stdout=subprocess.PIPE, cwd=here) as reader:
+        acclimate("convert", files.gold, "pipe.any")
+        assert reader.communicate()[0] == files.gold.read_bytes()
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
+def test_dev_stdout_is_standard_output_even_where_that_is_a_file(files: Files, here: Path) -> None:
+    command = [sys.executable, "-m", "acclimate", "convert", files.gold, "/dev/stdout"]
+    with (here / "redirected").open("wb") as file:
+        subprocess.run(command, stdout=file, check=True)
+    assert (here / "redirected").read_bytes() == files.gold.read_bytes()

@@ -120,7 +120,7 @@ def test_a_very_long_line_gets_all_its_tags(tagger: Path) -> None:
 def test_nothing_to_tag_is_an_error(tagger: Path, given: str) -> None:
     answer = acclimate("predict", tagger, "-", stdin=given, code=1)
     assert answer.out == ""
-    assert "<stdin>: the file is empty" in answer.err
+    assert ("<stdin>: the file holds blank lines only" if given else "<stdin>: the file is empty") in answer.err
 
 
 def test_bytes_that_are_no_text_are_refused_or_skipped(tagger: Path) -> None:

@@ -79,7 +79,7 @@ def test_a_file_that_is_there_is_not_overwritten_unasked(files: Files, huge: lis
     assert "is there already" in acclimate(*words, "--out", tmp_path / "x", code=2).err
     assert "--scores" in acclimate(*words, "--out", tmp_path / "y", "--scores", tmp_path / "x", code=2).err
     assert "is a folder: name a file" in acclimate(*words, "--out", tmp_path, code=2).err
-    assert "cannot be written over" in acclimate(*words, "--out", huge[0], "--overwrite", code=1).err
+    assert "is read by this command" in acclimate(*words, "--out", huge[0], "--overwrite", code=2).err
     assert (tmp_path / "x").read_text(encoding="utf-8") == "before"
     acclimate(*words, "--out", tmp_path / "x", "--overwrite", "-q")
     assert (tmp_path / "x").read_text(encoding="utf-8") == "It rained all day .\n"
@@ -109,3 +109,11 @@ def test_the_bar_shows_how_much_is_read_and_how_fast() -> None:
     assert "50%" in shown
     assert "2 MB, " in shown
     assert "MB/s" in shown
+
+
+def test_a_corpus_that_would_be_read_as_text_is_told(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "columns").write_bytes(files.news.read_bytes())  # no ending: its lines tell
+    for number, file in enumerate((files.news, tmp_path / "columns", files.tweets)):
+        words = ["select", "--like", files.tweets, "--from", file, "--top", 1, "--out", tmp_path / str(number)]
+        is_told = f"--from {file} looks like a corpus with tags" in acclimate(*words).err
+        assert is_told == (file != files.tweets)

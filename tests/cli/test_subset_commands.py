@@ -20,6 +20,11 @@ def test_a_smaller_subset_lies_within_a_larger_one(tmp_path: Path) -> None:
     assert set(few) <= set(more)
 
 
+def test_one_sentence_is_told_in_the_singular(tmp_path: Path) -> None:
+    answer = acclimate("subset", "news", tmp_path / "one.conll", "--sentences", 1)
+    assert answer.err.startswith("news train[1 sentence, seed 0]: 1 sentence, ")
+
+
 def test_another_seed_takes_other_sentences(tmp_path: Path) -> None:
     for seed in (0, 1):
         acclimate("subset", "news", tmp_path / f"{seed}.conll", "--words-share", 0.02, "--seed", seed)

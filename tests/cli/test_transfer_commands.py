@@ -153,7 +153,7 @@ def test_a_target_test_of_another_task_is_refused(files: Files, wnut: Path, tmp_
     plain.write_text("The\tDET\ncat\tNOUN\n", encoding="utf-8")
     words = ["--source", files.news, "--target-labelled", wnut, "--target-test", plain, "--recipe", "datnet"]
     answer = acclimate("adapt", *words, "--out", tmp_path / "a", code=1)
-    assert f"{plain} has plain tags, but {wnut} has spans tags" in answer.err
+    assert f"{plain} has plain tags, but {wnut} has span tags" in answer.err
 
 
 def test_one_crf_for_unlike_labels_is_refused_at_once(files: Files, wnut: Path, tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_the_bundled_dev_part_can_be_trained_on(tmp_path: Path) -> None:
 
 def test_training_on_dev_needs_some(files: Files, tmp_path: Path) -> None:
     answer = acclimate("adapt", "--source", files.news, "--train-on-dev", *QUICK, "--out", tmp_path / "a", code=2)
-    assert "needs source_dev" in answer.err
+    assert "--train-on-dev needs --source-dev" in answer.err
 
 
 @pytest.fixture

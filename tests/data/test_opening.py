@@ -61,7 +61,7 @@ def test_a_missing_folder_is_said_too(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"-DOCSTART- O\n\n", b"\xef\xbb\xbf"])
 def test_a_file_without_a_sentence_is_an_error(tmp_path, content):
     (tmp_path / "a.conll").write_bytes(content)
-    with pytest.raises(InputError, match=r"empty|no sentence"):
+    with pytest.raises(InputError, match=r"empty|blank lines only|no sentence"):
         read_corpus(tmp_path / "a.conll")
 
 
@@ -69,7 +69,7 @@ def test_a_file_without_a_sentence_is_an_error(tmp_path, content):
 def test_an_empty_file_of_any_name_is_an_error(tmp_path, name):
     (tmp_path / "a.txt").write_bytes(b"")
     (tmp_path / name).write_bytes(b"")
-    with pytest.raises(InputError, match=r"empty|no sentence"):
+    with pytest.raises(InputError, match=r"empty|blank lines only|no sentence"):
         read_corpus(tmp_path / name)
 
 

@@ -11,7 +11,7 @@ import pytest
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.data.reading import FORMATS, read_corpus
-from acclimate.data.writing import WRITERS, write_corpus
+from acclimate.data.writing import WRITERS, format_to_write, write_corpus
 
 ANNA = Sentence(("Anna", "Lund", "ran"), ("B-PER", "I-PER", "O"), place=Place("in.conll", 7))
 TWINS = Sentence(("Bob", "Eve"), ("B-PER", "B-PER"))
@@ -104,13 +104,29 @@ def test_the_same_corpus_gives_the_same_bytes(tmp_path):
 @pytest.mark.parametrize(
     ("name", "format"),
     [("a.conll", "conll"), ("a.jsonl", "jsonl"), ("a.json", "label_studio"), ("a.csv", "csv"), ("a.tsv", "tsv"),
-     ("a.conllu", "conllu"), ("a.ann", "brat"), ("folder/", "brat"), ("a.jsonl.xz", "jsonl")],
+     ("a.conllu", "conllu"), ("a", "conll"), ("a.iob2", "conll"),
+     ("a.ann", "brat"), ("folder/", "brat"), ("a.jsonl.xz", "jsonl")],
 )  # fmt: skip
 def test_the_format_goes_by_the_name_and_is_found_again(tmp_path, name, format):
     write_corpus(CORPUS, f"{tmp_path}/{name}")
     corpus = read_corpus(f"{tmp_path}/{name}", tokenize="blanks")
     assert corpus.notes.format == format
     assert [(one.words, one.tags) for one in corpus] == [(one.words, one.tags) for one in CORPUS]
+
+
+def test_a_docbin_goes_by_both_of_its_endings():
+    assert [format_to_write(name) for name in ("a.spacy", "a.docbin")] == ["docbin", "docbin"]
+
+
+def test_an_ending_of_no_format_is_not_taken_for_conll(tmp_path):
+    with pytest.raises(InputError, match=r"a\.doccano: the ending \.doccano is of no format that we write"):
+        write_corpus(CORPUS, tmp_path / "a.doccano")
+
+
+def test_the_files_that_were_written_are_named(tmp_path):
+    assert write_corpus(CORPUS, tmp_path / "a.conll") == [tmp_path / "a.conll"]
+    assert write_corpus(CORPUS, tmp_path / "a.ann.gz") == [tmp_path / "a.txt.gz", tmp_path / "a.ann.gz"]
+    assert len(write_corpus(CORPUS, tmp_path / "folder", "brat")) == 2 * len(CORPUS)
 
 
 def test_every_format_but_the_hub_can_be_written():
@@ -123,7 +139,7 @@ def test_an_unknown_format_is_answered_with_the_known_ones(tmp_path):
 
 
 def test_tags_are_not_dropped_because_a_file_is_called_txt(tmp_path):
-    with pytest.raises(InputError, match='Pass format="text" to leave them out'):
+    with pytest.raises(InputError, match=r'pass write_corpus\(format="text"\) to leave them out'):
         write_corpus(CORPUS, tmp_path / "a.txt")
     write_corpus(CORPUS, tmp_path / "a.txt", "text")
     assert (tmp_path / "a.txt").read_text() == "Anna Lund ran\nBob Eve\n"

@@ -54,7 +54,7 @@ def test_a_prediction_without_tags_is_refused():
 
 
 def test_plain_tags_and_spans_are_not_compared():
-    with pytest.raises(InputError, match="plain tags and the prediction spans tags"):
+    with pytest.raises(InputError, match="plain tags and the prediction span tags"):
         score(corpus_of("NOUN", kind="plain"), corpus_of("O"))
 
 

@@ -49,5 +49,5 @@ def test_labels_that_the_tagger_does_not_know_are_refused_by_name(tagger: Tagger
 
 
 def test_another_kind_of_tags_is_refused(tagger: Tagger, part_of_speech: Corpus) -> None:
-    with pytest.raises(InputError, match="pos has plain tags, but the tagger was trained on spans tags"):
+    with pytest.raises(InputError, match="pos has plain tags, but the tagger was trained on span tags"):
         evaluate(tagger, part_of_speech)

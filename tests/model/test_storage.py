@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import (
@@ -221,6 +223,21 @@ def test_json_and_tensors_come_back_as_they_were(tmp_path: Path) -> None:
     read = read_tensors(tmp_path / "a.safetensors")
     assert read.keys() == tensors.keys()
     assert all(torch.equal(read[name], tensors[name]) and read[name].dtype == tensors[name].dtype for name in tensors)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files")
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o007, 0o660), (0o077, 0o600)])
+def test_whoever_may_read_other_files_may_read_the_weights(tmp_path: Path, umask: int, mode: int) -> None:
+    before = os.umask(umask)
+    try:
+        write_tensors(tmp_path / "a.safetensors", {"a": torch.zeros(2)})
+        with written_aside(tmp_path / "folder") as aside:
+            save_file({"a": torch.zeros(2)}, aside / "of-another-library.safetensors")
+    finally:
+        os.umask(before)
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert {path.name: path.stat().st_mode & 0o777 for path in written} == {path.name: mode for path in written}
+    assert len(written) == 3
 
 
 def test_tensors_that_share_memory_are_both_written(tmp_path: Path) -> None:

@@ -168,3 +168,9 @@ def test_the_list_names_every_id_and_alias() -> None:
     lines = done.output.splitlines()
     assert len(lines) == 43
     assert any(line.startswith("S4.17") and "datnet-table6" in line for line in lines)
+
+
+def test_a_mistyped_table_is_told_before_the_data_are_asked_for() -> None:
+    answer = CliRunner().invoke(app, ["reproduce", "datnet-tabel6"])
+    assert answer.exit_code == 2
+    assert "Did you mean 'datnet-table6'?" in answer.stderr

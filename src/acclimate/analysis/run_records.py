@@ -21,7 +21,15 @@ def record_files(place: str | Path) -> list[Path]:
     if not place.is_dir():
         raise InputError("there is no such run folder.", file=place)
     places = (place / RECORDS, place / _TRAINING / RECORDS, *sorted(place.glob(f"{_TRAINING}/*/{RECORDS}")))
-    return [path for path in places if path.is_file()]
+    found = [path for path in places if path.is_file()]
+    if not found and (runs := runs_of_comparison(place)):
+        raise InputError(f"this is a comparison. Name one of its runs, such as {runs[0]}.", file=place)
+    return found
+
+
+def runs_of_comparison(folder: Path) -> list[Path]:
+    """The runs that `acclimate compare` left in its folder; none in any other folder."""
+    return sorted(folder.glob("runs/*/seed-*"))
 
 
 def recipe_of(file: Path) -> str | None:
@@ -47,5 +55,8 @@ def _parsed(line: bytes, file: Path, number: int) -> Mapping[str, Any]:
         if not line.endswith(b"\n"):
             return {}  # a killed run may leave its last line cut off
         text = line.decode("utf-8", "replace").strip()
+        if number == 1 and file.name != RECORDS:
+            problem = f"this is no folder of a run, and no {RECORDS} of one: its first line is not JSON."
+            raise InputError(problem, file=file, text=text) from None
         raise InputError("this line is not JSON: the log is damaged.", file=file, line=number, text=text) from None
     return entry if isinstance(entry, dict) else {}

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Map, Quiet, SkipBad, SourceDev, SourceTest, TargetLabelled, Typeless
+from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SkipBad, SourceDev, SourceTest, TargetLabelled, Typeless
 
 _FILE = "a file, or a bundled corpus by name"
 
@@ -17,7 +17,7 @@ def adapt_command(
         str | None, typer.Option(metavar="CORPUS", help=f"Labelled source: {_FILE}.", show_default="news")
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default="social")
+        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default=OUR_TARGET)
     ] = None,
     recipe: Annotated[
         str | None,

@@ -13,7 +13,7 @@ from acclimate.cli.auto import clear_race, run_race
 from acclimate.cli.encoder_run import told_how_to_go_on
 from acclimate.cli.evidence import domains_json, feature_keeper, predictions_json
 from acclimate.cli.progress import TrainingBar, stderr_console, warn
-from acclimate.cli.report import markdown, summary
+from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.run_folder import claim_of, default_folder, finish, require_free, take
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
@@ -39,6 +39,10 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
     if is_main_process():
         require_free(folder, claim, overwrite)
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
+    if has_no_target(settings):
+        console.print(
+            "No --target was given: there is nothing to adapt to, and the tagger learns from the source alone."
+        )
     found = None
     if is_race:
         with told_how_to_go_on(folder, overwrite):

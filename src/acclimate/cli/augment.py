@@ -16,11 +16,12 @@ from acclimate.cli.options import (
     InputFormat,
     Json,
     Map,
+    Overwrite,
     Quiet,
     SkipBad,
     WordsColumn,
 )
-from acclimate.cli.places import check_file_to_write
+from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
     from acclimate.methods.augmentation.anchor_report import Augmentation, SideReport
@@ -58,7 +59,7 @@ def augment_command(
     comments: Comments = False,
     skip_bad: SkipBad = False,
     borders: BordersOption = Borders.error,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -68,7 +69,8 @@ def augment_command(
 
     FILE holds the new sentences only; train on them together with the old ones.
     """
-    _check_options(out, overwrite, as_json, source_sentences, ratio)
+    _check_options(out, as_json, source_sentences, ratio)
+    check_place_to_write("--out", out, overwrite, [source, target], to_format, has_tags=True)
     from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.progress import stderr_console, warn
     from acclimate.data.writing import write_corpus
@@ -92,8 +94,8 @@ def augment_command(
         all_entities=all_entities,
         seed=seed,
     )
-    write_corpus(made.corpus, out, to_format, scheme=scheme.value)
-    for remark in made.remarks():
+    written = write_corpus(made.corpus, out, to_format, scheme=scheme.value)
+    for remark in filter(None, [*made.remarks(), remark_on_folder(out, written)]):
         warn(remark)
     shown = _examples(made, examples)
     if as_json:
@@ -105,15 +107,13 @@ def augment_command(
         console.print(line) if out == "-" else typer.echo(line)
 
 
-def _check_options(out: str, overwrite: bool, as_json: bool, sentences: int | None, ratio: float | None) -> None:
+def _check_options(out: str, as_json: bool, sentences: int | None, ratio: float | None) -> None:
     from acclimate.settings import UsageError
 
     if sentences is not None and ratio is not None:
         raise UsageError("--source-sentences and --ratio both say how many source sentences to use: give one of them.")
     if out == "-" and as_json:
         raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
-    if out != "-":
-        check_file_to_write("--out", out, overwrite)
 
 
 def _account(made: Augmentation, out: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Sequence
 from enum import StrEnum
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import InputFormat, Json, Paragraphs, PreSplit, Quiet
+from acclimate.cli.options import InputFormat, Json, Overwrite, Paragraphs, PreSplit, Quiet
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def collocations_command(
     pre_split: PreSplit = False,
     paragraphs: Paragraphs = False,
     input_format: InputFormat = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -83,7 +84,7 @@ def collocations_command(
 
     None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
     """
-    check_file_to_write("--out", out, overwrite)
+    check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
     from acclimate.analysis.term_overlap import term_overlap
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import stderr_console, warn
@@ -165,5 +166,7 @@ def _rendered(result: dict[str, Any], overlap: TermOverlap | None) -> str:
             lines += align(rows)
     if overlap is not None:
         lines += ["", overlap.render()]
-    use = f"use it: acclimate domain-tune --masking pmi --set policy.collocations.file={result['out']}"
-    return "\n".join([*lines, "", use])
+    if result["collocations"]:
+        chosen = shlex.quote(f"policy.collocations.file={result['out']}")
+        lines += ["", f"use it: acclimate domain-tune --masking pmi --set {chosen}"]
+    return "\n".join(lines)

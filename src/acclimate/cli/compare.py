@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Map, Quiet, SkipBad, SourceDev, SourceTest, TargetLabelled, Typeless
+from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SkipBad, SourceDev, SourceTest, TargetLabelled, Typeless
 
 if TYPE_CHECKING:
     from acclimate.cli.compare_settings import CompareSettings
@@ -22,7 +23,7 @@ def compare_command(
         ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default="social")
+        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default=OUR_TARGET)
     ] = None,
     recipes: Annotated[
         str | None,
@@ -56,17 +57,22 @@ def compare_command(
     encoder: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help="acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder.",
             show_default="acclimate-mini",
         ),
     ] = None,
     share: Annotated[
         float | None,
-        typer.Option(help="Of every recipe's updates, above 0: less than 1 for a first look.", show_default="1"),
+        typer.Option(
+            metavar="X", help="Of every recipe's updates, above 0: less than 1 for a first look.", show_default="1"
+        ),
     ] = None,
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Runs side by side, one thread each.", show_default="one per GPU, else 1"),
+        typer.Option(
+            min=1, metavar="N", help="Runs side by side, one thread each.", show_default="one per GPU, else 1"
+        ),
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
@@ -165,4 +171,4 @@ def _run(
         typer.echo(json.dumps({"folder": str(folder), **found.as_dict()}, ensure_ascii=False))
         return
     typer.echo(f"{render(found)}\n\ntables: {folder / 'comparison.md'}, comparison.csv, comparison.json")
-    typer.echo(f"as a page: acclimate report {folder}")
+    typer.echo(f"as a page: acclimate report {shlex.quote(str(folder))}")

@@ -65,7 +65,7 @@ def compare_text_command(
     from acclimate.data.stop_words import STOP_WORDS
 
     check_folder_to_write("--csv", csv)
-    check_file_to_write("--plot", plot)
+    check_file_to_write("--plot", plot, overwrite=True)  # a picture is drawn again
     if plot is not None:
         check_picture(plot)
     options: dict[str, Any] = {

@@ -50,7 +50,7 @@ def confidence_command(
     from acclimate.model.tagger import Tagger
 
     check_folder_to_write("--csv", csv)
-    check_file_to_write("--out", out)
+    check_file_to_write("--out", out, overwrite=True)  # a picture is drawn again
     if out is not None:
         check_picture(out)
     corpus = open_corpus(gold, map_name=map_name, tell=warn, format=input_format)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import StrEnum
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from acclimate.cli.options import (
     Comments,
     LabelKindOption,
     Map,
+    Overwrite,
     Paragraphs,
     PreSplit,
     Quiet,
@@ -22,6 +24,7 @@ from acclimate.cli.options import (
     Typeless,
     WordsColumn,
 )
+from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 
 class SchemeName(StrEnum):
@@ -52,6 +55,7 @@ def convert_command(
     paragraphs: Paragraphs = False,
     skip_bad: SkipBad = False,
     borders: BordersOption = Borders.error,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Convert a corpus. Formats go by the file's name (.conll, .jsonl, .csv, …, also .gz and .xz) or by option."""
@@ -60,6 +64,7 @@ def convert_command(
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.table import count
 
+    check_place_to_write("OUT", result, overwrite, [source], to_format)
     console = stderr_console(quiet)
     corpus = open_corpus(
         source,
@@ -76,6 +81,9 @@ def convert_command(
         skip_bad=skip_bad,
         borders=borders.value,
     )
-    write_corpus(corpus, result, to_format, scheme=scheme.value)
+    written = write_corpus(corpus, result, to_format, scheme=scheme.value)
     size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
-    console.print(f"{source} ({corpus.notes.format}) → {result}: {size}")
+    as_brat = ", as brat" if os.path.isdir(result) else ""  # nobody may have asked for it: a folder is read as such
+    console.print(f"{source} ({corpus.notes.format}) → {result}{as_brat}: {size}")
+    if remark := remark_on_folder(result, written):
+        warn(remark)

@@ -38,7 +38,7 @@ def curves_command(
     from acclimate.analysis.plots import check_picture
 
     check_folder_to_write("--csv", csv)
-    check_file_to_write("--out", out)
+    check_file_to_write("--out", out, overwrite=True)  # a picture is drawn again
     if out is not None:
         check_picture(out)
     if compare or len(runs) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,14 +93,16 @@ def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, 
 
 
 def _told(done: DomainTuned, out: Path) -> str:
+    from acclimate.evaluation.table import count
+
     lines = [
-        f"encoder: {out} ({done.encoder}, tuned on {done.sentences:,} sentences)",
-        f"masking {done.masking}: {done.updates:,} updates in {done.seconds:,.0f} s "
+        f"encoder: {out} ({done.encoder}, tuned on {count(done.sentences, 'sentence')})",
+        f"masking {done.masking}: {count(done.updates, 'update')} in {done.seconds:,.0f} s "
         f"({done.updates_per_second:,.2f} updates/s), update {done.kept_update:,} kept",
     ]
     if done.loss_before is not None and done.loss_after is not None:
         lines.append(
-            f"held-out text ({done.held_out_sentences:,} sentences): loss {done.loss_before:.3f} -> "
+            f"held-out text ({count(done.held_out_sentences, 'sentence')}): loss {done.loss_before:.3f} -> "
             f"{done.loss_after:.3f}, perplexity {done.perplexity_before:.2f} -> {done.perplexity_after:.2f}"
         )
-    return "\n".join([*lines, f"use it: acclimate adapt --encoder {out}"])
+    return "\n".join([*lines, f"use it: acclimate adapt --encoder {shlex.quote(str(out))}"])

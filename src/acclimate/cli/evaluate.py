@@ -18,13 +18,14 @@ from acclimate.cli.options import (
     Json,
     LabelKindOption,
     Map,
+    Overwrite,
     Quiet,
     SkipBad,
     TaggerFolder,
     Typeless,
     WordsColumn,
 )
-from acclimate.cli.places import check_place_to_write
+from acclimate.cli.places import check_file_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
     from acclimate.evaluation.pairs import Reading
@@ -53,6 +54,7 @@ def evaluate_command(
     skip_bad: SkipBad = False,
     borders: BordersOption = Borders.error,
     device: Device = "auto",
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -71,10 +73,13 @@ def evaluate_command(
     from acclimate.inference.predict import predict
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
+    from acclimate.settings import UsageError
 
-    for option, file in (("--predictions", predictions), ("--errors", errors)):
-        if str(file) != "-":
-            check_place_to_write(option, file)
+    check_place_to_write("--predictions", predictions, overwrite, [gold], has_tags=True)
+    if predictions is not None and predictions == errors:
+        raise UsageError(f"--predictions and --errors both name {errors}: give each a file of its own.")
+    if str(errors) != "-":
+        check_file_to_write("--errors", errors, overwrite, [gold])
     console = stderr_console(quiet)
     corpus = open_corpus(
         gold,
@@ -97,7 +102,9 @@ def evaluate_command(
         task = bar.add_task("", total=len(corpus))
         predicted = predict(tagger, corpus, progress=lambda count: bar.advance(task, count))
     if predictions is not None:
-        write_corpus(predicted, predictions)
+        written = write_corpus(predicted, predictions)
+        if others := remark_on_folder(predictions, written):
+            warn(others)
     if typeless:
         corpus, predicted = without_types(corpus), without_types(predicted)
     reading: Reading = "strict" if strict else "lenient"

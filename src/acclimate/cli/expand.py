@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from acclimate.cli.corpora import PARTS, is_bundled
+from acclimate.cli.progress import warn
 from acclimate.data.problems import InputError
 
 _ORDER = ("train", "dev", "valid", "test", "unlabelled")
@@ -18,7 +19,10 @@ def expand(places: Sequence[str]) -> dict[str, str]:
 
 
 def short_names(places: Sequence[str]) -> dict[str, str]:
-    """The last part of each path as its name; two of one name are told apart by their folders."""
+    """The last part of each path as its name; two of one name are told apart by their folders. One that is named twice
+    is taken once, and that is said."""
+    for place in sorted({place for place in places if places.count(place) > 1}):
+        warn(f"{place} is named {places.count(place)} times: it is read once.")
     names = {place: Path(place).name or place for place in places}
     if len(set(names.values())) < len(names):
         names = {place: "/".join(Path(place).parts[-2:]) for place in places}

@@ -59,7 +59,7 @@ def feature_map_command(
 
     require_seed(seed)
     check_folder_to_write("--csv", csv)
-    check_file_to_write("--out", out)
+    check_file_to_write("--out", out, overwrite=True)  # a picture is drawn again
     if out is not None:
         check_picture(out)
         require_scikit_learn()

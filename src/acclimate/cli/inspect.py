@@ -61,7 +61,7 @@ def inspect_command(
     Nothing is trained. Tags in TARGET are looked at for label counts only. Without arguments: news and social.
     """
     if out is not None:
-        check_file_to_write("--out", str(out), overwrite)
+        check_file_to_write("--out", out, overwrite, [source, target, target_labelled, *(extra or ())])
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora
     from acclimate.analysis.inspection.rendering import markdown, render

@@ -85,7 +85,8 @@ app = typer.Typer(
     name="acclimate",
     cls=Commands,
     help="Adapt a sequence labeller (NER, chunking, POS) from a labelled source domain to a new target domain.",
-    epilog="Exit codes: 0 done; 1 could not be done (bad data, a damaged file, findings of check); 2 wrong usage.",
+    epilog="Exit codes: 0 done; 1 could not be done (bad data, a damaged file, findings of check); 2 wrong usage; "
+    "130 after Ctrl-C.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

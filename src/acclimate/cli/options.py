@@ -30,12 +30,13 @@ SourceDev = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
 ]
 SourceTest = Annotated[str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end.")]
+OUR_TARGET = "social, if --source is left out; else none"
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there. What is read is never replaced.")]
 Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+_OF_DOCUMENTS = (".txt", ".ann")  # the files of a folder that are read as a corpus
 
-def check_file_to_write(option: str, file: str | Path | None, overwrite: bool = True) -> None:
-    """Refuse a place where no file can be made, or where one is that was not to be replaced; None is no file."""
+
+def check_file_to_write(
+    option: str, file: str | Path | None, overwrite: bool, inputs: Sequence[str | None] = ()
+) -> None:
+    """Refuse a place where no file can be made, or where one is that was not to be replaced; None is no file.
+
+    inputs: what the command reads, which is never replaced; a folder stands for the texts in it.
+    """
+    from acclimate.data.writers.saving import is_stream
     from acclimate.settings import UsageError
 
-    if file is None:
+    if file is None or is_stream(file):
         return
     if os.path.isdir(file):
         raise UsageError(f"{option} {file} is a folder: name a file.")
+    if any(_is_same(file, read) for read in _files_of(inputs)):
+        raise UsageError(f"{option} {file} is read by this command, and would be lost. Name another place.")
     if os.path.lexists(file) and not overwrite:
-        raise UsageError(f"{option} {file} is there already. Name another file, or replace it with --overwrite.")
+        raise UsageError(f"{option} {file} is there already. Name another place, or replace it with --overwrite.")
     obstacle = _obstacle_in(Path(file).absolute().parent)
     if obstacle:
         raise UsageError(f"{option} {file}: {obstacle}. Name a file elsewhere.")
@@ -34,12 +45,72 @@ def check_folder_to_write(option: str, folder: Path | None, what: str = "") -> N
         raise UsageError(f"{option} {folder}: {obstacle}. Choose another {option}.")
 
 
-def check_place_to_write(option: str, place: Path | None) -> None:
-    """The same for a corpus, which may be a file, or a folder of files."""
-    if place is not None and place.is_dir():
-        check_folder_to_write(option, place)
-    else:
-        check_file_to_write(option, place)
+def check_place_to_write(
+    option: str,
+    place: str | Path | None,
+    overwrite: bool = False,
+    inputs: Sequence[str | None] = (),
+    format: str | None = None,
+    has_tags: bool = False,
+) -> None:
+    """The same for a corpus, which may be a file, a pair of files, or a folder of them; its name must say a format."""
+    from acclimate.data.writing import files_to_write, format_to_write
+
+    if place is None or str(place) == "-":
+        return
+    if format in (None, "brat") and (os.path.isdir(place) or str(place).endswith("/")):
+        _check_folder_of_documents(option, Path(place), overwrite, inputs)
+        return
+    check_file_to_write(option, place, overwrite, inputs)
+    for file in files_to_write(place, format_to_write(place, format, has_tags)):
+        check_file_to_write(option, file, overwrite, inputs)
+
+
+def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
+    """What else stands in a folder that a corpus was written to; empty where there is nothing else."""
+    from acclimate.evaluation.table import count
+
+    others = len(set(os.listdir(place)) - {file.name for file in written}) if os.path.isdir(place) else 0
+    if not others:
+        return ""
+    stay = "stays" if others == 1 else "stay"
+    return (
+        f"{place}: {count(others, 'other file')} {stay} there. Whoever reads the folder takes all .txt and .ann files."
+    )
+
+
+def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, inputs: Sequence[str | None]) -> None:
+    from acclimate.evaluation.table import count
+    from acclimate.settings import UsageError
+
+    check_folder_to_write(option, folder)
+    what = f"{option} {folder} is a folder, where a corpus is written as brat (a .txt and an .ann for each document)"
+    if any(_is_same(folder, Path(read).parent) for read in _files_of(inputs) if _is_of_documents(Path(read))):
+        raise UsageError(f"{what}, and holds what is read by this command. Name another folder, or a file.")
+    there = len(os.listdir(folder)) if os.path.isdir(folder) else 0
+    if there and not overwrite:
+        raise UsageError(
+            f"{what}, and it holds {count(there, 'file')} already. Name a file, such as {folder / 'NAME.conll'}, or a "
+            "folder that is empty; or pass --overwrite to replace the files of the same names."
+        )
+
+
+def _files_of(inputs: Sequence[str | None]) -> Iterator[Path]:
+    for place in inputs:
+        if place is not None and os.path.isdir(place):
+            yield from (file for file in Path(place).iterdir() if _is_of_documents(file))
+        elif place is not None:
+            yield Path(place)
+
+
+def _is_of_documents(file: Path) -> bool:
+    from acclimate.data.readers.opening import inner_name
+
+    return inner_name(file.name).endswith(_OF_DOCUMENTS)
+
+
+def _is_same(one: str | Path, other: str | Path) -> bool:
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
 def _obstacle_in(folder: Path) -> str:

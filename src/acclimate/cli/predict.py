@@ -11,13 +11,14 @@ import typer
 from acclimate.cli.options import (
     Device,
     InputFormat,
+    Overwrite,
     Paragraphs,
     PreSplit,
     Quiet,
     SkipBad,
     TaggerFolder,
 )
-from acclimate.cli.places import check_place_to_write
+from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 
 class OutputFormat(StrEnum):
@@ -40,6 +41,7 @@ def predict_command(
     paragraphs: Paragraphs = False,
     skip_bad: SkipBad = False,
     device: Device = "auto",
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Tag text: raw (a sentence per line), running (--paragraphs), or already split into words.
@@ -56,8 +58,9 @@ def predict_command(
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
-    if str(out) != "-":
-        check_place_to_write("--out", out)
+    is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
+    format = output_format or (OutputFormat.conll if out is None or is_text else None)
+    check_place_to_write("--out", out, overwrite, [text], format and format.value, has_tags=True)
     console = stderr_console(quiet)
     folder = resolved_tagger(tagger_folder)
     require_finished(folder)
@@ -76,6 +79,6 @@ def predict_command(
     with sentence_bar(console, "tagging") as bar:
         task = bar.add_task("", total=len(corpus))
         predicted = predict(tagger, corpus, progress=lambda count: bar.advance(task, count))
-    is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
-    format = output_format or (OutputFormat.conll if out is None or is_text else None)
-    write_corpus(predicted, "-" if out is None else out, format and format.value)
+    written = write_corpus(predicted, "-" if out is None else out, format and format.value)
+    if out is not None and (others := remark_on_folder(out, written)):
+        warn(others)

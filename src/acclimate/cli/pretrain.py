@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -77,6 +78,7 @@ def pretrain_command(
 def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import PretrainingBar, stderr_console
+    from acclimate.evaluation.table import count
     from acclimate.recipes.pretrain import pretrain
     from acclimate.training.engine import is_main_process
 
@@ -91,7 +93,7 @@ def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as
         return
     lines = [
         f"encoder: {out} ({done.parameters:,} parameters, {done.vocabulary:,} word pieces)",
-        f"read {done.pieces_seen:,} pieces in {done.updates:,} updates, {done.seconds:,.0f} s "
+        f"read {done.pieces_seen:,} pieces in {count(done.updates, 'update')}, {done.seconds:,.0f} s "
         f"({done.pieces_seen / max(done.seconds, 1e-9):,.0f} pieces/s)",
     ]
     if done.held_out_loss is not None:
@@ -99,5 +101,5 @@ def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as
             f"held-out text ({done.held_out_pieces:,} pieces): loss {done.held_out_loss:.3f}, "
             f"perplexity {done.held_out_perplexity:.2f}"
         )
-    lines.append(f"use it: acclimate adapt --encoder {out}")
+    lines.append(f"use it: acclimate adapt --encoder {shlex.quote(str(out))}")
     typer.echo("\n".join(lines))

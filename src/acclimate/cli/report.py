@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.both_tests import SURE
 from acclimate.evaluation.scores import Scores
+from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import Tally
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
 from acclimate.recipes.outcome import Change, Outcome
@@ -22,10 +24,20 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race 
     lines = [] if race is None else [in_options(render_race(race), "adapt"), ""]
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, trains_target(settings))
-    lines += ["", verdict(outcome), *outcome.remarks]
-    lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {folder} TEXT"]
-    lines += [f"see what changed:  acclimate report {folder}"]
+    lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
+    typed = shlex.quote(str(folder))
+    lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {typed} TEXT"]
+    lines += [f"see what changed:  acclimate report {typed}"]
     return "\n".join(lines)
+
+
+def has_no_target(settings: AdaptSettings) -> bool:
+    """Who forgot it would otherwise learn only that nothing was adapted, and not why."""
+    return settings.target is None and settings.target_labelled is None
+
+
+def _no_target(settings: AdaptSettings) -> list[str]:
+    return ["There was nothing to adapt to: no --target was given."] if has_no_target(settings) else []
 
 
 def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
@@ -38,8 +50,8 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
             continue
         before, after = headline(change.before), headline(change.after)
         moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
-        count = f"{change.after.sentences:,} sentences"
-        rows.append((domain, change.corpus, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, count))
+        size = count(change.after.sentences, "sentence")
+        rows.append((domain, change.corpus, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size))
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
     lines = []
     for row in rows:
@@ -99,7 +111,7 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
     yield f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds."
     yield ""
     yield verdict(outcome)
-    yield from ("", *outcome.remarks)
+    yield from ("", *_no_target(settings), *outcome.remarks)
     for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
         if change is not None:
             yield from _change(domain, change)
@@ -110,7 +122,7 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
 
 
 def _change(domain: str, change: Change) -> Iterator[str]:
-    yield from ("", f"## {domain}: {change.corpus}, {change.after.sentences:,} sentences", "")
+    yield from ("", f"## {domain}: {change.corpus}, {count(change.after.sentences, 'sentence')}", "")
     yield f"Scorer: {change.after.scorer}. Percent."
     yield from ("", "| | before | | | after | | |", "|---|---:|---:|---:|---:|---:|---:|")
     yield "| | precision | recall | F1 | precision | recall | F1 |"

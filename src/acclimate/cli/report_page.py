@@ -40,7 +40,7 @@ def report_command(
 
     place = folder / "report.html" if out is None else out
     if folder.is_dir():  # what else it may be is told by who reads it
-        check_file_to_write("--out", place)
+        check_file_to_write("--out", place, overwrite=True)
     console = stderr_console(quiet)
     with console.status("making the report"):
         page = report_page(folder, Look(quick, sentences, console.print), title)

@@ -52,6 +52,7 @@ def reproduce_command(
 
     Interrupted, the same command goes on. Tables with the same trainings share them.
     """
+    from acclimate.reproduction.catalogue import find_table
     from acclimate.settings import UsageError
 
     if list_all:
@@ -59,6 +60,7 @@ def reproduce_command(
         return
     if name is None:
         raise UsageError("Name a table (acclimate reproduce S4.17 --data DIR); --list shows them all.")
+    find_table(name)  # a mistyped name is told before anything else is asked for
     if data is None and scale == ScaleOption.full:
         raise UsageError(f"{name}: give the data sets (--data DIR), or run it on bundled corpora (--scale small).")
     check_folder_to_write("--out", out, "a table")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from acclimate.analysis.run_records import runs_of_comparison
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
@@ -56,7 +57,11 @@ def require_no_run(folder: Path) -> None:
 
 
 def require_finished(folder: Path) -> None:
-    """Tell a run that was cut off from a folder that never held a tagger."""
+    """Tell a run that was cut off, and a comparison of many, from a folder that never held a tagger."""
+    if is_comparison(folder) and not (folder / MANIFEST).is_file():
+        runs = runs_of_comparison(folder)
+        such = f", such as {runs[0]}" if runs else ""
+        raise InputError(f"{folder}: this is a comparison, which holds many taggers. Name one of its runs{such}.")
     if _begun(folder) is not None and not (folder / MANIFEST).is_file():
         raise InputError(
             f"{folder}: this run is not finished. Give its `acclimate adapt` command again to go on with it."

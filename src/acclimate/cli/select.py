@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 import typer
 from typer.core import TyperCommand
 
-from acclimate.cli.options import InputFormat, Json, PreSplit, Quiet
+from acclimate.cli.options import InputFormat, Json, Overwrite, PreSplit, Quiet
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def select_command(
         str | None, typer.Option(metavar="FILE", help="Also write score, file and line of each line taken.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes that read.", show_default="one per core")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -89,10 +90,11 @@ def select_command(
     """
     for option, file in (("--out", out), ("--scores", scores)):
         if file is not None:
-            check_file_to_write(option, file, overwrite)
+            check_file_to_write(option, file, overwrite, [*like, *files])
     from acclimate.cli.progress import stderr_console
     from acclimate.data.selection import select_text
 
+    _warn_of_corpora(files)
     with ReadingBar(stderr_console(quiet)) as bar:
         selection = select_text(
             [_text(name) for name in like],
@@ -110,6 +112,20 @@ def select_command(
             watch=bar.show,
         )
     _tell(selection, top, out, as_json)
+
+
+def _warn_of_corpora(files: list[str]) -> None:
+    """A corpus would be read as text: a word and its tag, or a JSON object, for a sentence."""
+    from acclimate.cli.progress import warn
+    from acclimate.data.readers.detection import looks_like_corpus
+    from acclimate.data.text_blocks import first_lines
+
+    for file in files:
+        if looks_like_corpus(file, first_lines(file)):
+            warn(
+                f"--from {file} looks like a corpus with tags, and each of its lines is taken for raw text. To take "
+                f"its sentences, write them as text first: acclimate convert {shlex.quote(file)} TEXT.txt --to text"
+            )
 
 
 def _text(name: str) -> Text:
@@ -139,7 +155,7 @@ def _tell(selection: Selection, top: int, out: str, as_json: bool) -> None:
     typer.echo(f"{out}: {kept:,} of {count(selection.lines_read, 'line')}, {scores}")
     speed = f"{selection.megabytes_per_second:,.1f} MB/s"
     typer.echo(f"read {selection.megabytes:,.1f} MB in {selection.seconds:,.1f} s ({speed})")
-    typer.echo(f"use it: acclimate domain-tune --text {out}")
+    typer.echo(f"use it: acclimate domain-tune --text {shlex.quote(out)}")
 
 
 class ReadingBar:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import InputFormat, Json, Quiet, SkipBad
-from acclimate.cli.places import check_folder_to_write
+from acclimate.cli.options import InputFormat, Json, Overwrite, Quiet, SkipBad
+from acclimate.cli.places import check_file_to_write, check_folder_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
     from acclimate.data.corpus import Corpus
@@ -21,12 +21,13 @@ _Seed = Annotated[int, typer.Option(help="Which sentences: the same seed gives t
 def subset_command(
     source: Annotated[str, typer.Argument(metavar="IN", help="A labelled or unlabelled corpus.")],
     result: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - for standard output.")],
-    sentences: Annotated[int | None, typer.Option(help="So many sentences.")] = None,
+    sentences: Annotated[int | None, typer.Option(min=1, metavar="N", help="So many sentences.")] = None,
     words_share: Annotated[float | None, typer.Option(help="Sentences until this share of the words, 0 to 1.")] = None,
-    few_shot: Annotated[int | None, typer.Option(metavar="K", help="At least K examples of each label.")] = None,
+    few_shot: Annotated[int | None, typer.Option(min=1, metavar="K", help="At least K examples of each label.")] = None,
     seed: _Seed = 0,
     input_format: InputFormat = None,
     skip_bad: SkipBad = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
@@ -35,12 +36,15 @@ def subset_command(
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.table import count
 
+    check_place_to_write("OUT", result, overwrite, [source])
     console = stderr_console(quiet)
     corpus = open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad)
     taken, remark = _take(corpus, sentences, words_share, few_shot, seed)
-    write_corpus(taken, result)
+    written = write_corpus(taken, result)
     size = f"{count(len(taken), 'sentence')}, {count(taken.word_count, 'word')}"
     console.print(f"{taken.name}: {size}{remark}")
+    if others := remark_on_folder(result, written):
+        warn(others)
 
 
 def _take(
@@ -70,12 +74,13 @@ def split_command(
     few_labels: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Instead: N labelled, 100 dev, half of the rest test; the others lose their tags."
+            min=1, metavar="N", help="Instead: N labelled, 100 dev, half of the rest test; the others lose their tags."
         ),
     ] = None,
     seed: _Seed = 0,
     input_format: InputFormat = None,
     skip_bad: SkipBad = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -87,21 +92,24 @@ def split_command(
     """
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import stderr_console, warn
-    from acclimate.data.subsets import few_shot_split, split
+    from acclimate.data.subsets import FEW_SHOT_PARTS, few_shot_split, split
     from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.table import count
     from acclimate.settings import UsageError
 
     if parts and few_labels is not None:
         raise UsageError("--part and --few-labels both say what the parts are: give one of them.")
     check_folder_to_write("--out", out, "a corpus in parts")
-    console = stderr_console(quiet)
     sizes = _sizes(parts or ["train=0.8", "dev=0.1", "test=0.1"])
+    for name in sizes if few_labels is None else FEW_SHOT_PARTS:
+        check_file_to_write("--out", out / f"{name}.conll", overwrite, [source])
+    console = stderr_console(quiet)
     corpus = open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad)
     divided = split(corpus, sizes, seed) if few_labels is None else few_shot_split(corpus, few_labels, seed=seed)
     out.mkdir(parents=True, exist_ok=True)
     for name, corpus in divided.items():
         write_corpus(corpus, out / f"{name}.conll")
-        console.print(f"{out / name}.conll: {len(corpus):,} sentences")
+        console.print(f"{out / name}.conll: {count(len(corpus), 'sentence')}")
     if as_json:
         typer.echo(json.dumps({name: len(corpus) for name, corpus in divided.items()}))
 

@@ -10,6 +10,7 @@ from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus
+from acclimate.data.labels import kind_of_tags
 from acclimate.data.mapping import LabelMap, require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
@@ -136,7 +137,9 @@ def _require_target_labels(task: Task) -> None:
     for corpus in (task.target_dev, task.target_test, task.watch):
         if corpus is not None and corpus.is_labelled:
             if corpus.kind != few.kind:
-                raise InputError(f"{corpus.name} has {corpus.kind} tags, but {few.name} has {few.kind} tags.")
+                raise InputError(
+                    f"{corpus.name} has {kind_of_tags(corpus.kind)}, but {few.name} has {kind_of_tags(few.kind)}."
+                )
             require_labels(corpus, task.target_labels)
 
 
@@ -147,8 +150,9 @@ def _require_one_task(task: Task) -> None:
         corpus: Corpus | None = getattr(task, part.name)
         if corpus is not None and corpus.is_labelled and corpus.kind != source.kind:
             raise InputError(
-                f"{corpus.name} has {corpus.kind} tags, but the source {source.name} has {source.kind} tags: these are "
-                "two tasks. Choose another tag column with --set reading.target_column=…, or another file."
+                f"{corpus.name} has {kind_of_tags(corpus.kind)}, but the source {source.name} has "
+                f"{kind_of_tags(source.kind)}: these are two tasks. "
+                "Choose another tag column with --set reading.target_column=…, or another file."
             )
     for corpus in (task.source_dev, task.source_test):
         unknown = () if corpus is None else shared_labels(source, corpus).only_target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import InputFormat, Json, Quiet
+from acclimate.cli.options import InputFormat, Json, Overwrite, Quiet
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -41,16 +42,16 @@ def vectors_command(
         Method, typer.Option(help="How neighbours foretell a word: one by one, or their mean.")
     ] = Method.skip_gram,
     lower_case: Annotated[
-        bool, typer.Option("--lower-case/--cased", help="Cased: for tagger.lstm.lower_case_words=false.")
+        bool, typer.Option("--lower-case/--cased", help="Cased: for a tagger whose lower_case_words is off.")
     ] = True,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same file.")] = 1,
     input_format: InputFormat = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
     """Train word vectors on raw text. Words are split, and digits and capitals read, as the tagger does it."""
-    _check_place(out, overwrite, as_json)
+    _check_place(out, overwrite, texts, as_json)
     import torch
 
     from acclimate.cli.progress import stderr_console
@@ -87,16 +88,16 @@ def vectors_command(
         typer.echo(json.dumps(report, ensure_ascii=False))
     elif out != "-":
         typer.echo(f"{out}: {count(len(text.words), 'word')}, {width} numbers each, in {report['seconds']:,} s")
-        typer.echo(f"Use it: acclimate adapt --vectors {out}")
+        typer.echo(f"Use it: acclimate adapt --vectors {shlex.quote(out)}")
 
 
-def _check_place(out: str, overwrite: bool, as_json: bool) -> None:
+def _check_place(out: str, overwrite: bool, texts: list[str], as_json: bool) -> None:
     from acclimate.settings import UsageError
 
     if out == "-" and as_json:
         raise UsageError("--out - prints the vectors, and --json its report, to the same place: name a file.")
     if out != "-":
-        check_file_to_write("--out", out, overwrite)
+        check_file_to_write("--out", out, overwrite, texts)
 
 
 def _watched(texts: Sequence[str], format: str | None, console: Console) -> Iterator[Sequence[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from acclimate.cli.options import InputFormat, Json, Map, Paragraphs, PreSplit, Quiet, SkipBad
+from acclimate.cli.options import InputFormat, Json, Map, Overwrite, Paragraphs, PreSplit, Quiet, SkipBad
 from acclimate.cli.select import spelled_out
 
 if TYPE_CHECKING:
@@ -70,33 +70,35 @@ def weak_label_command(
         CaseName,
         typer.Option(help="Capitals count: smart: in short names in capitals (ALS); lower: never; exact: always."),
     ] = CaseName.SMART,
-    shortest: Annotated[int, typer.Option(min=1, help="Leave out names with fewer letters and digits.")] = 2,
+    shortest: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Leave out names with fewer letters and digits.")
+    ] = 2,
     plurals: Annotated[bool, typer.Option("--plurals", help="A name may take an s at its end.")] = False,
     leave_out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Names that are not to be found, one a line.")
     ] = None,
-    abbreviations: Annotated[
+    no_abbreviations: Annotated[
         bool,
         typer.Option(
-            "--abbreviations/--no-abbreviations", help="Find abbreviations that the text explains: `… polyposis (FAP)`."
+            "--no-abbreviations", help="Do not find abbreviations that the text explains, as in: polyposis (FAP)."
         ),
-    ] = True,
+    ] = False,
     split: Annotated[
         str | None, typer.Option(metavar="SHARES", help="Write train, dev and test, such as 0.8,0.1,0.1: FILE-train, …")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the split.")] = 0,
     gold: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="The same text with true labels, if the text has none itself.")
     ] = None,
     map_name: Map = None,
     most: Annotated[
-        int, typer.Option(min=0, help="How many of the most frequent names, and of conflicts, to show.")
+        int, typer.Option(min=0, metavar="N", help="How many of the most frequent names, and of conflicts, to show.")
     ] = 10,
     input_format: InputFormat = None,
     paragraphs: Paragraphs = False,
     pre_split: PreSplit = False,
     skip_bad: SkipBad = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace FILE if it is there.")] = False,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -116,10 +118,11 @@ def weak_label_command(
 
     if out == "-" and as_json:
         raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
-    files = LabelledFiles(out, None if split is None else shares_of(split), seed, overwrite)
+    inputs = [*texts, *(concepts or ()), gold, leave_out]
+    files = LabelledFiles(out, None if split is None else shares_of(split), seed, overwrite, inputs)
     grouped = Groups.load(groups, other_types.value, label)
     finder, dictionary = _annotator(annotator, concepts, grouped, case, shortest, plurals, leave_out)
-    labeller = Labeller(finder, grouped, abbreviations=abbreviations)
+    labeller = Labeller(finder, grouped, abbreviations=not no_abbreviations)
     reading = {"format": input_format, "skip_bad": skip_bad, "paragraphs": paragraphs}
     reading["tokenize"] = "blanks" if pre_split else "words"
     started = time.monotonic()
@@ -129,7 +132,7 @@ def weak_label_command(
     report = WeakLabelReport(
         dictionary, grouped, labeller.coverage, stream.agreement, files.written, time.monotonic() - started
     )
-    for warning in [*stream.warnings(), *report.warnings()]:
+    for warning in filter(None, [*stream.warnings(), *report.warnings(), files.remark]):
         warn(warning)
     if as_json:
         typer.echo(json.dumps(report.as_dict(most), ensure_ascii=False))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from acclimate.cli.places import check_file_to_write
+from acclimate.cli.places import check_place_to_write, remark_on_folder
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.opening import inner_name
@@ -40,14 +40,21 @@ class LabelledFiles:
     A split holds all sentences in memory. Otherwise CoNLL and JSONL are written as the sentences come.
     """
 
-    def __init__(self, out: str, shares: dict[str, Size] | None, seed: int, overwrite: bool) -> None:
+    def __init__(
+        self,
+        out: str,
+        shares: dict[str, Size] | None,
+        seed: int,
+        overwrite: bool,
+        inputs: Sequence[str | None] = (),
+    ) -> None:
         self.out, self.shares, self.seed = out, shares, seed
         self.written: dict[str, int] = {}  # sentences by file
+        self.remark = ""  # on what else is there
         if out == "-" and shares is not None:
             raise UsageError("--split makes three files, and --out - prints one: name a file.")
         for file in [self.place(part) for part in shares or ("",)]:
-            if file != "-":
-                check_file_to_write("--out", file, overwrite)
+            check_place_to_write("--out", file, overwrite, inputs, has_tags=True)
 
     def place(self, part: str) -> str:
         if not part:
@@ -69,7 +76,7 @@ class LabelledFiles:
         if format is None:
             corpus = Corpus.of(sentences, "weak labels")
             _check(corpus)
-            write_corpus(corpus, self.out)
+            self.remark = remark_on_folder(self.out, write_corpus(corpus, self.out))
             self.written[self.out] = len(corpus)
         else:
             self._stream(sentences, format)

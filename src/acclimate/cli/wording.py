@@ -14,9 +14,17 @@ _PHRASES: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"typeless\(corpus\)": "--typeless",
     r"\(map_labels\)": "(--map)",
     r"\(typeless\)": "(--typeless)",
-    r"\((target|target_labelled|source_dev)\)": lambda found: f"(--{found[1].replace('_', '-')})",
+    r"\((target|target_labelled|source_dev|target_dev)\)": lambda found: f"(--{found[1].replace('_', '-')})",
     r"with map_labels\b": "with --map FILE",
+    r"another folder \(out\)": "another folder (--out)",
+    r"\btrain_on_dev needs source_dev\b": "train_on_dev needs --source-dev",
+    r", pass by_document=False, or tied_from=6": "",
+    r"; use corpus\.labelled\(\)": "; leave those out",
 }
+_WRITING = re.compile(r"[,;] or pass write_corpus\(format=(?:\"\w+\"|…)\)(?: to leave them out)?")
+_FORMAT_OF_OUTPUT = {"convert": "--to", "augment": "--to", "predict": "--format"}  # others go by the file's name
+_CHOICE = re.compile(r"(?<!--set )\bselect=(target-dev|last)\b")
+_ON_DEV = re.compile(r"\btrain_on_dev(?= needs --source-dev| the source dev|\))")
 _NAMES = {"format": "input-format", "others": "other-types", "single": "label"}
 _READ_AS_THEY_ARE = ("domain-tune", "inspect")  # commands that find out the format, and are not told
 _SETTINGS = {"column": "source_column=… (or target_column)", "format": "source_format=… (or target_format)"}
@@ -31,9 +39,19 @@ def _line_in_options(line: str, command: str | None) -> str:
     advice, quoting, quoted = line.partition(" The text there: ")  # the user's own text is shown as it is
     if command in _READ_AS_THEY_ARE:
         advice = advice.replace(", or name another format=", "")
+    advice = _WRITING.sub(lambda found: _format_of_output(found, command), advice)
     for phrase, option in _PHRASES.items():
         advice = re.sub(phrase, option, advice)
+    advice = _CHOICE.sub(r"--select \1" if command == "adapt" else r"--set select=\1", advice)
+    advice = _ON_DEV.sub("--train-on-dev" if command == "adapt" else "--set train_on_dev=true", advice)
     return _ARGUMENT.sub(lambda found: _option(found["name"], found["value"], command), advice) + quoting + quoted
+
+
+def _format_of_output(found: re.Match[str], command: str | None) -> str:
+    if command not in _FORMAT_OF_OUTPUT:
+        return ""
+    advice = found[0].replace("write_corpus(format=", f"{_FORMAT_OF_OUTPUT[command]} ").replace(")", "")
+    return advice.replace('"', "").replace("…", "FORMAT")
 
 
 def _option(name: str, value: str | None, command: str | None) -> str:

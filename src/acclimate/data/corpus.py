@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import overload
 
-from acclimate.data.labels import Kind, LabelSet
+from acclimate.data.labels import Kind, LabelSet, kind_of_tags
 from acclimate.data.problems import Place, Skipped
 from acclimate.data.schemes import Span, spans_from_tags, tags_from_spans
 
@@ -125,7 +125,10 @@ class Corpus(Sequence[Sentence]):
     def __add__(self, other: Corpus) -> Corpus:
         """Both, one after the other. A labelled and an unlabelled corpus may be joined; two kinds of tags may not."""
         if self.is_labelled and other.is_labelled and self.kind != other.kind:
-            raise ValueError(f"{self.name} has {self.kind} tags and {other.name} {other.kind} tags; keep them apart.")
+            raise ValueError(
+                f"{self.name} has {kind_of_tags(self.kind)} and {other.name} {kind_of_tags(other.kind)}; "
+                "keep them apart."
+            )
         kind = self.kind if self.is_labelled or not other.is_labelled else other.kind
         return Corpus(self.sentences + other.sentences, f"{self.name}+{other.name}", kind, self.notes + other.notes)
 

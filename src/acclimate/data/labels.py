@@ -11,6 +11,11 @@ from acclimate.data.schemes import OUTSIDE, Scheme
 Kind = Literal["spans", "plain"]
 
 
+def kind_of_tags(kind: str) -> str:
+    """As it is said in a sentence."""
+    return "span tags" if kind == "spans" else "plain tags"
+
+
 @dataclass(frozen=True, slots=True)
 class LabelSet:
     """The labels of a corpus in a fixed order. `spans`: entities or chunks; `plain`: one tag per word, such as POS."""

@@ -148,9 +148,11 @@ def _nothing_found(source: Source, ledger: Ledger, format: str) -> InputError:
         first = f"the first for this reason: {ledger.skipped[0]}"
         problem = f"every sentence was skipped as bad ({len(ledger.skipped)}), {first}"
         return InputError(problem, file=source.name, line=ledger.skipped[0].place.line)
-    empty = source.name.startswith(PREFIX) or source.path.is_dir() or source.data.strip()
-    what = f"no sentence was found (read as {format})" if empty else "the file is empty"
-    return InputError(f"{what}. Check the path, or name another format=.", file=source.name)
+    if source.name.startswith(PREFIX) or source.path.is_dir() or source.data.strip():
+        problem = f"no sentence was found (read as {format}). Check the path, or name another format=."
+    else:  # no format would find one
+        problem = f"the file {'holds blank lines only' if source.data else 'is empty'}. Check the path."
+    return InputError(problem, file=source.name)
 
 
 def _corpus_name(source: Source) -> str:

@@ -23,6 +23,8 @@ Size = float | int | Literal["rest"]
 
 SLACK = 0.1  # a part may miss its size by this share of it, since documents are not cut
 
+FEW_SHOT_PARTS = ("labelled", "dev", "unlabelled", "test")  # of few_shot_split
+
 _NOWHERE = ""  # the part that takes what no part asks for
 _NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
@@ -30,8 +32,8 @@ _NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 def take_sentences(corpus: Corpus, count: int, seed: int = 0) -> Corpus:
     """`count` random sentences; the ones of a smaller count are among them."""
     if not 0 < count <= len(corpus):
-        raise InputError(f"{corpus.name} has {len(corpus):,} sentences; {count:,} cannot be taken from it.")
-    return _chosen(corpus, _order(len(corpus), seed)[:count], f"{count} sentences, seed {seed}")
+        raise InputError(f"{corpus.name} has {_sentences(len(corpus))}; {count:,} cannot be taken from it.")
+    return _chosen(corpus, _order(len(corpus), seed)[:count], f"{_sentences(count)}, seed {seed}")
 
 
 def take_share_of_words(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
@@ -115,7 +117,9 @@ def split(
                 f"have {len(dealt[part]):,}. The largest of the {len(groups):,} groups that stay together has "
                 f"{max(map(len, groups)):,} sentences. Change the sizes, pass by_document=False, or tied_from=6."
             )
-    return {part: _chosen(corpus, dealt[part], f"{part}, {len(dealt[part])} sentences, seed {seed}") for part in sizes}
+    return {
+        part: _chosen(corpus, dealt[part], f"{part}, {_sentences(len(dealt[part]))}, seed {seed}") for part in sizes
+    }
 
 
 def few_shot_split(
@@ -153,10 +157,10 @@ def few_shot_split(
         )
     shown = pool.renamed(corpus.name)
     return {
-        "labelled": _chosen(shown, order[:labelled], f"labelled, {labelled} sentences, seed {seed}"),
+        "labelled": _chosen(shown, order[:labelled], f"labelled, {_sentences(labelled)}, seed {seed}"),
         "dev": parts["dev"],
         "unlabelled": _chosen(
-            shown, order[labelled:], f"unlabelled, {len(pool) - labelled} sentences, seed {seed}"
+            shown, order[labelled:], f"unlabelled, {_sentences(len(pool) - labelled)}, seed {seed}"
         ).unlabelled(),
         "test": parts["test"],
     }
@@ -169,6 +173,10 @@ def bare_text(words: Sequence[str]) -> str:
     """
     text = " ".join(words)
     return _NOT_LETTER_OR_DIGIT.sub("", text.lower()) or text
+
+
+def _sentences(count: int) -> str:
+    return f"{count:,} sentence{'' if count == 1 else 's'}"
 
 
 def _order(length: int, seed: int) -> list[int]:
@@ -202,7 +210,7 @@ def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
     sizes = {part: counted.get(part, rest) for part in parts}
     if rest < 0 or min(sizes.values()) < 1:
         raise InputError(
-            f"{corpus.name} has {len(corpus):,} sentences; the parts ask for "
+            f"{corpus.name} has {_sentences(len(corpus))}; the parts ask for "
             f"{', '.join(f'{part} {size:,}' for part, size in sizes.items())}. Each part needs one at least, "
             "and together they cannot have more than there are."
         )

@@ -132,6 +132,13 @@ def _lines_before(piece: Piece) -> int:
     return lines
 
 
+def first_lines(file: str | Path, most: int = 1 << 16) -> list[str]:
+    """Whole lines from the beginning of a file, as far as `most` bytes go."""
+    with _opened(file) as stored, _decompressed(stored, file) as lines:
+        begun = lines.read(most)
+    return begun[: begun.rfind(b"\n") + 1 or None].decode("utf-8", "replace").splitlines()
+
+
 @contextmanager
 def _opened(file: str | Path) -> Iterator[IO[bytes]]:
     try:

@@ -11,7 +11,7 @@ from acclimate.data.readers.marked_text import check_characters
 from acclimate.data.readers.opening import inner_name
 from acclimate.data.reading import known_scheme, unknown_format
 from acclimate.data.schemes import Scheme
-from acclimate.data.writers.brat import write_brat
+from acclimate.data.writers.brat import files_of_pair, is_pair, write_brat
 from acclimate.data.writers.columns import write_columns
 from acclimate.data.writers.conllu import write_conllu
 from acclimate.data.writers.docbin import write_docbin
@@ -20,7 +20,7 @@ from acclimate.data.writers.jsonl import write_jsonl
 from acclimate.data.writers.label_studio import write_label_studio
 from acclimate.data.writers.plain import write_text
 from acclimate.data.writers.prodigy import write_prodigy
-from acclimate.data.writers.saving import save
+from acclimate.data.writers.saving import is_stream, save
 from acclimate.data.writers.tables import write_csv, write_parquet, write_tsv
 
 Writer = Callable[[Corpus, Scheme], bytes]
@@ -40,11 +40,13 @@ WRITERS: dict[str, Writer] = {
 }
 _BRAT = "brat"  # not among them: it writes more than one file
 _BY_SUFFIX = {
+    **dict.fromkeys((".conll", ".bio", ".iob", ".iob2", ".bioes", ".col", ".ner", ".pos"), "conll"),
     ".conllu": "conllu",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "label_studio",
     ".spacy": "docbin",
+    ".docbin": "docbin",
     ".csv": "csv",
     ".tsv": "tsv",
     ".parquet": "parquet",
@@ -53,20 +55,39 @@ _BY_SUFFIX = {
 }
 
 
-def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, scheme: str = "IOB2") -> None:
+def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, scheme: str = "IOB2") -> list[Path]:
     """Write a corpus to a file (.gz and .xz are compressed), to a folder (brat), or to standard output (`-`).
 
-    format: one of WRITERS, or "brat"; by the name's ending when it is not given, and `conll` when that says nothing.
+    format: one of WRITERS, or "brat"; by the name's ending when it is not given, and `conll` when it has none.
     scheme: how span tags are spelled where the format has tags.
+    Returns the files that were written, which are none for standard output.
     """
-    format = format or _format_by_name(path, corpus)
+    format = format_to_write(path, format, corpus.is_labelled)
     _check_characters(corpus)
     if format == _BRAT:
-        write_brat(corpus, path)
-        return
-    if format not in WRITERS:
-        raise unknown_format(format, (*WRITERS, _BRAT))
+        return write_brat(corpus, path)
     save(WRITERS[format](corpus, known_scheme(scheme) or "IOB2"), path)
+    return [] if str(path) == "-" else [Path(path)]
+
+
+def format_to_write(path: str | Path, format: str | None = None, has_tags: bool = False) -> str:
+    """The format that is asked for, or else of a name. Refuses a name that says none, and text where there are tags."""
+    if format is not None:
+        if format not in (*WRITERS, _BRAT):
+            raise unknown_format(format, (*WRITERS, _BRAT))
+        return format
+    found = _format_by_name(path)
+    if found == "text" and has_tags:
+        problem = "plain text holds no tags, and the corpus has some. Name the file .conll or .jsonl to keep them"
+        raise InputError(f'{problem}, or pass write_corpus(format="text") to leave them out.', file=path)
+    return found
+
+
+def files_to_write(path: str | Path, format: str) -> list[Path]:
+    """The files that a corpus will stand in; none where that is a folder, whose files go by the documents."""
+    if format != _BRAT:
+        return [Path(path)]
+    return files_of_pair(path) if is_pair(path) else []
 
 
 def _check_characters(corpus: Corpus) -> None:
@@ -82,12 +103,14 @@ def _check_characters(corpus: Corpus) -> None:
             raise InputError(error.problem, file=place.file, line=place.line, text=" ".join(sentence.words)) from error
 
 
-def _format_by_name(path: str | Path, corpus: Corpus) -> str:
-    name = inner_name(Path(path).name).lower()
+def _format_by_name(path: str | Path) -> str:
     if str(path) != "-" and (str(path).endswith("/") or Path(path).is_dir()):
         return _BRAT
-    format = _BY_SUFFIX.get(name[name.rindex(".") :], "conll") if "." in name else "conll"
-    if format == "text" and corpus.is_labelled:
-        problem = "plain text holds no tags, and the corpus has some."
-        raise InputError(f'{problem} Pass format="text" to leave them out, or format="conll" to keep them.', file=path)
-    return format
+    suffix = Path(inner_name(Path(path).name)).suffix
+    if not suffix or (is_stream(path) and suffix.lower() not in _BY_SUFFIX):
+        return "conll"
+    if suffix.lower() not in _BY_SUFFIX:
+        known = ", ".join(sorted(_BY_SUFFIX))
+        problem = f"the ending {suffix} is of no format that we write. Name the file with one of these: {known}"
+        raise InputError(f"{problem}; or pass write_corpus(format=…).", file=path)
+    return _BY_SUFFIX[suffix.lower()]

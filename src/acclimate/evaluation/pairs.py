@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import Kind
+from acclimate.data.labels import Kind, kind_of_tags
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Span, spans_from_tags, split_tag
 
@@ -38,8 +38,8 @@ def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> li
     gold_tags, predicted_tags = tags_of(gold, "gold"), tags_of(predicted, "prediction")
     if gold and gold.kind != predicted.kind:
         raise InputError(
-            f"the gold corpus has {gold.kind} tags and the prediction {predicted.kind} tags; they cannot be compared. "
-            "Predict with a tagger of the same task, or read both files with the same kind=..."
+            f"the gold corpus has {kind_of_tags(gold.kind)} and the prediction {kind_of_tags(predicted.kind)}; "
+            "they cannot be compared. Predict with a tagger of the same task, or read both files with the same kind=..."
         )
     gold_spans = read_spans(gold_tags, gold.kind, reading, "gold")
     predicted_spans = read_spans(predicted_tags, gold.kind, reading, "prediction")

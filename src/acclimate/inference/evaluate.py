@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acclimate.data.corpus import Corpus
-from acclimate.data.labels import LabelSet
+from acclimate.data.labels import LabelSet, kind_of_tags
 from acclimate.data.problems import InputError, Place
 from acclimate.evaluation.pairs import Reading
 from acclimate.evaluation.scores import Scores, score
@@ -51,7 +51,9 @@ def require_scorable(labels: LabelSet, gold: Corpus) -> None:
         place = Place() if bare is None else bare.place
         raise InputError(f"{gold.name} {some} to compare with.{advice}", file=place.file, line=place.line)
     if gold.kind != labels.kind:
-        raise InputError(f"{gold.name} has {gold.kind} tags, but the tagger was trained on {labels.kind} tags.")
+        raise InputError(
+            f"{gold.name} has {kind_of_tags(gold.kind)}, but the tagger was trained on {kind_of_tags(labels.kind)}."
+        )
     unknown = [name for name in gold.labels if name not in labels]
     if unknown:
         raise InputError(

@@ -12,8 +12,9 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ def seal(folder: Path) -> None:
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     files = {name: _digest(folder / name) for name in names if name != MANIFEST}
     (folder / MANIFEST).write_bytes(_manifest_bytes(files))
+    _let_read(folder, files)
     for name in (*files, MANIFEST):
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
@@ -110,7 +112,10 @@ def read_json(path: Path) -> Any:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Tensors by name. Shared memory is copied apart: safetensors refuses aliases, and a later load expects all."""
+    path.touch()  # with the mode that the user's umask gives; safetensors lets only the owner read what it writes
+    mode = path.stat().st_mode
     save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, str(path))
+    _set_mode(path, mode)
 
 
 def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Tensor]:
@@ -118,6 +123,21 @@ def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Te
         return load_file(str(path), device=str(device))
     except (SafetensorError, OSError) as failure:
         raise StorageError(f"{path}: cannot be read as safetensors: {failure}") from None
+
+
+def _let_read(folder: Path, names: Iterable[str]) -> None:
+    """Files of other libraries, such as an encoder's weights, may be read by whom the user's umask lets read ours.
+
+    The umask itself cannot be asked for without changing it for all threads: the manifest shows what it allows.
+    """
+    mode = (folder / MANIFEST).stat().st_mode
+    for name in names:
+        _set_mode(folder / name, mode)
+
+
+def _set_mode(path: Path, mode: int) -> None:
+    with suppress(OSError):  # not every file system knows of modes
+        path.chmod(stat.S_IMODE(mode))
 
 
 def _manifest_bytes(files: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.table import count
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baseline import shared_baseline
 from acclimate.recipes.beginning import beginning_of
@@ -159,4 +160,6 @@ def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: li
     total = plain + more if chosen.starts_from_baseline else more
     if total <= plain:
         return ()
-    return (f"{recipe} made {total:,} updates, the baseline {plain:,}: longer training alone may explain a part.",)
+    return (
+        f"{recipe} made {count(total, 'update')}, the baseline {plain:,}: longer training alone may explain a part.",
+    )

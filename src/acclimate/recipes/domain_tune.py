@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.table import count
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import save_language_model
@@ -81,7 +82,8 @@ def domain_tune(
         return DomainTuned(**report)
     reader = _reader(settings.encoder)
     engine = build_engine(settings, reader)
-    tell(f"{settings.masking}: {len(target):,} sentences of {', '.join(Path(name).name for name in settings.text)}")
+    files = ", ".join(Path(name).name for name in settings.text)
+    tell(f"{settings.masking}: {count(len(target), 'sentence')} of {files}")
     torch.manual_seed(settings.seed)
     tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed, extra=extra)
     if is_main_process():

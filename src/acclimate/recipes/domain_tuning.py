@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from acclimate.data.batches import TARGET, Batches
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.evaluation.table import count
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
 from acclimate.methods.masking.corruption import Corruption
@@ -141,4 +142,4 @@ def _selector(measured: Corpus, encoder: Transformer, guesser: WordGuesser | Non
     objective = masked_words(encoder, guesser, Uniform(), settings)
     ordered = sorted(measured, key=len)
     parts = [ordered[start : start + 64] for start in range(0, len(ordered), 64)]
-    return HeldOutLoss(lambda: parts, objective, f"{len(measured):,} sentences")
+    return HeldOutLoss(lambda: parts, objective, count(len(measured), "sentence"))

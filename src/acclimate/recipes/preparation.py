@@ -12,6 +12,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.shared_sentences import Shared
 from acclimate.data.subsets import split
+from acclimate.evaluation.table import count
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
@@ -128,7 +129,8 @@ def prepare(
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
     if target_labelled is not None:
         fate = "not learnt from" if chosen is BASELINE else "given to learn from"
-        remarks += (f"{len(target_labelled):,} labelled target sentences were {fate}.",)
+        were = "was" if len(target_labelled) == 1 else "were"
+        remarks += (f"{count(len(target_labelled), 'labelled target sentence')} {were} {fate}.",)
     tests = {"source": held_out if source_test is None else source_test, "target": target_test}
     teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
     if for_target:
@@ -164,7 +166,9 @@ def _with_dev(
     if source_dev is None:
         raise UsageError("train_on_dev needs source_dev, the sentences to train on as well.")
     if select == "source-dev":
-        raise UsageError("With train_on_dev the source dev sentences cannot choose the model: leave select=last.")
+        raise UsageError(
+            "With train_on_dev the source dev sentences cannot choose the model: pass select=last, or none."
+        )
     return source + source_dev, None, "last" if select == "auto" else select
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,6 @@ def _runs(found: ComparisonData, look: Look) -> Section:
     if not parts:
         return no_such("runs", title, "There is no run in this comparison.")
     about = "One run of each recipe, unfolded by a click: that of the seed whose score is the median."
-    command = f"acclimate report {found.folder / 'runs' / 'RECIPE' / 'seed-N'}"
+    command = f"acclimate report {shlex.quote(str(found.folder / 'runs' / 'RECIPE' / 'seed-N'))}"
     note = paragraph("A page of any other run: ", tag("code", command), class_="note")
     return Section("runs", title, about, join([tag("div", parts, class_="runs"), note]))

@@ -11,6 +11,7 @@ import torch
 
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
+from acclimate.evaluation.table import count
 from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.puzzle import hide
@@ -49,7 +50,7 @@ class DevelopmentScore:
     @property
     def name(self) -> str:
         measure = "accuracy" if self.corpus.kind == "plain" else "span F1"
-        return f"{measure} on {self.split} ({len(self.corpus):,} sentences)"
+        return f"{measure} on {self.split} ({count(len(self.corpus), 'sentence')})"
 
     def __call__(self, tagger: Tagger) -> float:
         found = score(self.corpus, predict(tagger, self.corpus))

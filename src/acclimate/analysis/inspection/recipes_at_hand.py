@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from acclimate.analysis.inspection.facts import Facts
+from acclimate.data.labels import kind_of_tags
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.recipe import Recipe
 
@@ -38,7 +39,9 @@ def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
     if facts.has_few and not recipe.for_target:
         target = facts.labels.target
         if target is not None and target.kind != facts.labels.kind:
-            return f"the labelled target has {target.kind} tags and the source {facts.labels.kind} ones"
+            return (
+                f"the labelled target has {kind_of_tags(target.kind)} and the source {kind_of_tags(facts.labels.kind)}"
+            )
         if facts.foreign:
             return f"the source does not teach {', '.join(facts.foreign)} (--typeless, or a --map of your own)"
     if recipe.needs_entities and facts.labels.kind == "plain":

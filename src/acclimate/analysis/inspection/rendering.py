@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from acclimate.analysis.inspection import thresholds as line
@@ -141,7 +142,11 @@ def _recipes(found: Inspection) -> list[str]:
     for standing in found.standings:
         if standing.lacks is not None:
             reasons.setdefault(standing.lacks, []).append(standing.recipe)
-    return lines + [f"not {', '.join(names)}: {why}" for why, names in reasons.items()]
+    return lines + [f"not {', '.join(names)}: {_of_several(why, len(names))}" for why, names in reasons.items()]
+
+
+def _of_several(why: str, recipes: int) -> str:
+    return re.sub("^it ", "each ", why) if recipes > 1 else why
 
 
 def _numbered(suggestions: tuple[Suggestion, ...]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from acclimate.data.problems import InputError
@@ -49,6 +50,14 @@ def detect_format(source: Source) -> str:
     if suffix == ".txt" and any(source.path.with_name(name).exists() for name in _annotation_names(source)):
         return "brat"
     return _by_lines(source, suffix)
+
+
+def looks_like_corpus(name: str, first_lines: list[str]) -> bool:
+    """Whether a file that is to be raw text is a corpus with tags, by its name and its first lines."""
+    suffix = Path(inner_name(name).lower()).suffix
+    return suffix in (*_BY_SUFFIX, *_JSON_SUFFIXES) or _looks_like_columns(
+        [line for line in first_lines if line.strip()]
+    )
 
 
 def _suffix(source: Source) -> str:

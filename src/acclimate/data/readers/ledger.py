@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from acclimate.data.schemes import Scheme, Span
 
 Borders = Literal["error", "expand", "contract", "drop"]
 Tokenize = Literal["words", "blanks"]
+
+_ADVICE_TO_SKIP = re.compile(r"[,;] or pass skip_bad=True( to leave its sentence out)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ class Ledger:
         )
         if not self.request.skip_bad:
             raise placed from error.__cause__
-        self.skipped.append(Skipped(placed.place, placed.problem, placed.text or ""))
+        problem = _ADVICE_TO_SKIP.sub("", placed.problem)  # which was followed
+        self.skipped.append(Skipped(placed.place, problem, placed.text or ""))
 
     def count(self, what: str, times: int = 1) -> None:
         """Something worth a remark happened; equal remarks are counted together."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.readers.opening import COMPRESSED, inner_name
+from acclimate.data.readers.opening import inner_name
 from acclimate.data.writers.saving import encoded, save
 from acclimate.data.writers.spelling import check_all_or_none, check_spans_kind
 from acclimate.data.writers.text_records import TextRecord, text_records
@@ -15,8 +16,23 @@ from acclimate.data.writers.text_records import TextRecord, text_records
 _SAFE_NAME = re.compile(r"\w[\w.-]{0,100}")
 
 
-def write_brat(corpus: Corpus, path: str | Path) -> None:
-    """`path`: a folder, or NAME.ann or NAME.txt (perhaps compressed), of which the other is the partner."""
+def is_pair(path: str | Path) -> bool:
+    """Whether a path names one pair of files for all texts, and not a folder for many."""
+    return not os.path.isdir(path) and inner_name(Path(path).name).endswith((".ann", ".txt"))
+
+
+def files_of_pair(path: str | Path) -> list[Path]:
+    """NAME.ann or NAME.txt (perhaps compressed) as both: the text, and what is said about it."""
+    path = Path(path)
+    name = inner_name(path.name)
+    return [path.with_name(f"{name[:-4]}{suffix}{path.name[len(name) :]}") for suffix in (".txt", ".ann")]
+
+
+def write_brat(corpus: Corpus, path: str | Path) -> list[Path]:
+    """`path`: a folder, or NAME.ann or NAME.txt (perhaps compressed), of which the other is the partner.
+
+    Returns the files that were written.
+    """
     check_spans_kind(corpus, "brat")
     check_all_or_none(corpus, "brat")
     for label in corpus.labels:
@@ -24,21 +40,20 @@ def write_brat(corpus: Corpus, path: str | Path) -> None:
             raise InputError(f"the label {label!r} holds a blank, which brat uses itself. Rename it, or write jsonl.")
     if str(path) == "-":
         raise InputError("brat keeps text and annotation in two files; they cannot go to standard output.")
-    path, records = Path(path), list(text_records(corpus))
-    name = inner_name(path.name)
-    if name.endswith((".ann", ".txt")):
-        packed = path.suffix if path.suffix.lower() in COMPRESSED else ""
-        _write_pair(path.parent, name[:-4], packed, records)
-        return
+    records = list(text_records(corpus))
+    if is_pair(path):
+        return _write_pair(files_of_pair(path), records)
+    written: list[Path] = []
     taken: set[str] = set()
     for number, record in enumerate(records, start=1):
         wanted = record.document or ""
         stem = wanted if _SAFE_NAME.fullmatch(wanted) and wanted not in taken else f"{number:06d}"
         taken.add(stem)
-        _write_pair(path, stem, "", [record])
+        written += _write_pair(files_of_pair(Path(path) / f"{stem}.txt"), [record])
+    return written
 
 
-def _write_pair(folder: Path, stem: str, packed: str, records: list[TextRecord]) -> None:
+def _write_pair(pair: list[Path], records: list[TextRecord]) -> list[Path]:
     texts: list[str] = []
     lines: list[str] = []
     shift = 0
@@ -49,6 +64,8 @@ def _write_pair(folder: Path, stem: str, packed: str, records: list[TextRecord])
         text = record.text if record.text.endswith("\n") else f"{record.text}\n"
         texts.append(text)
         shift += len(text)
-    save(encoded("".join(texts)), folder / f"{stem}.txt{packed}")
-    if records and records[0].spans is not None:
-        save(encoded("".join(lines)), folder / f"{stem}.ann{packed}")
+    save(encoded("".join(texts)), pair[0])
+    if not records or records[0].spans is None:
+        return pair[:1]
+    save(encoded("".join(lines)), pair[1])
+    return pair

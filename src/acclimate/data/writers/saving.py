@@ -41,19 +41,40 @@ def save(data: bytes, path: str | Path) -> None:
 def written_aside(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to piece by piece, compressed by its name; it is put in its place when all went well."""
     path = Path(path)
+    if is_stream(path):
+        with _told_where(path), path.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
+            yield file
+        return
     aside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with aside.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
-            yield file
-        os.replace(aside, path)
+        with _told_where(path, aside):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with aside.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
+                yield file
+            os.replace(aside, path)
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def is_stream(path: str | Path) -> bool:
+    """Whether what is written there flows on: standard output, /dev/null, a named pipe. Nothing is replaced by it."""
+    # /dev/stdout may lead to a plain file, which the shell made for us to write into
+    flows = str(path) in ("-", "/dev/stdout", "/dev/stderr") or str(path).startswith(("/dev/fd/", "/proc/self/fd/"))
+    return flows or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+
+
+@contextmanager
+def _told_where(path: Path, aside: Path | None = None) -> Iterator[None]:
+    """A failure to write, told by the name that the user knows."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever read it has seen enough
+        raise
     except OSError as error:
         where = "" if error.filename in (None, str(path), str(aside)) else f": {error.filename}"
         problem = f"the file cannot be written ({error.strerror or error}{where}). Name a file elsewhere."
         raise InputError(problem, file=path) from error
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 @contextmanager

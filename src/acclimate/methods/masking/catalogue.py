@@ -102,7 +102,13 @@ def _density_ratio(ground: Ground) -> Policy:
 def _collocations(ground: Ground) -> Policy:
     chosen = ground.settings.collocations
     if chosen.file is not None:
-        return runs_of_words.collocations(Collocations.load(chosen.file), chosen.ranked, chosen.whole)
+        listed = Collocations.load(chosen.file)
+        if not len(listed):
+            raise UsageError(
+                f"{chosen.file} lists no collocation: there is nothing to hide by. Make it anew from more text, or "
+                "with a smaller --at-least (acclimate collocations), or choose another masking."
+            )
+        return runs_of_words.collocations(listed, chosen.ranked, chosen.whole)
     texts = [corpus for corpus in (ground.source, ground.target) if corpus is not None]
     counted = build_collocations(
         (sentence.words for corpus in texts for sentence in corpus),

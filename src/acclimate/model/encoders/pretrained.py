@@ -11,6 +11,7 @@ from torch import nn
 
 from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound, resolved
 
+_OURS = "character-cnn-lstm"  # is made anew for each tagger, and not loaded
 _PATIENCE = 5.0  # seconds without an answer after which the model hub counts as out of reach
 
 
@@ -98,6 +99,10 @@ def load_backbone(encoder: str | Path, layers: int | None = None) -> nn.Module:
 
 def _where(encoder: str | Path) -> tuple[str, dict[str, bool]]:
     """What to hand to `from_pretrained`, and whether it may look further than this machine."""
+    if str(encoder) == _OURS:  # the hub would be asked for it
+        raise EncoderNotFound(
+            f"{encoder} is no masked language model: take {SHIPPED[0]}, a folder with a saved encoder, or a model name."
+        )
     place = resolved(encoder)
     if isinstance(place, str):
         require_possible(place)
@@ -161,14 +166,24 @@ def quietly(act: Any, name: str, **options: Any) -> Any:
 
 
 def _not_found(place: str, what: str, failure: Exception) -> EncoderNotFound:
+    if _is_unfinished(Path(place)):
+        return EncoderNotFound(
+            f"{place}: this encoder is not finished. Give its command (`acclimate domain-tune` or `pretrain`) again to "
+            "go on with it."
+        )
     said = str(failure).strip().splitlines()
     reason = said[0] if said else type(failure).__name__
     if Path(place).is_dir():
         hint = f"That folder was found but could not be loaded: {reason}"
     else:
         hint = f"It is no folder here, and the model hub gave: {reason}"
-    ours = "" if what == "masked language model" else " or 'character-cnn-lstm'"
+    ours = "" if what == "masked language model" else f" or {_OURS!r}"
     return EncoderNotFound(
         f"No {what} under {place!r}. {hint} Use {', '.join(map(repr, SHIPPED))}{ours}, from the package, "
         "a folder with a saved encoder, or a model name while online."
     )
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Whether training was begun there that has not saved an encoder yet."""
+    return (folder / "training").is_dir() and not (folder / "config.json").is_file()

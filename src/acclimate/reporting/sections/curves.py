@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -27,7 +28,9 @@ def curves_section(run: RunData) -> Section:
         body.append(details(f"{len(folded)} more charts of later stages", tag("div", folded, class_="charts")))
     if any(len(series.updates) > MOST_POINTS for stage in run.curves for _, _, series in stage.series):
         told = f"Long curves are drawn as means of neighbours, {MOST_POINTS} points at most. All of them: "
-        body.append(paragraph(told, tag("code", f"acclimate curves {run.folder} --csv DIR"), class_="note"))
+        body.append(
+            paragraph(told, tag("code", f"acclimate curves {shlex.quote(str(run.folder))} --csv DIR"), class_="note")
+        )
     about = (
         "Losses should fall and settle. The score is that of held-out sentences, by which the state to keep was "
         "chosen; the upright line is the state that was kept."

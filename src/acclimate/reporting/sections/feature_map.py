@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -41,7 +42,9 @@ def feature_map_section(
             )
         )
     count = len(next(iter(points.values())).of(TARGET))
-    command = f"acclimate feature-map {run.folder} --source CORPUS --target CORPUS --most N --out map.svg"
+    command = (
+        f"acclimate feature-map {shlex.quote(str(run.folder))} --source CORPUS --target CORPUS --most N --out map.svg"
+    )
     capped = f"Drawn are {count:,} words of each domain, drawn at random. More of them, of the adapted tagger: "
     body: list[Any] = [tag("div", charts, class_="charts"), paragraph(capped, tag("code", command), class_="note")]
     return Section("map", title, about, join(body))

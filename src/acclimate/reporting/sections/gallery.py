@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,7 +105,7 @@ def _group(group: str, found: Sequence[Example], most: int, colours: Mapping[str
     about = "" if shown[0].before is None else f": {_ABOUT[group]}"
     parts: list[Any] = [_example(example, colours) for example in shown]
     if len(shown) < len(ranked):
-        command = f"acclimate report {run.folder} --sentences 0"
+        command = f"acclimate report {shlex.quote(str(run.folder))} --sentences 0"
         parts.append(
             paragraph(f"Shown are {len(shown)} of {len(ranked):,}. All of them: ", tag("code", command), class_="note")
         )
