@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from acclimate.evaluation.significance import Interval
+from acclimate.evaluation.table import count
 from acclimate.reporting.charts.dots import Dot, DotRow, dots, dots_legend
 from acclimate.reporting.charts.frame import figure
 from acclimate.reporting.figures import UNKNOWN, between, figures_of, p_of_tests, percent, signed, signed_between
@@ -108,7 +109,7 @@ def _more(run: RunData) -> Markup:
             "",
             *(f"{name} {when}" if len(times) > 1 else name for when in times for name in ("precision", "recall", "F1")),
         ]
-        name = f"{domain}: {change['corpus']}, {after['sentences']:,} sentences, {after['words']:,} words"
+        name = f"{domain}: {change['corpus']}, {count(after['sentences'], 'sentence')}, {count(after['words'], 'word')}"
         parts.append(
             details(
                 f"All figures of the {domain}",
