@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from acclimate import Tagger, adapt, load_bundled
-from acclimate.model.tagger import DEFAULT_ENCODER, OWN_ENCODER
+from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.tagger import DEFAULT_ENCODER
 
 
 def run(recipe: str, encoder: str, seed: int, epochs: float | None) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from acclimate.comparison.plan import merged
-from acclimate.model.tagger import OWN_ENCODER
+from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.reproduction.catalogue import all_tables, find_table, read_table
 from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.reproduction.sets import find_set, known_sets

@@ -14,7 +14,8 @@ from acclimate.data.labels import kind_of_tags
 from acclimate.data.mapping import LabelMap, require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
-from acclimate.model.tagger import OWN_ENCODER, Tagger
+from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.recipes.task import Task, tagger_for
 from acclimate.settings import Settings, UsageError, complete

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.model.encoders.pretrained import weight_files
-from acclimate.model.tagger import OWN_ENCODER
+from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.recipes.beginning import files_in
 from acclimate.recipes.claim import file_digest
 from acclimate.recipes.task import TaggerSettings

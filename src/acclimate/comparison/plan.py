@@ -9,7 +9,7 @@ from typing import Any
 from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.inference.evaluate import require_scorable
-from acclimate.model.tagger import OWN_ENCODER
+from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.task import Task

@@ -20,7 +20,7 @@ from acclimate.data.schemes import Scheme, convert_tags
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
-from acclimate.model.encoders.shipped import SHIPPED
+from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED
 from acclimate.model.encoders.transformer import (
     Transformer,
     TransformerSettings,
@@ -49,7 +49,6 @@ from acclimate.model.storage import (
 from acclimate.model.view import View
 from acclimate.settings import S, SettingsError, complete
 
-OWN_ENCODER = "character-cnn-lstm"
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line
 _DESCRIPTION, _WEIGHTS, _SEEN = "tagger.json", "weights.safetensors", "seen.json"
 _REMEMBERED = 1 << 16  # different rows of tags; a stream of text must not fill the memory

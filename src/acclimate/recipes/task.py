@@ -11,8 +11,9 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.labels import LabelSet
 from acclimate.evaluation.table import count
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
+from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.encoders.transformer import TransformerSettings
-from acclimate.model.tagger import DEFAULT_ENCODER, OWN_ENCODER, Tagger
+from acclimate.model.tagger import DEFAULT_ENCODER, Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import Settings, complete
 

@@ -14,10 +14,10 @@ from acclimate.analysis.inspection.words_and_pieces import PieceFigures, compare
 from acclimate.analysis.separability import Separability, domain_separability
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.mmd import squared_mmd
-from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
+from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
-from acclimate.model.tagger import OWN_ENCODER, Tagger
+from acclimate.model.tagger import Tagger
 from acclimate.recipes.perplexity import Perplexity, perplexity
 from acclimate.settings import UsageError
 

@@ -14,8 +14,9 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.subsets import take_sentences
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import views
+from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.encoders.transformer import TransformerSettings
-from acclimate.model.tagger import OWN_ENCODER, Tagger
+from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.task import TaggerSettings, Task, tagger_for
 from acclimate.training.loop import completed

@@ -9,9 +9,8 @@ import torch
 from tokenizers.pre_tokenizers import ByteLevel
 from torch import nn
 
-from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound, resolved
+from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound, resolved
 
-_OURS = "character-cnn-lstm"  # is made anew for each tagger, and not loaded
 _PATIENCE = 5.0  # seconds without an answer after which the model hub counts as out of reach
 
 
@@ -99,7 +98,7 @@ def load_backbone(encoder: str | Path, layers: int | None = None) -> nn.Module:
 
 def _where(encoder: str | Path) -> tuple[str, dict[str, bool]]:
     """What to hand to `from_pretrained`, and whether it may look further than this machine."""
-    if str(encoder) == _OURS:  # the hub would be asked for it
+    if str(encoder) == OWN_ENCODER:  # the hub would be asked for it
         raise EncoderNotFound(
             f"{encoder} is no masked language model: take {SHIPPED[0]}, a folder with a saved encoder, or a model name."
         )
@@ -177,7 +176,7 @@ def _not_found(place: str, what: str, failure: Exception) -> EncoderNotFound:
         hint = f"That folder was found but could not be loaded: {reason}"
     else:
         hint = f"It is no folder here, and the model hub gave: {reason}"
-    ours = "" if what == "masked language model" else f" or {_OURS!r}"
+    ours = "" if what == "masked language model" else f" or {OWN_ENCODER!r}"
     return EncoderNotFound(
         f"No {what} under {place!r}. {hint} Use {', '.join(map(repr, SHIPPED))}{ours}, from the package, "
         "a folder with a saved encoder, or a model name while online."
