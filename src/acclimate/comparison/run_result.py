@@ -9,7 +9,7 @@ from typing import Any
 from acclimate.comparison.trial import PREDICTIONS, REPORT, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
-from acclimate.evaluation.tally import Tally
+from acclimate.evaluation.tally import Tally, stored_f1
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_json
 
@@ -95,8 +95,8 @@ def read_run(
         folder=str(trial.folder),
         target=_scores(test, predicted, seen),
         predicted=predicted,
-        source_before=_told(source, "before"),
-        source_after=_told(source, "after"),
+        source_before=stored_f1(source, "before"),
+        source_after=stored_f1(source, "after"),
         updates=sum(stage["updates"] for stage in report["stages"]),
         seconds=report["training_seconds"],
         megabytes=memory["gpu"] if on_gpu else memory["process"],
@@ -110,12 +110,6 @@ def read_run(
 def _f1(group: Tally | None) -> float | None:
     """None for a group of which there is nothing, in gold and prediction alike."""
     return None if group is None or group.is_empty else group.f1
-
-
-def _told(source: Mapping[str, Any] | None, when: str) -> float | None:
-    """None also where nothing was to be found, as may be in a held-out part."""
-    span = {} if source is None else source[when]["span"]
-    return span["f1"] if span.get("gold") else None
 
 
 def _scores(test: Corpus | None, predicted: Corpus | None, seen: SeenWords) -> Scores | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,3 +82,10 @@ def mean(values: Iterable[float]) -> float:
     """The mean, and 0.0 of nothing."""
     listed = list(values)
     return ratio(sum(listed), len(listed))
+
+
+def stored_f1(change: Mapping[str, Any] | None, when: str) -> float | None:
+    """F1 of spans before or after, as a report keeps it (accuracy for plain tags); None without a test, and where
+    nothing was to be found in it."""
+    span = {} if change is None else change[when]["span"]
+    return float(span["f1"]) if span.get("gold") else None

@@ -15,6 +15,7 @@ from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS, SOURCE, TARGET
 from acclimate.data.problems import InputError
 from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.reservation import Reservation, reservation
+from acclimate.evaluation.tally import stored_f1
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.reporting.folders import REPORT, read_object
@@ -52,7 +53,7 @@ class RunData:
         """Why nothing may be claimed of what changed; None as well where nothing was adapted."""
         if not self.is_adapted:
             return None
-        return reservation(self.source_before, told_score(self.changes.get(TARGET), "before"), self.learnt)
+        return reservation(self.source_before, stored_f1(self.changes.get(TARGET), "before"), self.learnt)
 
     @property
     def is_adapted(self) -> bool:
@@ -87,15 +88,9 @@ def collect_run(folder: Path) -> RunData:
         text_missing="No target text was given, so there is nothing to compare." if domains else OLD_RUN,
         points=lambda: _features(folder),
         points_missing=str(points.get("problem") or OLD_RUN),
-        source_before=told_score(report.get(SOURCE), "before"),
+        source_before=stored_f1(report.get(SOURCE), "before"),
         learnt=Shared.from_dict(report.get(LEARNT)),
     )
-
-
-def told_score(change: Mapping[str, Any] | None, when: str) -> float | None:
-    """F1 of spans (accuracy for plain tags); None without a test, and where nothing was to be found in it."""
-    span = {} if change is None else change[when]["span"]
-    return float(span["f1"]) if span.get("gold") else None
 
 
 def what_before_is(recipe: str, has_labelled_target: bool) -> str:

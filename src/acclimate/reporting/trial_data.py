@@ -26,11 +26,12 @@ from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.both_tests import both_tests
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.significance import Metric
+from acclimate.evaluation.tally import stored_f1
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.reporting.folders import COMPARISON, REPORT, read_object
-from acclimate.reporting.run_data import LEARNT, Points, RunData, curves_of, told_score
+from acclimate.reporting.run_data import LEARNT, Points, RunData, curves_of
 
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
 
@@ -75,7 +76,7 @@ def collect_trial(folder: Path, known: Known | None = None) -> RunData:
         text_missing=NO_MATERIAL if not material else "No target text was given, so there is nothing to compare.",
         points=lambda: _points(folder, beside, root, readings),
         points_missing=NO_MATERIAL if not material else "There is no text of both domains to draw words from.",
-        source_before=None if beside is None else told_score(read_object(beside / REPORT).get(SOURCE), "after"),
+        source_before=None if beside is None else stored_f1(read_object(beside / REPORT).get(SOURCE), "after"),
         learnt=Shared.from_dict(_comparison(root).get(LEARNT)),
     )
 
