@@ -17,6 +17,8 @@ Batch = Mapping[str, Sequence[Sentence]]
 
 SOURCE, TARGET = "source", "target"
 
+_STRETCH = 64  # batches that are matched with others by length at a time
+
 
 class Stream(Protocol):
     """Batches without end. Which one has number n depends on nothing that went before."""
@@ -76,6 +78,10 @@ class Batches:
     An epoch is one pass over the first corpus; the others go round as often as is needed to keep it company (a
     smaller target is thereby over-sampled). Which sentences stand in batch number n is a function of (seed, n), so a
     resumed run goes on exactly where it was.
+
+    What stands side by side is of like length: short sentences face short ones, long ones long ones. An objective that
+    compares two domains would else see lengths, which differ from batch to batch more than domains do. Every sentence
+    still comes once in a pass.
     """
 
     corpora: Mapping[str, Corpus]
@@ -85,10 +91,14 @@ class Batches:
     # what reading each sentence costs, where that is not its number of words (`Encoder.count_pieces`)
     costs: Callable[[Corpus], Sequence[int] | None] = field(default=lambda corpus: None, compare=False, repr=False)
     pass_share: float = 1.0  # of a pass over the first corpus, that an epoch is
+    # the stream whose first corpus these batches stand beside, where that is not the first one here (see `Joined`)
+    beside: Batches | None = None
     # per corpus: the number of the first batch of each epoch seen so far, and the plan of the latest one
     _starts: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
     _plans: dict[str, tuple[int, list[list[int]]]] = field(default_factory=dict, compare=False, repr=False)
     _sizes: dict[str, tuple[list[int], Sequence[int] | None]] = field(default_factory=dict, compare=False, repr=False)
+    # per corpus: the latest stretch of a pass (the pass, the stretch), and the order in which its batches come
+    _orders: dict[str, tuple[tuple[int, int], list[int]]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         for name, corpus in self.corpora.items():
@@ -103,7 +113,9 @@ class Batches:
 
     def batch(self, number: int) -> Batch:
         """Batch number n of the endless stream."""
-        return {name: self.part(name, number) for name in self.corpora}
+        first, *others = self.corpora
+        beside = {name: self._sentences(name, self._indices(name, number, self.beside or self)) for name in others}
+        return {first: self.part(first, number), **beside}
 
     def starting_at(self, number: int, step: int = 1) -> Iterator[Batch]:
         """All batches from number n on; `step` is the number of processes that share the stream."""
@@ -116,10 +128,43 @@ class Batches:
         return sum(len(sentence) for sentences in batch.values() for sentence in sentences)
 
     def part(self, name: str, number: int) -> list[Sentence]:
-        """What batch number n holds of one corpus."""
-        which = self.pass_of(name, number)
+        """What batch number n holds of one corpus, where no other corpus of this stream stands beside it."""
+        return self._sentences(name, self._indices(name, number, self.beside))
+
+    def _sentences(self, name: str, indices: Sequence[int]) -> list[Sentence]:
         corpus = self.corpora[name]
-        return [corpus[index] for index in self._plan(name, which)[number - self._starts[name][which]]]
+        return [corpus[index] for index in indices]
+
+    def _indices(self, name: str, number: int, other: Batches | None) -> list[int]:
+        """The sentences of batch number n, of like length with those of the other stream's batch."""
+        which = self.pass_of(name, number)
+        place = number - self._starts[name][which]
+        return self._plan(name, which)[place if other is None else self._matched(name, which, place, other)]
+
+    def _matched(self, name: str, which: int, place: int, other: Batches) -> int:
+        """Which batch of a pass comes in this place: in every stretch of the pass, the longest beside the longest."""
+        stretch = which, place // _STRETCH
+        if name not in self._orders or self._orders[name][0] != stretch:
+            begin = stretch[1] * _STRETCH
+            batches = self._plan(name, which)[begin : begin + _STRETCH]
+            first = self._starts[name][which] + begin
+            lengths = [self._mean_length(name, batch) for batch in batches]
+            others = [other.length_of(first + step) for step in range(len(batches))]
+            order = [0] * len(batches)
+            for mine, theirs in zip(_ranked(lengths), _ranked(others), strict=True):
+                order[theirs] = begin + mine
+            self._orders[name] = stretch, order
+        return self._orders[name][1][place % _STRETCH]
+
+    def length_of(self, number: int) -> float:
+        """The mean length of the sentences that batch number n holds of the first corpus."""
+        name = next(iter(self.corpora))
+        return self._mean_length(name, self._indices(name, number, self.beside))
+
+    def _mean_length(self, name: str, batch: Sequence[int]) -> float:
+        lengths, costs = self._sizes[name]
+        sizes = lengths if costs is None else costs
+        return sum(sizes[index] for index in batch) / len(batch)
 
     def pass_of(self, name: str, number: int) -> int:
         """The pass over a corpus that batch number n is part of."""
@@ -146,3 +191,8 @@ class Batches:
             found = plan(lengths, self.words_per_batch, generator, self.sentences_per_batch, costs)
             self._plans[name] = epoch, found
         return self._plans[name][1]
+
+
+def _ranked(values: Sequence[float]) -> list[int]:
+    """The places of the values, from the smallest value to the largest."""
+    return sorted(range(len(values)), key=values.__getitem__)

@@ -9,6 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from acclimate.methods.averages import Average, count_of
 from acclimate.methods.objective import Objective
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
@@ -33,13 +34,14 @@ def log_chances(view: View, chances: Chances) -> Tensor:
         return view.marginals.to(exact).clamp_min(torch.finfo(exact).tiny).log()
 
 
-def cross_entropy(teacher: Tensor, student: Tensor, mask: Tensor) -> Tensor:
-    """Of two laws given by their logarithms (sentence, word, tag): the mean over all words (E3.11).
+def cross_entropy(teacher: Tensor, student: Tensor, mask: Tensor, average: Average = "word") -> Tensor:
+    """Of two distributions given by their logarithms (sentence, word, tag): the mean over all words (PDALN, equation
+    11), or their sum in each sentence, and the mean of that.
 
     Where both are the same it is the teacher's entropy, and has no gradient.
     """
     each = -(teacher.exp() * student).sum(-1)  # (sentence, word)
-    return each.masked_fill(~mask, 0).sum() / mask.sum().clamp_min(1)
+    return each.masked_fill(~mask, 0).sum() / count_of(mask, average)
 
 
 class Distillation(Objective):
@@ -50,14 +52,18 @@ class Distillation(Objective):
     """
 
     def __init__(
-        self, teacher: Tagger, chances: Chances = "marginals", domain: Literal["source", "target"] = "source"
+        self,
+        teacher: Tagger,
+        chances: Chances = "marginals",
+        domain: Literal["source", "target"] = "source",
+        average: Average = "word",
     ) -> None:
         super().__init__()
         if any(weight.requires_grad for weight in teacher.parameters()) or teacher.training:
             raise ValueError("A teacher does not learn: hand in frozen_copy(tagger).")
         self._teacher = (teacher,)  # no part of this module: a checkpoint need not hold it, and `train` would wake it
         self.chances: Chances = chances
-        self.domain = domain
+        self.domain, self.average = domain, average
 
     @property
     def teacher(self) -> Tagger:
@@ -73,4 +79,4 @@ class Distillation(Objective):
         view = source if self.domain == "source" else target
         with torch.no_grad():
             taught = log_chances(View(self.teacher, view.sentences), self.chances)
-        return cross_entropy(taught, log_chances(view, self.chances), view.sentences.mask)
+        return cross_entropy(taught, log_chances(view, self.chances), view.sentences.mask, self.average)

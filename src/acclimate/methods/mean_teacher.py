@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from acclimate.methods.averages import Average, count_of
 from acclimate.methods.distillation import Chances, frozen_copy, log_chances
 from acclimate.methods.objective import Objective
 from acclimate.model.learner import Learner
@@ -36,11 +37,13 @@ class MeanTeacher(Objective):
         later: float = 0.995,
         warm_up: int = 300,
         chances: Chances = "marginals",
+        average: Average = "word",
     ) -> None:
         super().__init__()
         self.teacher = frozen_copy(tagger)  # a part of this module: a checkpoint must hold what nobody else knows
         self.decay, self.later, self.warm_up = decay, later, warm_up
         self.chances: Chances = chances
+        self.average = average
         self.update = 0
 
     def train(self, mode: bool = True) -> MeanTeacher:
@@ -57,7 +60,7 @@ class MeanTeacher(Objective):
             taught = log_chances(View(self.teacher, sentences), self.chances).exp()
         differences = (log_chances(target, self.chances).exp() - taught).square().sum(-1)  # (sentence, word)
         counted = sentences.mask & ~sentences.labelled.unsqueeze(1)
-        return differences.masked_fill(~counted, 0).sum() / counted.sum().clamp_min(1)
+        return differences.masked_fill(~counted, 0).sum() / count_of(counted, self.average)
 
     def before_update(self, update: int) -> None:
         self.update = update

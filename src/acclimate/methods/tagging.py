@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
+from acclimate.methods.averages import Average, count_of
 from acclimate.methods.objective import Objective
 from acclimate.model.view import NoView, View
 
@@ -15,7 +16,7 @@ class TaggingOfAll(Objective):
     """Plain tagging in every domain that the batch holds, each averaged by itself: DATNet's L_S + L_T, or the two tasks
     of MAT, of which a batch may hold only one."""
 
-    def __init__(self, average: Literal["word", "sentence"] = "word") -> None:
+    def __init__(self, average: Average = "word") -> None:
         super().__init__()
         self.each = nn.ModuleList([Tagging("source", average), Tagging("target", average)])
 
@@ -34,15 +35,12 @@ class Tagging(Objective):
     of long and of short sentences pull alike (`average="sentence"` is what most CRF papers do).
     """
 
-    def __init__(
-        self, domain: Literal["source", "target"] = "source", average: Literal["word", "sentence"] = "word"
-    ) -> None:
+    def __init__(self, domain: Literal["source", "target"] = "source", average: Average = "word") -> None:
         super().__init__()
         self.domain, self.average = domain, average
 
     def forward(self, source: View, target: View) -> Tensor:
         view = source if self.domain == "source" else target
         labelled = view.sentences.labelled
-        size = view.sentences.mask.sum(1) if self.average == "word" else labelled
         losses = view.losses.masked_fill(~labelled, 0)
-        return losses.sum() / (size * labelled).sum().clamp_min(1)
+        return losses.sum() / count_of(view.sentences.mask & labelled.unsqueeze(1), self.average)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from acclimate.data.batches import SOURCE, TARGET, Batches, Stream
+from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.joined import Joined
 from acclimate.methods.augmentation.anchor_notes import Anchored
@@ -99,8 +99,9 @@ def batches_for(tagger: Tagger, plan: Plan, text: Corpus, beside: Sequence[Corpu
     if len(beside) == 1:
         return plan.batches(tagger, {SOURCE: text, TARGET: beside[0]}, shift)
     part = replace(plan, training=_part_of(plan.training, len(beside)))
-    streams: list[Batches] = [part.batches(tagger, {TARGET: corpus}, shift) for corpus in beside]
-    return Joined({SOURCE: [plan.batches(tagger, {SOURCE: text}, shift)], TARGET: streams})
+    source = plan.batches(tagger, {SOURCE: text}, shift)
+    streams = [part.batches(tagger, {TARGET: corpus}, shift, beside=source) for corpus in beside]
+    return Joined({SOURCE: [source], TARGET: streams})
 
 
 def _part_of(training: TrainingSettings, parts: int) -> TrainingSettings:

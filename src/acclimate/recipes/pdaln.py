@@ -20,6 +20,7 @@ from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE
 from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
 from acclimate.methods.augmentation.anchor_notes import Anchored
 from acclimate.methods.augmentation.anchor_report import Augmentation
+from acclimate.methods.averages import Average
 from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
@@ -36,6 +37,10 @@ from acclimate.training.loop import completed
 from acclimate.training.schedules import Schedule
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
+
+SCALE: Average = "sentence"
+"""Every term is a mean over sentences, as the CRF's likelihood and the contrast are. The paper has its equation 11 as a
+mean over words; that is the same loss with another gamma."""
 
 Terms = dict[str, tuple[float, Objective]]
 """The terms of a loss by name, with their weights."""
@@ -74,7 +79,7 @@ def alignment(tagger: Tagger, plan: Plan, edit: Edit | None, number: int = 0) ->
     options: PdalnSettings = plan.options
     few = plan.target.labelled()
     both = bool(few) and not (number and options.augmented_only)
-    terms: Terms = {"tag": (1.0, TaggingOfAll("sentence") if both else Tagging("source", "sentence"))}
+    terms: Terms = {"tag": (1.0, TaggingOfAll(SCALE) if both else Tagging("source", SCALE))}
     kernel = SCALE_FREE if options.scale_free else MEDIANS
     if options.alpha > 0:
         terms["sentences"] = (options.alpha, SentenceDiscrepancy(kernel, options.unbiased))
@@ -94,11 +99,11 @@ def teaching(
     if options.variant == "distillation" and options.gamma > 0:
         rest = 1 - options.gamma
         kept = {name: (rest * weight, term) for name, (weight, term) in terms.items() if rest > 0}
-        return {**kept, "distil": (options.gamma, Distillation(teacher, options.chances))}
+        return {**kept, "distil": (options.gamma, Distillation(teacher, options.chances, average=SCALE))}
     if options.variant == "mean-teacher":
         mean = options.mean_teacher
         warm_up = min(mean.warm_up, updates)
-        objective = MeanTeacher(teacher, mean.decay, mean.later, warm_up, options.chances)
+        objective = MeanTeacher(teacher, mean.decay, mean.later, warm_up, options.chances, SCALE)
         return {**terms, "mean_teacher": (lambda update: mean.weight * rising(update, warm_up), objective)}
     if options.variant == "vat":
         return {**terms, "virtual": (options.virtual.weight, noisy(options.virtual))}
@@ -108,8 +113,8 @@ def teaching(
 def noisy(virtual: VirtualSettings) -> Objective:
     """Tags of target words must not change under noise."""
     if virtual.kind == "bond":
-        return SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET])
-    return VirtualAdversarialTraining(virtual.radius.model_dump(), [TARGET])
+        return SymmetricVirtualTraining(virtual.step, virtual.trial, [TARGET], average=SCALE)
+    return VirtualAdversarialTraining(virtual.radius.model_dump(), [TARGET], average=SCALE)
 
 
 def contrast(tagger: Tagger, plan: Plan, edit: Edit, number: int) -> Contrast:
@@ -172,8 +177,9 @@ def batches_of(tagger: Tagger, plan: Plan, first: Corpus, shift: int = 0) -> Str
         "sentences_per_batch": None if sentences is None else max(1, sentences // 2),
     }
     half = replace(plan, training=training.model_copy(update=sizes))
-    target = [half.batches(tagger, {TARGET: corpus}, shift) for corpus in (few, text)]
-    return Joined({SOURCE: [plan.batches(tagger, {SOURCE: first}, shift)], TARGET: target})
+    source = plan.batches(tagger, {SOURCE: first}, shift)
+    target = [half.batches(tagger, {TARGET: corpus}, shift, beside=source) for corpus in (few, text)]
+    return Joined({SOURCE: [source], TARGET: target})
 
 
 def round_training(plan: Plan, batches: Stream) -> TrainingSettings:

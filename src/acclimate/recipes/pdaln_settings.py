@@ -69,7 +69,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     alpha: float = Field(0.1, ge=0)  # of L_d, sentences made alike; the paper's alpha' where there are no target labels
     beta: float = Field(0.1, ge=0)  # of L_w, words of each tag made alike; only with labelled target sentences
     contrast: float = Field(1.0, ge=0)  # of L_c
-    gamma: float = Field(0.98, ge=0, le=1)  # of the teacher in a round; the other terms have what is left
+    gamma: float = Field(0.75, ge=0, le=1)  # of the teacher in a round; the other terms have what is left
     variant: Variant = "distillation"  # what is done in the rounds beside equation 10
     mu: float | dict[str, float] = 0.25  # weight of a tag in L_w: one for all, or by tag
     unbiased: bool = False  # leave a point's likeness to itself out of both discrepancies

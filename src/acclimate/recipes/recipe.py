@@ -28,10 +28,15 @@ class Plan:
     selector: Selector | None = None  # the run's own, for a recipe that chooses between its stages
 
     def batches(
-        self, tagger: Tagger, corpora: Mapping[str, Corpus], shift: int = 0, pass_share: float = 1.0
+        self,
+        tagger: Tagger,
+        corpora: Mapping[str, Corpus],
+        shift: int = 0,
+        pass_share: float = 1.0,
+        beside: Batches | None = None,
     ) -> Batches:
         """Batches as the training settings want them. `shift` moves the seed: each round sees another order. An epoch
-        is so great a share of a pass over the first corpus."""
+        is so great a share of a pass over the first corpus. Sentences are as long as those of `beside`."""
         settings = self.training
         return Batches(
             corpora,
@@ -40,6 +45,7 @@ class Plan:
             self.seed + shift,
             tagger.encoder.count_pieces,
             pass_share,
+            beside,
         )
 
 

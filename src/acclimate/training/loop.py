@@ -14,10 +14,11 @@ from torch import Tensor, nn
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
 from acclimate.model.replaying import Recordings, replaying
+from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError
 from acclimate.training.muon import Muon
 from acclimate.training.quick_adamw import QuickAdamW, clip
-from acclimate.training.settings import LoopSettings
+from acclimate.training.settings import LoopSettings, TrainingSettings
 from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
 
@@ -166,6 +167,8 @@ def completed(settings: Kind, learner: Learner) -> Kind:
     and are moved with more care, large ones with the most."""
     pre_trained = isinstance(learner.encoder, Transformer)
     usual = {"epochs": 5.0 if pre_trained else 20.0, "learning_rate": default_learning_rate(learner)}
+    if isinstance(settings, TrainingSettings):
+        usual |= default_multiples(settings, learner)
     return settings.model_copy(update={name: value for name, value in usual.items() if getattr(settings, name) is None})
 
 
@@ -175,16 +178,36 @@ def default_learning_rate(learner: Learner) -> float:
     return 5e-5 if learner.encoder.state_width >= 512 else 3e-4
 
 
-def _rates(step: nn.Module) -> dict[int, float]:
-    """How fast each parameter of a player that stands apart learns, in learning rates of the rest."""
-    objectives: Iterable[Any] = step.objectives.values() if isinstance(step, TrainingStep) else ()
-    return {
+def default_multiples(settings: LoopSettings, learner: Learner) -> dict[str, float]:
+    """How much faster the heads learn than the encoder (docs/results/head-rates.md). Muon has one rate for all, and
+    SGD's steps grow with the gradient, which is large at the heads as it is."""
+    faster = isinstance(learner.encoder, Transformer) and settings.optimizer in ("adamw", "adam")
+    return {"head_rate": 10.0, "transition_rate": 30.0} if faster else {"head_rate": 1.0, "transition_rate": 1.0}
+
+
+def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
+    """The learning rate of each parameter that has one of its own, as a multiple of the learner's."""
+    if not isinstance(step, TrainingStep):
+        return {}
+    objectives: Iterable[Any] = step.objectives.values()
+    separate = {
         id(parameter): objective.rate
         for objective in objectives
         for group in objective.apart()
         for parameter in group
         if parameter.requires_grad
     }
+    if not isinstance(settings, TrainingSettings):
+        return separate
+    usual = default_multiples(settings, step.learner)
+    head = settings.head_rate or usual["head_rate"]
+    transitions = settings.transition_rate or usual["transition_rate"]
+    rates: dict[int, float] = {}
+    for tagger in (module for module in step.learner.modules() if isinstance(module, Tagger)):
+        layers = [tagger.scores] if tagger.types is None else [tagger.scores, tagger.types]
+        rates |= {id(parameter): head for layer in layers for parameter in layer.parameters()}
+        rates |= {id(parameter): transitions for parameter in tagger.head.parameters()}
+    return rates | separate
 
 
 def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> torch.optim.Optimizer:
@@ -196,7 +219,7 @@ def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> tor
     for parameter in step.parameters():
         if parameter.requires_grad:
             (matrices if parameter.ndim > 1 and id(parameter) not in tables else others).append(parameter)
-    rates = _rates(step)
+    rates = _rates(step, settings)
     groups: list[dict[str, Any]] = [
         {
             "params": [parameter for parameter in kind if rates.get(id(parameter), 1.0) == times],

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.batches import SOURCE, TARGET
+from acclimate.methods.averages import Average
 from acclimate.methods.perturbation.noise import LETTERS, along
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining, dropout_held_still
 from acclimate.model.narrowed import own_weights
@@ -24,12 +25,18 @@ class SymmetricVirtualTraining(VirtualAdversarialTraining):
     """
 
     def __init__(
-        self, step: float = 1e-3, trial: float = 1e-5, domains: Sequence[str] = (SOURCE, TARGET), *, steps: int = 1
+        self,
+        step: float = 1e-3,
+        trial: float = 1e-5,
+        domains: Sequence[str] = (SOURCE, TARGET),
+        *,
+        steps: int = 1,
+        average: Average = "word",
     ) -> None:
         """`trial` is the deviation of the first, random noise."""
         if trial <= 0:
             raise ValueError(f"The trial noise is above 0, not {trial}.")
-        super().__init__(dict.fromkeys(EMBEDDINGS, step), domains, steps=steps)
+        super().__init__(dict.fromkeys(EMBEDDINGS, step), domains, steps=steps, average=average)
         self.trial = trial
 
     def divergence(self, view: View) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET
+from acclimate.methods.averages import Average, count_of
 from acclimate.methods.masking.puzzle import looking
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
@@ -33,6 +34,7 @@ class VirtualAdversarialTraining(Objective):
         steps: int = 1,
         first: float = 1e-2,
         by_size: bool = False,
+        average: Average = "word",
     ) -> None:
         """`first` is the size of the trial noise, in radii; `steps` those of the power method; `by_size` as in
         `noise_for`."""
@@ -44,7 +46,7 @@ class VirtualAdversarialTraining(Objective):
             raise ValueError(f"A radius is 0 or more, not {wrong[0]}.")
         self.radii = {name: radius for name, radius in radii.items() if radius > 0}
         self.domains, self.scope, self.steps, self.first = tuple(domains), scope, steps, first
-        self.by_size = by_size
+        self.by_size, self.average = by_size, average
 
     def begin(self, learner: Learner) -> None:
         for encoder in learner.encoders():
@@ -57,13 +59,13 @@ class VirtualAdversarialTraining(Objective):
     def forward(self, source: View, target: View) -> Tensor:
         views = {SOURCE: source, TARGET: target}
         found = [
-            (self.divergence(views[domain]), views[domain].sentences.mask.sum())
+            (self.divergence(views[domain]), count_of(views[domain].sentences.mask, self.average))
             for domain in self.domains
             if not isinstance(views[domain], NoView)
         ]
         if not found:
             views[self.domains[0]].refuse()  # type: ignore[attr-defined]
-        return torch.stack([divergence for divergence, _ in found]).sum() / sum(words for _, words in found)
+        return torch.stack([divergence for divergence, _ in found]).sum() / sum(count for _, count in found)
 
     def divergence(self, view: View) -> Tensor:
         """The sum over all words of the batch."""

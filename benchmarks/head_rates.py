@@ -1,0 +1,112 @@
+"""How much faster should a tagger's heads learn than its encoder? Chosen on sentences that are neither dev nor test.
+
+    python benchmarks/head_rates.py --data FOLDER --out DIR [--rates 1x1,10x30] [--seeds 1,2,3] [--jobs 14]
+        [--targets wnut2016,fin] [--minutes M] [--table FILE.md]
+
+A pair such as 10x30 means: the linear layer learns at 10 times the encoder's rate, the CRF's transitions at 30 times.
+Data, draws of labelled sentences, training and judges are those of the leaderboard (leaderboard.py): CoNLL-2003 to
+seven targets, `source-only` without labels and `plain` with 100. `plain` learns a batch of the source and one of the
+labelled target in every update. F1 is that of the judges; test is not read. `reach` is the largest transition of a
+trained CRF, in absolute value. A ± is the standard error of the mean difference over all pairs of runs that share
+target and seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+
+from grid import Row, common_arguments, run_grid
+from leaderboard import run_of
+from leaderboard_jobs import EVERY, PLAIN, VARIANTS, Job, Run, job_for, job_of, judged, trained
+from targets import TARGETS, targets_there
+
+FIRST = "1x1"
+RATES = (FIRST, "1x30", "10x1", "10x30", "10x100", "30x30", "30x100")
+LINES = (("source-only", 0), (PLAIN, 100))
+
+
+def changes_for(rates: str) -> tuple[str, ...]:
+    head, transitions = rates.split("x")
+    return f"training.head_rate={head}", f"training.transition_rate={transitions}"
+
+
+def do(run: Run, job: Job) -> list[Row]:
+    """Train one tagger; a row for each target whose judges score it."""
+    tagger, facts = trained(run, job)
+    reach = max(float(weight.detach().abs().max()) for weight in tagger.head.parameters())
+    targets = targets_there(run.data) if job.target == EVERY else [job.target]
+    return [
+        {**asdict(job), "tested": target, **judged(run, job, tagger, target), "reach": reach, **facts}
+        for target in targets
+    ]
+
+
+def tables(rows: Sequence[Row], rates: Sequence[str]) -> str:
+    """A line for each pair of rates."""
+    lines = [
+        "| linear layer x transitions | no labels | 100 labels | mean | above 1x1 | reach |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for pair in rates:
+        own = scores(rows, pair)
+        if not own:
+            continue
+        without, few = ([score for key, score in own.items() if (key[0] > 0) is labelled] for labelled in (False, True))
+        means = [statistics.fmean(part) for part in (without, few) if part]
+        first = scores(rows, FIRST)
+        differences = [score - first[key] for key, score in own.items() if key in first]
+        reach = statistics.fmean(row["reach"] for row in rows if tuple(row["changes"]) == changes_for(pair))
+        gain = "" if pair == FIRST or len(differences) < 2 else above(differences)
+        lines.append(
+            f"| {pair} | {shown(without)} | {shown(few)} | {statistics.fmean(means):.2f} | {gain} | {reach:.2f} |"
+        )
+    return "\n".join(lines)
+
+
+def scores(rows: Sequence[Row], rates: str) -> dict[tuple[int, str, int], float]:
+    """F1 of the judges by number of labels, target and seed."""
+    return {
+        (row["labels"], row["tested"], row["seed"]): row["judges"]
+        for row in rows
+        if tuple(row["changes"]) == changes_for(rates)
+    }
+
+
+def shown(values: Sequence[float]) -> str:
+    return f"{statistics.fmean(values):.2f}" if values else ""
+
+
+def above(differences: Sequence[float]) -> str:
+    error = statistics.stdev(differences) / len(differences) ** 0.5
+    return f"{statistics.fmean(differences):+.2f} ± {error:.2f}"
+
+
+def main() -> None:
+    options = arguments()
+    run = run_of(options)
+    wanted = [
+        job_for(VARIANTS, target, labels, True, model, changes_for(pair))
+        for pair in options.rates
+        for model, labels in LINES
+        for target in options.targets
+    ]
+    table = partial(tables, rates=options.rates)
+    run_grid(list(dict.fromkeys(wanted)), partial(do, run), options, run.settings, job_of, table)
+
+
+def arguments() -> argparse.Namespace:
+    parser = common_arguments(__doc__)
+    parser.add_argument("--rates", default=",".join(RATES), metavar="PAIRS", help="linear layer x transitions")
+    parser.add_argument("--targets", default=",".join(TARGETS), metavar="TARGETS")
+    parser.add_argument("--encoder", default="acclimate-mini")
+    options = parser.parse_args()
+    options.rates, options.targets, options.selectors = options.rates.split(","), options.targets.split(","), ()
+    return options
+
+
+if __name__ == "__main__":
+    main()
