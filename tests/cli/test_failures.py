@@ -195,6 +195,25 @@ def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.skipif(os.name != "posix", reason="file descriptors")
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [("convert news/dev - --to conll", 1, "error: standard output is closed"), ("corpora", 0, "")],
+)
+def test_a_closed_standard_output_is_no_traceback(words: str, code: int, told: str) -> None:
+    command = f"exec {sys.executable} -m acclimate {words} >&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr[: len(told)]) == (code, told)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file descriptors")
+def test_a_closed_standard_input_is_an_empty_one() -> None:
+    command = f"exec {sys.executable} -m acclimate convert - - --from conll <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "error: <stdin>: the file is empty. Check the path.\n")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_real_ctrl_c_ends_with_130_and_one_line() -> None:
     with started("convert", "-", "-") as process:

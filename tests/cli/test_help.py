@@ -78,4 +78,4 @@ def test_the_version() -> None:
 def test_exit_codes_are_documented() -> None:
     shown = re.sub(r"\s+", " ", acclimate("--help").out)
     assert "Exit codes: 0 done; 1 could not be done" in shown
-    assert "2 wrong usage; 130 after Ctrl-C." in shown
+    assert "2 wrong usage; 130 after Ctrl-C; 143 after SIGTERM." in shown

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line import TINY, Files, acclimate, ctrl_c_after
+from safetensors import SafetensorError
+
+from acclimate.training.folder_lock import locked
 
 LONGER = [*TINY, "--set", "training.updates=9", "--set", "training.checkpoint_every=2"]
 
@@ -115,3 +128,149 @@ def test_a_file_is_no_run_folder(words, files: Files) -> None:
 def test_a_folder_that_cannot_be_written_is_named(words: list[object], files: Files) -> None:
     answer = acclimate(*words, "--out", files.news / "below", code=2)
     assert f"nothing can be written in {files.news}, which is a file. Choose another --out." in answer.err
+
+
+@contextmanager
+def held_elsewhere(folder: Path) -> Iterator[None]:
+    """Another thread holds the folder, as another process would."""
+    holding, enough = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with locked(folder):
+            holding.set()
+            enough.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    holding.wait()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+
+
+def in_use(folder: Path) -> str:
+    wait = "Wait until it has ended, or choose another folder (--out)."
+    return f"error: {folder} is in use: process {os.getpid()} trains there. {wait}\n"
+
+
+def test_two_runs_do_not_share_a_folder(words, tmp_path: Path) -> None:
+    with held_elsewhere(tmp_path / "a"):
+        assert acclimate(*words, "--out", tmp_path / "a", "--quiet", code=2).err == in_use(tmp_path / "a")
+        assert acclimate(*words, "--out", tmp_path / "a", "--overwrite", "--quiet", code=2).err.endswith("(--out).\n")
+    acclimate(*words, "--out", tmp_path / "a", "--quiet")
+    assert not (tmp_path / "a" / ".lock").exists()
+
+
+@pytest.mark.parametrize("command", ["compare", "domain-tune", "pretrain"])
+def test_no_command_trains_where_another_one_does(command: str, files: Files, tmp_path: Path) -> None:
+    given: dict[str, list[object]] = {
+        "compare": ["--source", files.news, "--target", files.tweets, "--recipes", "self-training", *TINY],
+        "domain-tune": ["--text", files.tweets],
+        "pretrain": ["--text", files.tweets],
+    }
+    with held_elsewhere(tmp_path / "a"):
+        answer = acclimate(command, *given[command], "--out", tmp_path / "a", "--quiet", code=2)
+    assert answer.err == in_use(tmp_path / "a")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_sigterm_ends_as_ctrl_c_does_and_the_folder_is_held_until_then(words, tmp_path: Path) -> None:
+    long = [*words, "--set", "training.updates=100000", "--out", tmp_path / "a"]
+    command = [sys.executable, "-m", "acclimate", *map(str, long)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            while not list(tmp_path.glob("a/training/*/00-source/checkpoint-*")):
+                assert process.poll() is None
+                time.sleep(0.05)
+            answer = acclimate(*long, "--quiet", code=2)
+            assert f"{tmp_path / 'a'} is in use: process {process.pid} trains there." in answer.err
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert (process.returncode, out) == (143, "")
+    assert err.endswith(
+        f"Stopped. What {tmp_path / 'a'} holds is kept: the same command goes on from its last checkpoint.\n"
+    )
+    assert not (tmp_path / "a" / ".lock").exists()
+
+
+@pytest.mark.parametrize("part", ["", "# data", "{", "[1]", "recipe: pdaln\n", "\0\1"])
+def test_a_damaged_note_of_what_a_run_was_begun_with_is_named(words, tmp_path: Path, part: str) -> None:
+    with ctrl_c_after(5):
+        acclimate(*words, "--out", tmp_path / "a", code=130)
+    note = tmp_path / "a" / "training" / "run.yaml"
+    note.write_text(part, encoding="utf-8")
+    answer = acclimate(*words, "--out", tmp_path / "a", "--quiet", code=1)
+    assert answer.err.startswith(f"error: {note}: damaged")
+    assert "pass --overwrite to start anew." in answer.err
+    acclimate(*words, "--out", tmp_path / "a", "--overwrite", "--quiet")
+
+
+def test_a_note_that_was_cut_off_is_not_told_as_other_settings(words, tmp_path: Path) -> None:
+    with ctrl_c_after(5):
+        acclimate(*words, "--out", tmp_path / "a", code=130)
+    note = tmp_path / "a" / "training" / "run.yaml"
+    note.write_bytes(note.read_bytes()[:-40])
+    assert f"{note}: damaged" in acclimate(*words, "--out", tmp_path / "a", "--quiet", code=1).err
+
+
+@pytest.mark.parametrize("part", ["", '{"recipe": "self-tr', "[1]", "[" * 100_000])
+def test_a_damaged_beginning_is_named(words, tmp_path: Path, part: str) -> None:
+    with ctrl_c_after(5):
+        acclimate(*words, "--out", tmp_path / "a", code=130)
+    training = tmp_path / "a" / "training"
+    (training / "begun-with.json").write_text(part, encoding="utf-8")
+    answer = acclimate(*words, "--out", tmp_path / "a", "--quiet", code=1)
+    assert answer.err.startswith(f"error: {training / 'begun-with.json'}: damaged")
+    assert f"Remove {training} to start anew, or choose another folder (--out)." in answer.err
+
+
+def test_odd_rows_of_a_record_do_not_keep_a_run_from_going_on(words, tmp_path: Path) -> None:
+    with ctrl_c_after(5):
+        acclimate(*words, "--out", tmp_path / "a", code=130)
+    record = tmp_path / "a" / "training" / "source-only" / "records.jsonl"
+    odd = ["5", "null", "{}", '{"kind": "game", "stage": "source", "update": "x"}', '{"kind": "game"}', "[" * 100_000]
+    record.write_text("\n".join(odd), encoding="utf-8")
+    acclimate(*words, "--out", tmp_path / "a", "--quiet")
+    assert "null" not in record.read_text(encoding="utf-8").split("\n")
+
+
+FULL = {
+    "python": OSError(errno.ENOSPC, "No space left on device"),
+    "rust": SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"),
+}
+
+
+@pytest.mark.parametrize("kind", FULL)
+def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on_later(
+    words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    def full(*given: Any) -> None:
+        raise FULL[kind]
+
+    with monkeypatch.context() as patch:
+        patch.setattr("acclimate.training.checkpoint.write_tensors", full)
+        answer = acclimate(*words, "--out", tmp_path / "a", "--quiet", code=1)
+    assert answer.err.startswith(
+        f"error: {tmp_path / 'a'}: No space left on device. What {tmp_path / 'a'} holds is kept."
+    )
+    assert "Make room; the same command then goes on from its last checkpoint." in answer.err
+    assert not list(tmp_path.rglob("*.part"))
+    acclimate(*words, "--out", tmp_path / "a", "--quiet")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of the system")
+def test_a_file_that_really_cannot_grow_ends_in_a_sentence(words, tmp_path: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, before[1]))
+    try:
+        answer = acclimate(*words, "--out", tmp_path / "a", "--quiet", code=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "File too large. What" in answer.err
+    acclimate(*words, "--out", tmp_path / "a", "--quiet")

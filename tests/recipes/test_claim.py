@@ -1,10 +1,11 @@
 """A folder belongs to the run that began in it."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from acclimate.recipes.claim import claim
+from acclimate.recipes.claim import claim, file_digest
 from acclimate.settings import UsageError
 
 BEGUN = {"seed": 1, "training": {"clip": 5.0, "epochs": 3}, "data": {"source": "abc"}}
@@ -27,3 +28,26 @@ def test_another_run_is_refused_and_what_differs_is_named(tmp_path: Path, change
     claim(tmp_path / "training", BEGUN)
     with pytest.raises(UsageError, match=named):
         claim(tmp_path / "training", {**BEGUN, **change})
+
+
+def test_a_change_anywhere_in_a_large_file_is_seen(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    data = bytearray(3 * 2**20)
+    file.write_bytes(data)
+    before = file_digest(file)
+    data[len(data) // 2] = 1
+    file.write_bytes(data)
+    assert file_digest(file) != before
+    assert file_digest(file).startswith("3145728 bytes, ")
+
+
+def test_a_file_that_nobody_touched_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr("acclimate.recipes.claim._digest", lambda path: read.append(path) or str(len(read)))
+    file = tmp_path / "vectors.txt"
+    file.write_bytes(b"one")
+    assert [file_digest(file), file_digest(file)] == ["1", "2"]  # it may be written again within the same moment
+    monkeypatch.setattr("acclimate.recipes.claim._SETTLED", -1.0)
+    assert [file_digest(file), file_digest(file)] == ["3", "3"]
+    os.utime(file, (1, 1))
+    assert file_digest(file) == "4"

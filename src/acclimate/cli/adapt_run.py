@@ -12,6 +12,7 @@ from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS
 from acclimate.cli.auto import clear_race, run_race
 from acclimate.cli.encoder_run import told_how_to_go_on
 from acclimate.cli.evidence import domains_json, feature_keeper, predictions_json
+from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.progress import TrainingBar, stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.run_folder import claim_of, default_folder, finish, require_free, take
@@ -21,6 +22,7 @@ from acclimate.comparison.race_settings import AUTO
 from acclimate.recipes.adapt import adapt
 from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
+from acclimate.training.folder_lock import locked
 from acclimate.training.loop import completed
 
 
@@ -36,64 +38,65 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
         settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
     claim = claim_of(settings, task.fingerprint())
     folder = default_folder(settings, claim, overwrite) if out is None else out
-    if is_main_process():
-        require_free(folder, claim, overwrite)
+    check_folder_to_write("--out", folder, "a run")
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     if has_no_target(settings):
         console.print(
             "No --target was given: there is nothing to adapt to, and the tagger learns from the source alone."
         )
-    found = None
-    if is_race:
-        with told_how_to_go_on(folder, overwrite):
+    with locked(folder), told_how_to_go_on(folder, overwrite):
+        if is_main_process():
+            require_free(folder, claim, overwrite)
+        found = None
+        if is_race:
             settings, found = run_race(settings, task, folder, console.print, lambda: take(folder, claim, overwrite))
-        console.print(f"{found.choice} is taken. {found.reasons[0]}")
-        torch.manual_seed(settings.seed)
-        tagger = build_tagger(settings, task)
-        settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
-    tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
-    keeper = feature_keeper(task)
-    with told_how_to_go_on(folder, overwrite), TrainingBar(console) as bar:
-        outcome = adapt(
-            tagger,
-            task.source,
-            task.target,
-            settings.recipe,
-            source_dev=task.source_dev,
-            source_test=task.source_test,
-            target_labelled=task.target_labelled,
-            target_dev=task.target_dev,
-            target_test=task.target_test,
-            select=settings.select,
-            train_on_dev=settings.train_on_dev,
-            watch=task.watch,
-            training=settings.training,
-            seed=settings.seed,
-            out=folder,
-            watcher=bar,
-            look=keeper,
-            begin=None if is_race else lambda: take(folder, claim, overwrite),
-            **settings.options,
+            console.print(f"{found.choice} is taken. {found.reasons[0]}")
+            torch.manual_seed(settings.seed)
+            tagger = build_tagger(settings, task)
+            settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
+        tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
+        keeper = feature_keeper(task)
+        with TrainingBar(console) as bar:
+            outcome = adapt(
+                tagger,
+                task.source,
+                task.target,
+                settings.recipe,
+                source_dev=task.source_dev,
+                source_test=task.source_test,
+                target_labelled=task.target_labelled,
+                target_dev=task.target_dev,
+                target_test=task.target_test,
+                select=settings.select,
+                train_on_dev=settings.train_on_dev,
+                watch=task.watch,
+                training=settings.training,
+                seed=settings.seed,
+                out=folder,
+                watcher=bar,
+                look=keeper,
+                begin=None if is_race else lambda: take(folder, claim, overwrite),
+                **settings.options,
+            )
+        if not is_main_process():
+            return
+        result = {"run": str(folder), "seed": settings.seed, "data": task.fingerprint(), **outcome.as_dict()}
+        told = {}
+        if found is not None:
+            result["race"] = found.as_dict()
+            told["race.json"] = json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
+        tagger.save(
+            folder,
+            **{
+                "settings.yaml": dump_yaml(settings),
+                "report.json": json.dumps(result, indent=2, ensure_ascii=False),
+                "report.md": markdown(outcome, settings, found),
+                PREDICTIONS: predictions_json(outcome),
+                DOMAINS: domains_json(task, keeper),
+                **told,
+            },
         )
-    if not is_main_process():
-        return
-    result = {"run": str(folder), "seed": settings.seed, "data": task.fingerprint(), **outcome.as_dict()}
-    told = {}
-    if found is not None:
-        result["race"] = found.as_dict()
-        told["race.json"] = json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
-    tagger.save(
-        folder,
-        **{
-            "settings.yaml": dump_yaml(settings),
-            "report.json": json.dumps(result, indent=2, ensure_ascii=False),
-            "report.md": markdown(outcome, settings, found),
-            PREDICTIONS: predictions_json(outcome),
-            DOMAINS: domains_json(task, keeper),
-            **told,
-        },
-    )
-    keeper.save(folder)
-    clear_race(folder)
-    finish(folder)
-    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))
+        keeper.save(folder)
+        clear_race(folder)
+        finish(folder)
+        typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))

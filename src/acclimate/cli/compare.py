@@ -134,6 +134,7 @@ def _run(
     from acclimate.comparison.tables import render
     from acclimate.comparison.workers import visible_gpus
     from acclimate.settings import dump_yaml
+    from acclimate.training.folder_lock import locked
 
     console = stderr_console(quiet)
     task = task_of(settings, warn)
@@ -141,7 +142,7 @@ def _run(
     folder = default_folder(settings) if out is None else out
     require_no_run(folder)
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
-    with told_how_to_go_on(folder, False), console.status("making runs"):
+    with locked(folder), told_how_to_go_on(folder, False), console.status("making runs"):
         found = compare(
             task.source,
             task.target,
@@ -166,7 +167,7 @@ def _run(
             estimate=estimate,
             tell=console.print,
         )
-    (folder / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")
+        (folder / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps({"folder": str(folder), **found.as_dict()}, ensure_ascii=False))
         return

@@ -6,7 +6,12 @@ Only typer is imported here: heavy libraries wait inside the commands, so that `
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -39,6 +44,29 @@ from acclimate.cli.weak_label import WeakLabelCommand, weak_label_command
 from acclimate.cli.wording import in_options
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as `kill`, a shutdown or a scheduler sends it: the work ends as after Ctrl-C."""
+
+
+@contextmanager
+def _terminated_like_ctrl_c() -> Iterator[None]:
+    """A handler of the caller's own stays, and so does the order to ignore the signal."""
+    in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
+    if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_IGN)  # a second one must not cut off the tidying up
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
 class Commands(TyperGroup):
     """The commands. A mistake of the user's ends in one sentence, not in a page of program.
 
@@ -47,10 +75,11 @@ class Commands(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            return super().invoke(ctx)
+            with _terminated_like_ctrl_c():
+                return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             typer.echo(" ".join(["Stopped.", *getattr(stop, "__notes__", ())]), err=True)
-            raise typer.Exit(130) from None
+            raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
         except BrokenPipeError:  # `acclimate predict … | head` is no error
             os.dup2(
                 os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
@@ -60,7 +89,8 @@ class Commands(TyperGroup):
             code = exit_code(failure)
             if code is None:
                 raise
-            typer.echo(f"error: {in_options(_sentence(failure), ctx.invoked_subcommand)}", err=True)
+            told = " ".join([_sentence(failure), *getattr(failure, "__notes__", ())])
+            typer.echo(f"error: {in_options(told, ctx.invoked_subcommand)}", err=True)
             raise typer.Exit(code) from None
 
 
@@ -86,7 +116,7 @@ app = typer.Typer(
     cls=Commands,
     help="Adapt a sequence labeller (NER, chunking, POS) from a labelled source domain to a new target domain.",
     epilog="Exit codes: 0 done; 1 could not be done (bad data, a damaged file, findings of check); 2 wrong usage; "
-    "130 after Ctrl-C.",
+    "130 after Ctrl-C; 143 after SIGTERM.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -135,8 +165,21 @@ def _options(
     pass
 
 
+def _fill_closed_streams() -> None:
+    """A file that is opened must not take the number of a standard stream that the caller has closed, or what is
+    written to that stream would land in the file. Nothing is read from a closed standard input."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # takes the lowest number that is free
+    if sys.stdin is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
 def main() -> None:
     """The entry point."""
+    _fill_closed_streams()
     # Read when torch is imported: how long its threads spin while they wait for each other. Spinning long makes
     # training several times slower beside a busy program, never spinning nearly halves its speed alone (on 2 cores).
     os.environ.setdefault("GOMP_SPINCOUNT", "300")

@@ -7,8 +7,10 @@ unfinished, even where an older tagger stands in the folder (--overwrite keeps t
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -69,8 +71,7 @@ def require_finished(folder: Path) -> None:
 
 
 def require_free(folder: Path, claim: str, overwrite: bool) -> None:
-    """Refuse what cannot be a folder, and one that holds anything but the beginning of the very same run."""
-    check_folder_to_write("--out", folder, "a run")
+    """Refuse a folder that holds anything but the beginning of the very same run."""
     if is_comparison(folder):
         raise UsageError(f"{folder} holds a comparison. Choose another --out: a run needs a folder of its own.")
     if is_finished(folder) and not overwrite:
@@ -78,8 +79,15 @@ def require_free(folder: Path, claim: str, overwrite: bool) -> None:
     before = _begun(folder)
     if before not in (None, claim) and not overwrite:
         assert before is not None
+        then = _settings_in(before)
+        if then is None or claim.startswith(before):
+            raise InputError(
+                "damaged: it does not say what the unfinished run there was begun with. Choose another --out, or pass "
+                "--overwrite to start anew.",
+                file=folder / "training" / _CLAIM,
+            )
         raise UsageError(
-            f"{folder} holds an unfinished run that was begun otherwise:\n{_differences(before, claim)}\n"
+            f"{folder} holds an unfinished run that was begun otherwise:\n{_differences(then, claim)}\n"
             "Give the same settings and data to go on with it, another --out, or --overwrite to start anew."
         )
 
@@ -109,9 +117,18 @@ def _begun(folder: Path) -> str | None:
     training = folder / "training"
     if not (training / _CLAIM).is_file() or not any(training.glob("*/*/*")):  # recipe / stage / checkpoint
         return None
-    return (training / _CLAIM).read_text(encoding="utf-8")
+    return (training / _CLAIM).read_text(encoding="utf-8", errors="replace")
 
 
-def _differences(before: str, after: str) -> str:
-    changed = differences(yaml.safe_load(before), yaml.safe_load(after))
+def _differences(before: Mapping[str, Any], after: str) -> str:
+    changed = differences(before, yaml.safe_load(after))
     return "\n".join(changed or ["  the data files have changed since"])
+
+
+def _settings_in(claim: str) -> Mapping[str, Any] | None:
+    """None where the claim is damaged: it is always written with every group of settings."""
+    try:
+        found = yaml.safe_load(claim)
+    except yaml.YAMLError:
+        return None
+    return found if isinstance(found, dict) and found.keys() >= AdaptSettings.model_fields.keys() else None

@@ -31,11 +31,13 @@ from acclimate.inference.evaluate import require_spans
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.recipes.preparation import SelectorName, seen_in
 from acclimate.recipes.task import TaggerSettings, Task
+from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.settings import TrainingSettings
 
 Tell = Callable[[str], Any]
 
 
+@in_locked_folder
 def compare(
     source: Corpus,
     target: Corpus | None,

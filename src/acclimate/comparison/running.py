@@ -20,6 +20,7 @@ from acclimate.recipes.adapt import adapt
 from acclimate.recipes.claim import clear_stages
 from acclimate.recipes.outcome import Outcome
 from acclimate.recipes.task import tagger_for
+from acclimate.training.folder_lock import locked
 
 # seeds and the engine's state belong to a process: threads of one (Dask workers may have several) take turns
 _ALONE = threading.Lock()
@@ -29,7 +30,7 @@ def run_trial(trial: Trial, ground: Ground, selectors: Sequence[str] = (), threa
     """Finish this run, from where it stands, let selectors judge it, and say how many seconds that took. The work of an
     executor: a plain function of what can be sent to another process."""
     started = time.monotonic()
-    with _ALONE, using_threads(threads):
+    with _ALONE, using_threads(threads), locked(trial.folder):
         if state_of(trial, ground) != "finished":
             _train(trial, ground)
         judge(trial, ground, selectors)

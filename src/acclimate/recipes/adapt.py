@@ -19,6 +19,7 @@ from acclimate.recipes.outcome import Outcome, change_of, predict_all
 from acclimate.recipes.preparation import SelectorName, prepare
 from acclimate.recipes.recipe import Recipe
 from acclimate.training.engine import build_engine, device_for, is_main_process
+from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.settings import TrainingSettings
@@ -26,6 +27,7 @@ from acclimate.training.stage import Stage, Watch
 from acclimate.training.watches import Confidence
 
 
+@in_locked_folder
 def adapt(
     tagger: Tagger,
     source: Corpus,

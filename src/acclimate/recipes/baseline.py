@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acclimate.data.problems import InputError
 from acclimate.model.storage import StorageError, read_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE
@@ -27,14 +28,14 @@ def shared_baseline(folder: str | Path, wanted: Mapping[str, Any]) -> SharedBase
     """That of a finished source-only run, if it was begun as the baseline of this run would be; None otherwise, and
     where the folder is damaged. `wanted` is what this run is begun with."""
     folder = Path(folder)
-    found = begun_with(folder / "training")
-    if found is None or found["recipe"] != BASELINE.name:
-        return None
-    if any(found[name] != wanted[name] for name in _DECISIVE):
-        return None
-    if any(found["data"][part] != wanted["data"][part] for part in ("source", "selector")):
-        return None
     try:
+        found = begun_with(folder / "training")
+        if found is None or found["recipe"] != BASELINE.name:
+            return None
+        if any(found[name] != wanted[name] for name in _DECISIVE):
+            return None
+        if any(found["data"][part] != wanted["data"][part] for part in ("source", "selector")):
+            return None
         return SharedBaseline(Tagger.load(folder), read_json(folder / "report.json")["stages"])
-    except (StorageError, OSError):
+    except (StorageError, InputError, OSError, KeyError, TypeError):
         return None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.settings import Settings, UsageError, as_known_now, differences
 
 CLAIM = "begun-with.json"
+_SETTLED = 2.0  # seconds: no file system counts time more coarsely
 
 
 def claim(folder: Path, begun_with: Mapping[str, Any], options: type[Settings] | None = None) -> None:
@@ -23,9 +26,9 @@ def claim(folder: Path, begun_with: Mapping[str, Any], options: type[Settings] |
     the recipe's, some of which an earlier version may not have had."""
     place = folder / CLAIM
     if place.is_file():
-        found = read_json(place)
+        found = _read(place)
         if options is not None:
-            found["options"] = as_known_now(options, found["options"])
+            found["options"] = as_known_now(options, found.get("options") or {})
         changed = differences(found, begun_with)
         if changed:
             shown = "\n".join(changed[:12])
@@ -44,7 +47,20 @@ def claim(folder: Path, begun_with: Mapping[str, Any], options: type[Settings] |
 def begun_with(folder: Path) -> dict[str, Any] | None:
     """What the run of this `training` folder was begun with; None where none was."""
     place = folder / CLAIM
-    found: dict[str, Any] | None = read_json(place) if place.is_file() else None
+    return _read(place) if place.is_file() else None
+
+
+def _read(place: Path) -> dict[str, Any]:
+    try:
+        found = read_json(place)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise InputError(
+            f"damaged: it does not say what the run there was begun with. Remove {place.parent} to start anew, or "
+            "choose another folder (out).",
+            file=place,
+        )
     return found
 
 
@@ -65,17 +81,26 @@ def fingerprint(tagger: Tagger) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Size, beginning and end: a change in the middle of a huge file is not worth reading all of it each time."""
+    """Of every byte, however large the file is. One that has not been touched since is not read twice."""
     if path.is_dir():
         raise InputError("this is a folder; name the text files in it.", file=path)
     if not path.is_file():
         raise InputError("there is no such text file.", file=path)
+    found = path.stat()
+    state = (str(path.resolve()), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    # what was written just now may be written again before the clock of the file system moves on
+    is_old = time.time() - max(found.st_mtime, found.st_ctime) > _SETTLED
+    return _known_digest(*state) if is_old else _digest(path)
+
+
+@lru_cache(maxsize=256)
+def _known_digest(path: str, *state: int) -> str:
+    return _digest(Path(path))
+
+
+def _digest(path: Path) -> str:
     with path.open("rb") as file:
-        digest = hashlib.sha256(file.read(2**20))
-        size = path.stat().st_size
-        file.seek(max(0, size - 2**20))
-        digest.update(file.read())
-    return f"{size} bytes, {digest.hexdigest()[:16]}"
+        return f"{path.stat().st_size} bytes, {hashlib.file_digest(file, 'sha256').hexdigest()[:16]}"
 
 
 def encoder_digest(encoder: str) -> dict[str, str] | str:

@@ -23,6 +23,7 @@ from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.tuning_text import read_text
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process
+from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 
@@ -60,6 +61,7 @@ class DomainTuned:
         return asdict(self)
 
 
+@in_locked_folder
 def domain_tune(
     settings: DomainTuneSettings,
     out: str | Path,

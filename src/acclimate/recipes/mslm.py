@@ -132,11 +132,14 @@ def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[s
 
 def remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """What hidden words weighed: the counts decide it, and often that the weights do nothing."""
-    noted = (row["weights"] for row in rows if row["kind"] == "masks" and row["policy"] == JOINT)
+    noted = (row.get("weights") for row in rows if row["kind"] == "masks" and row.get("policy") == JOINT)
     weights = next(noted, None)
-    if weights is None:
+    if not isinstance(weights, Mapping):
         return ()
-    return (f"A hidden piece of an entity weighed {weights['elm']:.3f}, any other {weights['blm']:.3f}.",)
+    entity, other = (weights.get(name) for name in ("elm", "blm"))
+    if not isinstance(entity, (int, float)) or not isinstance(other, (int, float)):
+        return ()  # a row that was changed by hand
+    return (f"A hidden piece of an entity weighed {entity:.3f}, any other {other:.3f}.",)
 
 
 def corruption(tagger: Tagger, options: MslmSettings) -> Corruption:

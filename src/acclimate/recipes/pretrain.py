@@ -42,6 +42,7 @@ from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.pretrain_report import Pretrained, model_card
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
+from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
 from acclimate.training.selectors import HeldOutLoss, LastUpdate
@@ -76,6 +77,7 @@ class PretrainSettings(Settings):
     training: PretrainingSettings = PretrainingSettings()
 
 
+@in_locked_folder
 def pretrain(
     settings: PretrainSettings,
     out: str | Path,
@@ -134,7 +136,7 @@ def pretrain(
         reader, [stage], engine, measure or LastUpdate("nothing held out"), settings.seed, training, watcher, record
     )[0]
     record.close()
-    looks = [(row["update"], -row["score"]) for row in record.rows if row["kind"] == "look"] if measure else []
+    looks = [(update, -score) for update, score in summary["looks"]] if measure else []
     loss = looks[-1][1] if looks else None
     done = Pretrained(
         parameters=parameters,

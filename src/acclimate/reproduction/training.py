@@ -34,6 +34,7 @@ from acclimate.recipes.preparation import Preparation
 from acclimate.recipes.task import tagger_for
 from acclimate.reproduction.finished import FACTS, TAGGER
 from acclimate.training.engine import build_engine
+from acclimate.training.folder_lock import locked
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
 from acclimate.training.stage import Stage
@@ -46,7 +47,7 @@ _ALONE = threading.Lock()  # seeds and the engine's state belong to a process
 def run_training(trial: Trial, ground: Ground, facts: Sequence[str] = (), watch: Corpus | None = None) -> float:
     """Finish this run from where it stands, and say how many seconds that took. The work of an executor."""
     started = time.monotonic()
-    with _ALONE:
+    with _ALONE, locked(trial.folder):
         if state_of(trial, ground) != "finished":
             _train(trial, ground, facts, watch)
     return time.monotonic() - started

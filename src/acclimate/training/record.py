@@ -50,9 +50,11 @@ class Record:
         lines = self.path.read_bytes().split(b"\n") if self.path.exists() else []
         for line in filter(None, lines):
             try:
-                self.rows.append(json.loads(line))
-            except ValueError:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
                 continue  # the last line of a killed run may be cut off
+            if _is_row(row):
+                self.rows.append(row)
         if lines and (lines[-1] or len(lines) - 1 != len(self.rows)):
             self._write()  # or the next row would be glued to the cut-off one
 
@@ -62,6 +64,16 @@ class Record:
             aside = self.path.with_suffix(".part")
             aside.write_text(lines, encoding="utf-8", errors=_ODD)
             aside.replace(self.path)
+
+
+def _is_row(row: Any) -> bool:
+    """Whether this is a row as `add` writes it, and not something else that is JSON."""
+    return (
+        isinstance(row, dict)
+        and isinstance(row.get("kind"), str)
+        and isinstance(row.get("stage"), str)
+        and type(row.get("update")) is int
+    )
 
 
 def _open_board(folder: Path) -> Any:

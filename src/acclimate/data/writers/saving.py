@@ -27,6 +27,8 @@ def encoded(text: str) -> bytes:
 def save(data: bytes, path: str | Path) -> None:
     """Write a file so that it is there whole or not at all; `-` is standard output."""
     if str(path) == "-":
+        if sys.stdout is None:  # the caller has closed it
+            raise InputError("standard output is closed: nothing can be written there. Redirect it, or name a file.")
         sys.stdout.flush()
         left = memoryview(data)
         while left:  # an unbuffered standard output may take only a part at a time

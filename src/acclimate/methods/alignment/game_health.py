@@ -71,8 +71,8 @@ class Game:
 
 def verdict(rows: Sequence[Mapping[str, Any]]) -> str | None:
     """What is wrong with the game that these rows of a record tell of, and what to try; None when nothing is, or when
-    there is too little to judge by. Rows of other kinds are passed over."""
-    looks = [row for row in rows if row.get("kind", "game") == "game"]
+    there is too little to judge by. Rows of other kinds, or without an accuracy, are passed over."""
+    looks = [row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))]
     if len(looks) < FEWEST_LOOKS:
         return None
     accuracies = [float(row["accuracy"]) for row in looks]
