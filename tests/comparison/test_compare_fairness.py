@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from acclimate.comparison.compare import compare
 from acclimate.comparison.judging import ALL_SELECTORS, material_for
@@ -25,7 +26,8 @@ from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.preparation import choose_selector
-from acclimate.recipes.task import Task
+from acclimate.recipes.task import TaggerSettings, Task, tagger_for
+from acclimate.reporting.trial_data import collect_trial
 from acclimate.settings import UsageError
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
@@ -75,6 +77,7 @@ def test_the_measure_is_that_of_the_test(part_of_speech: Corpus, tweets: Corpus,
         target_labelled=tweets,
         target_test=tweets,
         against="target-only",
+        tagger={"encoder": "character-cnn-lstm", "lstm": {**LSTM, "normalise": "weighted"}},  # as datnet does
     )
     assert found.metric == "span f1"
     against = found.of("datnet").against
@@ -244,3 +247,38 @@ def test_labelled_target_sentences_that_no_recipe_learns_are_no_leak(
 ) -> None:
     found = compared(news, tweets, ["source-only"], tmp_path, target_test=tweets, target_labelled=tweets)
     assert found.learnt == Shared(0, 5, 6)
+
+
+def test_a_recipe_is_compared_with_a_baseline_of_the_same_make(news: Corpus, tweets: Corpus, tmp_path: Path) -> None:
+    """MAT normalises the tables: the row source-only, which does not, is no measure of what its noise brings."""
+    training = {"updates": 40, "words_per_batch": 60, "learning_rate": 0.05}
+    given: dict[str, Any] = {"target_test": tweets, "training": training}
+    found = compared(news, None, ["mat"], tmp_path / "a", **given)
+    against = found.of("mat").against
+    assert against is not None
+    torch.manual_seed(1)
+    plain = tagger_for(Task(news), "mat", TaggerSettings.model_validate(SHARED["tagger"]), {})
+    plain.encoder.normalise_by(choose_selector(news, None, None, "source-dev", 1)[0], "weighted")
+    alone = adapt(plain, news, target_test=tweets, training=training)
+    assert alone.target is not None
+    assert against.found.first == pytest.approx(alone.target.after.span.f1)
+    assert against.found.first != pytest.approx(found.of("source-only").runs[0].f1)
+    (told,) = [remark for remark in found.remarks if remark.startswith("mat: the tagger has normalised")]
+    assert f"on such a tagger, which has {100 * against.found.first:.2f}" in told
+    assert told in render(found)
+    page = collect_trial(tmp_path / "a" / "runs" / "mat" / "seed-1")
+    assert page.changes["target"]["before"]["span"]["f1"] == pytest.approx(against.found.first)
+    assert page.before == "source-only on a tagger of the same make"
+
+    other = compared(news, None, ["source-only", "mat"], tmp_path / "b", against="mat", **given)
+    assert other.of("source-only").against is None
+    (told,) = [remark for remark in other.remarks if remark.startswith("source-only: not tested against mat")]
+    assert "would not tell the recipe from the tagger" in told
+
+    tagger = {"encoder": "character-cnn-lstm", "lstm": {**LSTM, "normalise": "weighted"}}
+    same = compared(news, None, ["mat"], tmp_path / "c", tagger=tagger, **given)
+    against = same.of("mat").against
+    assert against is not None
+    assert against.found.first == pytest.approx(same.of("source-only").runs[0].f1)
+    assert not (tmp_path / "c" / "runs" / "mat" / "seed-1" / "training" / "source-only").exists()
+    assert not any("tagger has" in remark for remark in same.remarks)

@@ -227,7 +227,7 @@ GOLDEN_TRAINING = {
     "clip": 5.0,
     "device": "cpu",
 }
-_TARGET = [2.1964, 2.1396, 2.0497, 2.0315]
+_TARGET = [2.2279, 2.1086, 2.0222, 1.9446]  # tables normalised, as DATNet has them
 GOLDEN: dict[str, dict[str, list[float]]] = {
     "F joint": {
         "target/tag": _TARGET,
@@ -235,7 +235,7 @@ GOLDEN: dict[str, dict[str, list[float]]] = {
         "datnet/discriminator": [0.0826, 0.0713, 0.0865, 0.0777],
     },
     "P joint": {
-        "target/tag": _TARGET,
+        "target/tag": [2.234, 2.3063, 2.2289, 2.048],  # with an LSTM of its own beside
         "datnet/tag": [26.1536, 38.5016, 26.5275, 36.0284],
         "datnet/discriminator": [0.091, 0.1099, 0.0574, 0.101],
     },
@@ -421,6 +421,7 @@ def test_before_is_the_tagger_of_the_labelled_target_alone(build: Build, news: C
     given: dict[str, Any] = {"target_labelled": tweets[:4], "target_test": tweets, "source_test": news}
     given |= {"training": QUICK | {"updates": 60, "learning_rate": 0.05}}
     tagger, plain = (build(text=tweets[:4], labels=news.labels, dropout=0.0) for _ in range(2))
+    plain.encoder.normalise_by(tweets[:4], "weighted")  # as datnet does
     outcome = adapt(tagger, news, recipe="datnet", **given)
     alone = adapt(plain, news, recipe="target-only", **given)
     assert outcome.target.before == alone.target.before == alone.target.after == evaluate(plain, tweets)

@@ -159,6 +159,7 @@ GOLDEN_TRAINING = {
     "device": "cpu",
 }
 _SOURCE = [2.5278, 2.5815, 2.5209, 2.3508, 2.425]
+_SOURCE_NORMALISED = [2.4794, 2.593, 2.5407, 2.2978, 2.4705]  # of a tagger whose tables are
 GOLDEN: dict[str, dict[str, list[float]]] = {
     "source-only": {"source/tag": _SOURCE},
     "self-training": {
@@ -169,9 +170,9 @@ GOLDEN: dict[str, dict[str, list[float]]] = {
         "round-2/believe": [2.1286],
     },
     "target-only": {"target/tag": _SOURCE},  # what it is given here is the source
-    "mat": {"source/tag": _SOURCE, "mat/tag": [3.9558, 3.9556, 4.0165, 3.7492, 3.876]},
+    "mat": {"source/tag": _SOURCE_NORMALISED, "mat/tag": [3.9558, 3.9556, 4.0165, 3.7492, 3.876]},
     "datnet": {
-        "source/tag": _SOURCE,
+        "source/tag": _SOURCE_NORMALISED,
         "datnet/tag": [24.9474, 15.2855, 27.1818, 13.8375, 25.1913],
         "datnet/discriminator": [0.1563, 0.1268, 0.1317, 0.128, 0.1258],
     },
@@ -187,7 +188,7 @@ GOLDEN: dict[str, dict[str, list[float]]] = {
         "la-dtl/words": [0.9779, 0.0864, 0.8371, 0.069, 0.9163],
     },
     "acclimate": {
-        "source/tag": _SOURCE,
+        "source/tag": _SOURCE_NORMALISED,
         "learn/mat": [3.9558, 3.9556, 4.0165, 3.7492, 3.876],
     },
     "compose": {
@@ -243,7 +244,7 @@ GOLDEN_WITH_ENCODER: dict[str, dict[str, list[float]]] = {
         "datnet/discriminator": [0.0963, 0.0496, 0.0423, 0.0657, 0.043],
     },
     "mslm": {
-        "source/tag": [1.9162, 1.9011, 1.8227, 1.5454, 1.585],
+        "source/tag": [1.5555, 1.3303, 1.3552, 1.3525, 1.2255],  # under the same heads
         "mslm/words": [2.1493, 2.2239, 2.1969, 2.1682, 2.0244],
         "mslm/tags": [1.1021, 1.0342, 1.0263, 1.0135, 0.9465],
         "mslm/types": [1.2346, 1.1265, 1.0929, 1.1193, 1.0507],

@@ -14,7 +14,7 @@ from acclimate.comparison.learnt_test import learnt_by_any, remarks_on_test
 from acclimate.comparison.making import make_all
 from acclimate.comparison.material_file import write_material
 from acclimate.comparison.plan import plan_trials, require_scorable_test, with_baseline
-from acclimate.comparison.remarks import remarks_on_scores, remarks_on_share
+from acclimate.comparison.remarks import remarks_on_makes, remarks_on_scores, remarks_on_share
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.silence import told_silent
@@ -114,10 +114,11 @@ def compare(
     scored = source if target_test is None or not target_test.is_labelled else target_test
     metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
     learnt = learnt_by_any(names, task, train_on_dev)
+    results = by_recipe(names, runs, against, target_test, metric, rounds)
     comparison = Comparison(
         title=f"{source.name} → {'(no target)' if target is None else target.name}",
         against=against,
-        recipes=by_recipe(names, runs, against, target_test, metric, rounds),
+        recipes=results,
         choices=choices,
         failures=failures,
         remarks=(
@@ -126,6 +127,7 @@ def compare(
             *remarks_on_share(share),
             *learnt.remarks,
             *remarks_on_test(names, task, select, train_on_dev),
+            *remarks_on_makes(results, against),
         ),
         metric=metric,
         learnt=learnt.target,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -40,8 +41,10 @@ def expected_cost(trial: Trial, ground: Ground) -> Cost:
     labels = ground.labels_for(trial.recipe)
     tagger = tagger_for(task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, labels)
     ready = prepared(trial, tagger, task)
+    has_make = bool(ready.recipe.remodel(copy.deepcopy(tagger), ready.plan))
     own = _rehearsed(ready.recipe, tagger, ready)
-    is_shared = ready.recipe is ready.first or (trial.baseline is not None and not ready.for_target)
+    can_share = trial.baseline is not None and not (ready.for_target or has_make)
+    is_shared = ready.recipe is ready.first or can_share
     return own if is_shared else own + _rehearsed(ready.first, tagger, ready)
 
 

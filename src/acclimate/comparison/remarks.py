@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.summary import Comparison
+from acclimate.comparison.summary import Comparison, RecipeResult
 from acclimate.data.corpus import Corpus
 
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
@@ -29,6 +29,27 @@ def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Se
 def remarks_on_share(share: float) -> Iterator[str]:
     if share < 1:
         yield f"A first look: every recipe made {100 * share:.3g} % of its updates."
+
+
+def remarks_on_makes(recipes: Iterable[RecipeResult], against: str) -> Iterator[str]:
+    """Which recipes work on a tagger of another make than the one they are compared with, and what was done about
+    it."""
+    results = {result.recipe: result for result in recipes if result.runs}
+    base = results[against].runs[0].make if against in results else ()
+    for name, result in results.items():
+        run = result.runs[0]
+        if run.make == base or run.target is None:
+            continue
+        made = " and ".join(run.make) or "nothing of that"
+        if result.against is not None:
+            score = f"{100 * result.against.found.first:.2f}"
+            yield f"{name}: the tagger has {made}. Its change is against {against} on such a tagger, which has {score}."
+        else:
+            other = " and ".join(base) or "none of that"
+            yield (
+                f"{name}: not tested against {against}. Its tagger has {made}, that of {against} {other}: the "
+                "difference would not tell the recipe from the tagger. Set the same for both."
+            )
 
 
 def remarks_of_runs(found: Comparison) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.tally import Tally, stored_f1
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_json
+from acclimate.recipes.catalogue import BASELINE
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class RunResult:
     chosen_by: str  # which state of the training was kept
     remarks: tuple[str, ...]
     judgements: Mapping[str, float | None]  # of the selectors
+    baseline: str = BASELINE.name  # the recipe of its "before"
+    make: tuple[str, ...] = ()  # what the recipe makes of the tagger, in words
+    before: Corpus | None = None  # what a "before" of the same make predicted; None where the recipe makes nothing
 
     @property
     def name(self) -> str:
@@ -72,6 +76,7 @@ class RunResult:
             "chosen_by": self.chosen_by,
             "selectors": dict(self.judgements),
             "remarks": list(self.remarks),
+            "make": list(self.make),
             "target_scores": None if self.target is None else self.target.as_dict(),
         }
 
@@ -82,11 +87,8 @@ def read_run(
     """The result of a finished run, scored against the gold tags of `test`, if it has any. `seen` is what all runs had
     to learn from: folders of earlier versions may hold other words."""
     report = read_json(trial.folder / REPORT)
-    tags = read_json(trial.folder / PREDICTIONS)["target_test"]
-    predicted = None
-    if test is not None and tags is not None:
-        text = test.unlabelled()
-        predicted = Corpus(text.with_tags(tags).sentences, f"{test.name}, predicted", test.kind)
+    found = read_json(trial.folder / PREDICTIONS)
+    predicted = _tagged(test, found["target_test"])
     source, memory = report["source"], report["peak_megabytes"]
     on_gpu = bool(memory["gpu"])
     return RunResult(
@@ -104,7 +106,16 @@ def read_run(
         chosen_by=report["selector"],
         remarks=tuple(report["remarks"]),
         judgements=judgements or {},
+        baseline=report["before"],
+        make=tuple(report["make"]),
+        before=_tagged(test, found["before"]),
     )
+
+
+def _tagged(test: Corpus | None, tags: Sequence[Any] | None) -> Corpus | None:
+    if test is None or tags is None:
+        return None
+    return Corpus(test.unlabelled().with_tags(tags).sentences, f"{test.name}, predicted", test.kind)
 
 
 def _f1(group: Tally | None) -> float | None:

@@ -15,7 +15,9 @@ from acclimate.comparison.judging import judge
 from acclimate.comparison.memory import forget_peak, peak_megabytes
 from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
 from acclimate.comparison.trial_folder import sealed_claim, state_of, take
+from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
+from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.claim import clear_stages
 from acclimate.recipes.outcome import Outcome
@@ -41,7 +43,13 @@ def _train(trial: Trial, ground: Ground) -> None:
     task, settings = ground.task, trial.settings
     forget_peak()
     torch.manual_seed(trial.seed)
-    labels = ground.labels_for(trial.recipe)
+    labels, test = ground.labels_for(trial.recipe), task.target_test
+    before: list[Any] = []
+
+    def look(when: str, shown: Tagger) -> None:
+        if when == "before" and test is not None:
+            before[:] = tags_of(shown, test)
+
     tagger = tagger_for(task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, labels)
     outcome = adapt(
         tagger,
@@ -58,13 +66,17 @@ def _train(trial: Trial, ground: Ground) -> None:
         seed=trial.seed,
         out=trial.folder,
         baseline=trial.baseline,
+        look=look,
         shortened=settings.share,
         begin=lambda: take(trial, ground),
         **settings.options,
     )
     memory = peak_megabytes()
-    test = task.target_test
-    tags = None if test is None else [sentence.tags for sentence in predict(tagger, test)]
+    # a tagger of another make than that of the run source-only has a baseline of its own
+    predictions = {
+        "target_test": None if test is None else tags_of(tagger, test),
+        "before": before if before and outcome.make else None,
+    }
     report = {
         **outcome.as_dict(),
         "seed": trial.seed,
@@ -77,11 +89,15 @@ def _train(trial: Trial, ground: Ground) -> None:
         **{
             CLAIM: json.dumps(sealed_claim(trial, ground), indent=2, ensure_ascii=False),
             REPORT: json.dumps(report, indent=2, ensure_ascii=False),
-            PREDICTIONS: json.dumps({"target_test": tags}, ensure_ascii=False),
+            PREDICTIONS: json.dumps(predictions, ensure_ascii=False),
         },
     )
     clear_stages(trial.folder / "training")
     (trial.folder / "training" / CLAIM).unlink(missing_ok=True)
+
+
+def tags_of(tagger: Tagger, test: Corpus) -> list[Any]:
+    return [sentence.tags for sentence in predict(tagger, test)]
 
 
 def training_seconds(outcome: Outcome) -> float:

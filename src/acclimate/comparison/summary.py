@@ -151,7 +151,8 @@ def by_recipe(
     found: dict[str, SeedsComparison] = {}
     if test is not None and test.is_labelled:
         for recipe, own in grouped.items():
-            compared = None if recipe == against else _compare(test, grouped.get(against, ()), own, metric, rounds)
+            others = {run.seed: fair for run in own if (fair := fair_prediction(run, against, runs)) is not None}
+            compared = None if recipe == against else _compare(test, others, own, metric, rounds)
             if compared is not None:
                 found[recipe] = compared
     drawn = dict(zip(found, holm([each.bootstrap_p for each in found.values()]), strict=True))
@@ -162,11 +163,19 @@ def by_recipe(
     )
 
 
+def fair_prediction(run: RunResult, against: str, runs: Iterable[RunResult]) -> Corpus | None:
+    """What to compare a run with: a tagger of the same make. That is the run of `against` with its seed, or the
+    baseline that it has trained for itself; None where neither is there."""
+    if run.before is not None and run.baseline == against:
+        return run.before
+    other = next((each for each in runs if each.recipe == against and each.seed == run.seed), None)
+    return None if other is None or other.make != run.make else other.predicted
+
+
 def _compare(
-    test: Corpus, first: Sequence[RunResult], second: Sequence[RunResult], metric: Metric, rounds: int
+    test: Corpus, one: Mapping[int, Corpus], second: Sequence[RunResult], metric: Metric, rounds: int
 ) -> SeedsComparison | None:
     """Over the seeds that both have."""
-    one = {run.seed: run.predicted for run in first if run.predicted is not None}
     other = {run.seed: run.predicted for run in second if run.predicted is not None}
     seeds = sorted(one.keys() & other.keys())
     if not seeds:

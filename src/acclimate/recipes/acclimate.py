@@ -20,6 +20,7 @@ from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.acclimate_settings import AcclimateSettings
 from acclimate.recipes.compose import compose
+from acclimate.recipes.compose import remodel as remodel_for
 from acclimate.recipes.compose_check import check_plan as check_composition
 from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.compose_texts import unlabelled
@@ -41,6 +42,10 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
 
 def acclimate(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     return compose(tagger, composed(tagger, plan))
+
+
+def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    return remodel_for(tagger, composed(tagger, plan))
 
 
 def composed(tagger: Tagger, plan: Plan) -> Plan:

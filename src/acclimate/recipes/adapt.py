@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.table import count
 from acclimate.model.tagger import Tagger
@@ -21,7 +23,7 @@ from acclimate.recipes.recipe import Recipe
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.record import Record
-from acclimate.training.run import Watcher, run_stages
+from acclimate.training.run import Watcher, first_seed, run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
 from acclimate.training.watches import Confidence
@@ -110,9 +112,13 @@ def adapt(
     said: list[str] = []
     tagger.seen = ready.seen
     is_first = chosen is ready.first
-    shared = None if baseline is None or is_first or ready.for_target else shared_baseline(baseline, begun_with)
+    plain = tagger if is_first else copy.deepcopy(tagger)
+    torch.manual_seed(first_seed(seed))  # as the recipe's own first stage does: equal parts get equal first weights
+    make = chosen.remodel(plain, plan)
+    remarks += _of_one_make(make)
+    needs_own = is_first or ready.for_target or make
+    shared = None if baseline is None or needs_own else shared_baseline(baseline, begun_with)
     if shared is None:
-        plain = tagger if is_first else copy.deepcopy(tagger)
         summaries = run(ready.first, plain)
     else:
         plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages
@@ -147,6 +153,8 @@ def adapt(
         plain_stages,
         is_first or chosen.starts_from_baseline,
         ready.learnt,
+        ready.first.name,
+        make,
     )
     found = outcome.reservation
     return outcome if found is None else replace(outcome, remarks=(*outcome.remarks, found.why))
@@ -154,6 +162,11 @@ def adapt(
 
 def _watched(stages: Iterator[Stage], watch: Watch) -> Iterator[Stage]:
     return (replace(stage, watches=(*stage.watches, watch)) for stage in stages)
+
+
+def _of_one_make(make: tuple[str, ...]) -> tuple[str, ...]:
+    """Say so when "before" is not the tagger that the settings alone describe."""
+    return (f"Before is a tagger of the same make: it has {', and '.join(make)}.",) if make else ()
 
 
 def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:

@@ -6,19 +6,24 @@ import difflib
 
 from acclimate.recipes.acclimate import acclimate, left_out
 from acclimate.recipes.acclimate import check_plan as check_acclimate
+from acclimate.recipes.acclimate import remodel as remodel_acclimate
 from acclimate.recipes.acclimate_settings import AcclimateSettings
 from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.compose import PARTS, compose
+from acclimate.recipes.compose import remodel as remodel_compose
 from acclimate.recipes.compose_check import check_plan as check_compose
 from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
+from acclimate.recipes.datnet import remodel as remodel_datnet
 from acclimate.recipes.datnet_check import check_plan as check_datnet
 from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
 from acclimate.recipes.mat import MatSettings, mat, read_second
 from acclimate.recipes.mat import check_plan as check_mat
+from acclimate.recipes.mat import remodel as remodel_mat
 from acclimate.recipes.mslm import MslmSettings, mslm
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remarks as mslm_remarks
+from acclimate.recipes.mslm import remodel as remodel_mslm
 from acclimate.recipes.pdaln import pdaln
 from acclimate.recipes.pdaln_check import check_plan as check_pdaln
 from acclimate.recipes.pdaln_settings import PdalnSettings
@@ -67,6 +72,7 @@ RECIPES: dict[str, Recipe] = {
             needs_target=False,
             reads=read_second,
             check=check_mat,
+            remodel=remodel_mat,
         ),
         Recipe(
             "datnet",
@@ -76,6 +82,7 @@ RECIPES: dict[str, Recipe] = {
             for_target=True,
             remarks=remarks,
             check=check_datnet,
+            remodel=remodel_datnet,
         ),
         Recipe(
             "mslm",
@@ -87,6 +94,7 @@ RECIPES: dict[str, Recipe] = {
             needs_entities=True,
             remarks=mslm_remarks,
             check=check_mslm,
+            remodel=remodel_mslm,
         ),
         Recipe(
             "pdaln",
@@ -109,6 +117,7 @@ RECIPES: dict[str, Recipe] = {
             acclimate,
             AcclimateSettings,
             check=check_acclimate,
+            remodel=remodel_acclimate,
             foretells=left_out,
         ),
         Recipe(
@@ -121,6 +130,7 @@ RECIPES: dict[str, Recipe] = {
             remarks=remarks,
             parts=PARTS,
             check=check_compose,
+            remodel=remodel_compose,
         ),
     )
 }

@@ -14,15 +14,16 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.distillation import frozen_copy
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
-from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.encoders.normalisation import Normalise
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adversarial_masking import domain_tuning
 from acclimate.recipes.compose_objectives import OBJECTIVES, Made, Site
 from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, round_names
 from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of, learns_of
-from acclimate.recipes.mat import MaskedNoiseSettings
+from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
 from acclimate.recipes.mslm import entity_stage
+from acclimate.recipes.mslm import remodel as remodel_for_entities
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
 from acclimate.training.schedules import Schedule
@@ -39,7 +40,7 @@ PARTS = {
 
 def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: ComposeSettings = plan.options
-    normalise_tables(tagger, plan)
+    normalise_for_noise(tagger, plan)
     number = 0
     for stage in options.stages:
         patience = Patience(stage.patience)
@@ -130,13 +131,19 @@ def length_for(stage: StageSettings, training: TrainingSettings, batches: Stream
     return training.model_copy(update={"updates": updates})
 
 
-def normalise_tables(tagger: Tagger, plan: Plan) -> None:
+def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    """What all stages together make of the tagger: the last ones' heads are those that tag."""
+    entities = [replace(plan, options=stage.mslm) for stage in plan.options.stages if stage.mslm is not None]
+    made = normalise_for_noise(tagger, plan)
+    return made if not entities else (*made, *remodel_for_entities(tagger, entities[-1]))
+
+
+def normalise_for_noise(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     """Once and for all stages, or a later one would change what an earlier one has learnt to read."""
     terms = (term.settings for stage in plan.options.stages for term in stage.objectives.values())
     kinds = [settings.normalise for settings in terms if isinstance(settings, MaskedNoiseSettings)]
-    wanted = [kind for kind in kinds if kind != "none"]
-    if isinstance(tagger.encoder, CharacterCnnLstm) and wanted:
-        tagger.encoder.normalise_by(plan.source.labelled() + plan.target.labelled(), wanted[0])
+    wanted: Normalise = next((kind for kind in kinds if kind != "none"), "none")
+    return normalise_tables(tagger, plan.source.labelled() + plan.target.labelled(), wanted)
 
 
 def _weight(weight: float, made: Made) -> float | Schedule:

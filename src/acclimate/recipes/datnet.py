@@ -29,6 +29,7 @@ from acclimate.model.encoders.normalisation import Normalise
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.mat import normalise_tables
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
 from acclimate.training.schedules import ganin_ramp
@@ -85,8 +86,7 @@ def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: DatnetSettings = plan.options
     few = plan.target.labelled()
     learner: Learner = tagger
-    if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
-        tagger.encoder.normalise_by(few or plan.source, options.normalise)
+    remodel(tagger, plan)
     if few:
         learner = family(tagger, plan.source, options)
     task: Objective = TaggingOfAll("sentence") if few else Tagging("source", "sentence")
@@ -103,12 +103,24 @@ def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield Stage("datnet", objectives, batches, plan.training, learner=learner, watches=tuple(watches))
 
 
-def family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> Siblings:
-    """The target's tagger, and one for the source that shares with it what the form says."""
+def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    """Normalised tables; and, given labelled target sentences, the LSTMs that the form asks for."""
+    options: DatnetSettings = plan.options
+    few = plan.target.labelled()
+    made = normalise_tables(tagger, few or plan.source, options.normalise)
+    if not few:
+        return made
     if options.form == "P":
         tagger.split(options.shared_width, options.private_width)
-    elif options.shared_width is not None:
+        return (*made, "a shared and a private part of the encoder side by side (options.form=P)")
+    if options.shared_width is not None:
         tagger.split(options.shared_width, 0)
+        return (*made, f"an LSTM of another width (options.shared_width={options.shared_width})")
+    return made
+
+
+def family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> Siblings:
+    """The target's tagger, which is made as the form says, and one for the source that shares with it what it can."""
     vectors = {} if options.source_vectors is None else {"vectors": options.source_vectors}
     encoder = tagger.encoder.sibling(source, **vectors)
     return Siblings({TARGET: tagger, SOURCE: tagger.sibling(source.labels, encoder, share_head=options.share_crf)})

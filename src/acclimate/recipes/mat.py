@@ -87,11 +87,8 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
 
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     options: MatSettings = plan.options
-    text = plan.source.labelled() + plan.target.labelled()
-    second = read_second(options)
-    read = text if second is None else text + second.unlabelled()  # whatever words a batch may hold
-    if isinstance(tagger.encoder, CharacterCnnLstm) and options.normalise != "none":
-        tagger.encoder.normalise_by(read, options.normalise)
+    remodel(tagger, plan)
+    text, second = plan.source.labelled() + plan.target.labelled(), read_second(options)
     radii = options.radius.model_dump()
     objectives: dict[str, Objective] = {}
     learner: Learner | None = None
@@ -114,9 +111,28 @@ def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     else:
         batches = plan.batches(tagger, {SOURCE: text})
     task = Tagging() if second is None else TaggingOfAll()
-    objectives["tag"] = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, read, options)
+    objectives["tag"] = masked_adversarial(task, {SOURCE: radii, TARGET: radii}, read_words(plan), options)
     weights = {"virtual": options.virtual} if "virtual" in objectives else {}
     yield Stage("mat", objectives, batches, plan.training, weights, learner)
+
+
+def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    return normalise_tables(tagger, read_words(plan), plan.options.normalise)
+
+
+def read_words(plan: Plan) -> Corpus:
+    """Whatever words a batch may hold."""
+    text, second = plan.source.labelled() + plan.target.labelled(), read_second(plan.options)
+    return text if second is None else text + second.unlabelled()
+
+
+def normalise_tables(tagger: Tagger, text: Corpus, kind: Normalise) -> tuple[str, ...]:
+    """Have the tables of character-cnn-lstm normalised, unless they are already; says what was done."""
+    encoder = tagger.encoder
+    if not isinstance(encoder, CharacterCnnLstm) or kind in ("none", encoder.settings.normalise):
+        return ()
+    encoder.normalise_by(text, kind)
+    return (f"normalised word and letter tables (tagger.lstm.normalise={kind})",)
 
 
 def masked_adversarial(

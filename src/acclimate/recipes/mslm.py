@@ -97,8 +97,7 @@ def mslm(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
 def entity_stage(tagger: Tagger, plan: Plan, text: Corpus, shift: int = 0) -> Stage:
     """The three losses on this text. Heads that are there already go on learning; `shift` moves the batches' seed."""
     options: MslmSettings = plan.options
-    if tagger.entities != options.entities:
-        tagger.find_entities(options.entities)
+    remodel(tagger, plan)
     learner = masked_tagger(tagger, plan)
     weights = EVEN
     if options.weighted and options.masking == JOINT:
@@ -108,6 +107,15 @@ def entity_stage(tagger: Tagger, plan: Plan, text: Corpus, shift: int = 0) -> St
     objectives = {name: term for name, term in terms(tagger, weights, options).items() if importance[name] > 0}
     batches = plan.batches(tagger, {SOURCE: text}, shift)
     return Stage("mslm", objectives, batches, plan.training, {name: importance[name] for name in objectives}, learner)
+
+
+def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    """MSLM's heads in the place of one layer of scores, unless they are there."""
+    options: MslmSettings = plan.options
+    if tagger.entities == options.entities:
+        return ()
+    tagger.find_entities(options.entities)
+    return ("heads that find entities and type them (options.entities)",)
 
 
 def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:

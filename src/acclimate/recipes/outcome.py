@@ -55,6 +55,9 @@ class Outcome:
     plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
     needs_plain_stages: bool = True  # whether the recipe itself stands on them
     learnt: Shared | None = None  # how much of the target's test was learnt with labels
+    before: str = "source-only"  # the recipe that trained the tagger "before"
+    # what the recipe makes of the tagger, in words, and "before" likewise: a tagger of the settings alone is another
+    make: tuple[str, ...] = ()
 
     @property
     def reservation(self) -> Reservation | None:
@@ -75,6 +78,8 @@ class Outcome:
             "seconds": round(self.seconds, 3),
             "remarks": list(self.remarks),
             "target_test_learnt": None if self.learnt is None else self.learnt.as_dict(),
+            "before": self.before,
+            "make": list(self.make),
         }
 
 

@@ -65,6 +65,9 @@ class Recipe:
     # given labelled target sentences, it trains a tagger of the target's own, whose words and labels need not be the
     # source's; what it is compared with is then the same tagger trained on those sentences alone
     for_target: bool = False
+    # what it makes of the tagger before it learns anything, in words; nothing where it leaves the tagger as it is. The
+    # tagger that it is compared with is made so, too, or the change would measure the make and not the method
+    remodel: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
     needs_language_model: bool = False  # the tagger must stand on a masked language model
     needs_entities: bool = False  # it has nothing to do where tags are plain
     exchanges_entities: bool = False  # by default, those of both domains, where target sentences are labelled

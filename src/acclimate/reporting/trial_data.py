@@ -52,8 +52,10 @@ def collect_trial(folder: Path, known: Known | None = None) -> RunData:
     material = read_object(root / MATERIAL) if (root / MATERIAL).is_file() else {}
     against = _against(root)
     other = root / "runs" / against / f"seed-{seed}"
-    beside = other if recipe != against and (other / PREDICTIONS).is_file() else None
-    answers = _answers(folder, beside, material)
+    has_own = bool(report["make"]) and report["before"] == against  # a baseline of the same make
+    there = recipe != against and (other / PREDICTIONS).is_file()
+    beside = other if there and not has_own and read_object(other / REPORT)["make"] == report["make"] else None
+    answers = _answers(folder, beside, has_own, material)
     changes: dict[str, Any] = {} if answers is None else {TARGET: _change(answers, folder)}
     source = report.get("source")
     if source is not None and (against == BASELINE.name or source["change"] is None):
@@ -66,7 +68,7 @@ def collect_trial(folder: Path, known: Known | None = None) -> RunData:
         seed=seed,
         source=str(names.get(SOURCE, SOURCE)),
         target=str(names.get(TARGET, TARGET)),
-        before=f"the run of {against} with the same seed",
+        before=f"{against} on a tagger of the same make" if has_own else f"the run of {against} with the same seed",
         changes=changes,
         report=report,
         settings={**claim, "data": None} if claim.get("data") is None else claim,
@@ -76,9 +78,16 @@ def collect_trial(folder: Path, known: Known | None = None) -> RunData:
         text_missing=NO_MATERIAL if not material else "No target text was given, so there is nothing to compare.",
         points=lambda: _points(folder, beside, root, readings),
         points_missing=NO_MATERIAL if not material else "There is no text of both domains to draw words from.",
-        source_before=None if beside is None else stored_f1(read_object(beside / REPORT).get(SOURCE), "after"),
+        source_before=_source_before(report, beside, has_own),
         learnt=Shared.from_dict(_comparison(root).get(LEARNT)),
     )
+
+
+def _source_before(report: Mapping[str, Any], beside: Path | None, has_own: bool) -> float | None:
+    """The source score of what the run is compared with."""
+    if has_own:
+        return stored_f1(report.get(SOURCE), "before")
+    return None if beside is None else stored_f1(read_object(beside / REPORT).get(SOURCE), "after")
 
 
 def _against(root: Path) -> str:
@@ -95,18 +104,20 @@ def _is_shared(folder: Path) -> bool:
     return not (folder / "training" / BASELINE.name).is_dir()
 
 
-def _answers(folder: Path, beside: Path | None, material: Mapping[str, Any]) -> Answers | None:
+def _answers(folder: Path, beside: Path | None, has_own: bool, material: Mapping[str, Any]) -> Answers | None:
     test = material.get("test")
     own = _predicted(folder, test)
     if test is None or own is None:
         return None
     gold = tagged(test["words"], test["gold"], test["name"], test["kind"])
+    if has_own:
+        return Answers(gold, _predicted(folder, test, BEFORE), own)
     return Answers(gold, None if beside is None else _predicted(beside, test), own)
 
 
-def _predicted(folder: Path, test: Mapping[str, Any] | None) -> Corpus | None:
+def _predicted(folder: Path, test: Mapping[str, Any] | None, part: str = "target_test") -> Corpus | None:
     """None where nothing was predicted, or for another test than the one that was kept."""
-    tags = read_object(folder / PREDICTIONS).get("target_test") if (folder / PREDICTIONS).is_file() else None
+    tags = read_object(folder / PREDICTIONS).get(part) if (folder / PREDICTIONS).is_file() else None
     if test is None or tags is None or [len(row) for row in tags] != [len(row) for row in test["words"]]:
         return None
     return tagged(test["words"], tags, test["name"], test["kind"])

@@ -133,12 +133,17 @@ def run_stages(
     return summaries
 
 
+def first_seed(seed: int) -> int:
+    """The random numbers of a run's first stage begin here."""
+    return seed * 1_000
+
+
 def _seeded(stages: Iterable[Stage], seed: int) -> Iterator[Stage]:
     """Each stage seeds itself, so that skipping the ones before it changes nothing; and it does so before the recipe
     makes it, since objectives draw the first weights of their own parts there."""
     waiting = iter(stages)
     for number in count():
-        torch.manual_seed(seed * 1_000 + number)
+        torch.manual_seed(first_seed(seed) + number)
         stage = next(waiting, None)
         if stage is None:
             return
