@@ -215,16 +215,16 @@ def test_the_encoder_that_is_taught_back_is_one_that_no_run_has_touched(
     adapt(tagger, on_bert.source_dev, None, select="last", training=TRAINING)
     before = copy.deepcopy(tagger.state_dict())
     read: list[Corpus] = []
-    kept = reverse_validation.views
+    kept = reverse_validation.answers
 
-    def watched(reader: Tagger, text: Corpus) -> Any:
+    def watched(reader: Tagger, text: Corpus, ask: Any) -> Any:
         read.append(text)
         assert not text.is_labelled
         fresh = build("bert").encoder.state_dict()
         assert all(torch.equal(tensor, fresh[name]) for name, tensor in reader.encoder.state_dict().items())
-        return kept(reader, text)
+        return kept(reader, text, ask)
 
-    monkeypatch.setattr(reverse_validation, "views", watched)
+    monkeypatch.setattr(reverse_validation, "answers", watched)
     value = ReverseValidation()(tagger, on_bert)
     assert value == ReverseValidation()(tagger, on_bert)
     assert len(read) == 2  # the second run finds them in memory

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
 import torch
+from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import Place
-from acclimate.inference.predict import decode, predict, views
+from acclimate.inference.predict import answers, planned, predict
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
@@ -41,7 +43,7 @@ def test_an_encoder_reads_sentences_of_like_many_pieces_together(build: Callable
     short, long = Sentence((".",) * 4), Sentence(("rainedrained",) * 4)  # as many words
     corpus = Corpus.of([short, long] * 3)
     size = 3 * tagger.encoder.count_pieces([long])[0]
-    assert [numbers for numbers, _, _ in decode(tagger, corpus, size)] == [[0, 2, 4], [1, 3, 5]]
+    assert planned(tagger, corpus, size) == [[0, 2, 4], [1, 3, 5]]
 
 
 def test_the_answer_is_never_looked_at(tagger: Tagger, news: Corpus) -> None:
@@ -50,12 +52,17 @@ def test_the_answer_is_never_looked_at(tagger: Tagger, news: Corpus) -> None:
 
 
 def test_every_sentence_is_seen_once_and_without_its_tags(tagger: Tagger, news: Corpus) -> None:
-    seen = {}
-    for numbers, view in views(tagger, news, 30):
+    seen = []
+
+    def ask(view: View) -> Tensor:
         assert not view.sentences.labelled.any()
         assert not view.features.requires_grad
-        seen |= dict(zip(numbers, view.originals, strict=True))
-    assert [seen[number].words for number in range(len(news))] == [sentence.words for sentence in news]
+        seen.extend(view.originals)
+        return view.features
+
+    found = dict(answers(tagger, news, ask, 30))
+    assert Counter(sentence.words for sentence in seen) == Counter(sentence.words for sentence in news)
+    assert {number: len(row) for number, row in found.items()} == dict(enumerate(map(len, news)))
 
 
 def test_what_is_known_of_a_sentence_stays_with_it(tagger: Tagger) -> None:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.inference.predict import views
+from acclimate.inference.predict import answers
 from acclimate.model.tagger import Tagger
 
 Unit = Literal["word", "sentence"]
@@ -164,11 +164,7 @@ def _features(
     words = {number: [word for _, word in group] for number, group in groupby(picks, key=lambda pick: pick[0])}
     read, picked = corpus.select(words), list(words.values())
     found: dict[int, NDArray[np.float32]] = {}
-    for numbers, view in views(tagger, read):
-        features = view.shared_features.float().cpu().numpy()  # (sentence, word, feature)
-        for number, row in zip(numbers, features, strict=True):
-            inside = row[: len(read[number])]
-            found[number] = inside[picked[number]] if unit == "word" else inside.mean(0, keepdims=True)
-        if progress is not None:
-            progress(len(numbers))
+    for number, row in answers(tagger, read, lambda view: view.shared_features.float(), progress=progress):
+        features = row.numpy()  # (word, feature)
+        found[number] = features[picked[number]] if unit == "word" else features.mean(0, keepdims=True)
     return [vector for number in sorted(found) for vector in found[number]]

@@ -6,6 +6,7 @@ for the encoder is read through overlapping windows, so that words in = tags out
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Numbers = NDArray[np.int64]
+_REMEMBERED = 500_000  # words; a stream of text must not fill the memory
+_LEARNING = threading.Lock()  # a tokenizer serves one thread at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +79,22 @@ class Pieces:
         try:
             return list(map(self._known.__getitem__, words))
         except KeyError:
-            self._learn(words)
-            return list(map(self._known.__getitem__, words))
+            return list(map(self._learnt(words).__getitem__, words))
 
-    def _learn(self, words: Sequence[str]) -> None:
-        fresh = list(dict.fromkeys(word for word in words if word not in self._known))
-        if len(self._known) > 500_000:  # a stream of text must not fill the memory
-            self._known.clear()
-            fresh = list(dict.fromkeys(words))
-        texts = [[_valid(word)] for word in fresh]
-        # not verbose: it would warn of a word longer than a row, which is cut below
-        rows = self.tokenizer(texts, is_split_into_words=True, add_special_tokens=False, verbose=False)
-        for word, row in zip(fresh, rows["input_ids"], strict=True):
-            self._known[word] = row[: self.room] or [self._unknown()]
+    def _learnt(self, words: Sequence[str]) -> dict[str, list[int]]:
+        """What is known of words, with these among them. Other threads may go on with what was known before."""
+        with _LEARNING:
+            known = self._known
+            fresh = list(dict.fromkeys(word for word in words if word not in known))
+            if len(known) > _REMEMBERED:
+                known, fresh = {}, list(dict.fromkeys(words))
+            texts = [[_valid(word)] for word in fresh]
+            # not verbose: it would warn of a word longer than a row, which is cut below
+            rows = self.tokenizer(texts, is_split_into_words=True, add_special_tokens=False, verbose=False)
+            for word, row in zip(fresh, rows["input_ids"], strict=True):
+                known[word] = row[: self.room] or [self._unknown()]
+            self._known = known
+            return known
 
     def count(self, sentences: Sequence[Sequence[str]]) -> list[int]:
         """How many pieces each sentence is read as, special ones included: what its place in a batch costs."""

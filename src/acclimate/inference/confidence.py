@@ -6,21 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import OUTSIDE, Span, split_tag
-from acclimate.inference.predict import decode, views
+from acclimate.inference.predict import answers
 from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
 
 
 def word_confidences(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> list[list[float]]:
     """The probability of the decoded tag at each word, under the head's own marginals."""
     found: list[list[float]] = [[] for _ in corpus]
-    for numbers, view, decoded in decode(tagger, corpus, words_per_batch):
-        sure = view.marginals.gather(-1, decoded.unsqueeze(-1)).squeeze(-1)
-        for number, row in zip(numbers, sure.tolist(), strict=True):
-            found[number] = row[: len(corpus[number])]
+    for number, row in answers(tagger, corpus, _sureness, words_per_batch):
+        found[number] = row.tolist()
     return found
+
+
+def _sureness(view: View) -> Tensor:
+    return view.marginals.gather(-1, view.decoded.unsqueeze(-1)).squeeze(-1)
 
 
 def sentence_confidences(tagger: Tagger, corpus: Corpus) -> list[float]:
@@ -47,15 +51,15 @@ def guess_terms(
     members = torch.zeros(len(tagger.tags), len(classes))  # (tag, class)
     for number, tag in enumerate(tagger.tags):
         members[number, classes.index(_class_of(tag))] = 1
+
+    def shares_of(view: View) -> Tensor:  # (sentence, word, class)
+        return view.marginals.float() @ members.to(view.marginals.device)
+
     guesses: list[TermGuess] = []
-    for numbers, view in views(tagger, gold, words_per_batch):
-        shares = (view.marginals.float() @ members.to(view.marginals.device)).cpu()  # (sentence, word, class)
-        for number, row in zip(numbers, shares, strict=True):
-            for span in gold[number].spans:
-                probability, best = row[span.start : span.end].mean(0).max(0)
-                guesses.append(TermGuess(number, span, classes[int(best)], float(probability)))
-        if progress is not None:
-            progress(len(numbers))
+    for number, shares in answers(tagger, gold, shares_of, words_per_batch, progress):
+        for span in gold[number].spans:
+            probability, best = shares[span.start : span.end].mean(0).max(0)
+            guesses.append(TermGuess(number, span, classes[int(best)], float(probability)))
     return sorted(guesses, key=lambda guess: (guess.sentence, guess.span.start))
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from acclimate.data.batches import plan
-from acclimate.data.corpus import Corpus
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.pieces import Window
 from acclimate.model.listening import listening
-from acclimate.model.tagger import Tagger, tags_of
+from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
 
@@ -26,35 +27,66 @@ def predict(
     the most that is read at once, padding counted; for a pre-trained encoder it counts pieces.
     """
     tags: list[list[str]] = [[] for _ in corpus]
-    for numbers, view, decoded in decode(tagger, corpus, words_per_batch):
-        lengths = [len(sentence) for sentence in view.sentences.originals]
-        for number, row in zip(numbers, tags_of(tagger, decoded, lengths), strict=True):
-            tags[number] = row
-        if progress is not None:
-            progress(len(numbers))
+    for number, decoded in answers(tagger, corpus, lambda view: view.decoded, words_per_batch, progress):
+        tags[number] = tagger.spell(decoded.tolist())
     predicted = corpus.unlabelled().with_tags(tags)
     return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
 
 
-def decode(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> Iterator[tuple[list[int], View, Tensor]]:
-    """Batch by batch: which sentences, how the tagger sees them, and the tags it decides on (sentence, word)."""
-    for numbers, view in views(tagger, corpus, words_per_batch):
-        yield numbers, view, view.decoded
+def answers(
+    tagger: Tagger,
+    corpus: Corpus,
+    ask: Callable[[View], Tensor],
+    words_per_batch: int = 8192,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[tuple[int, Tensor]]:
+    """What `ask` finds at each word, on the CPU: the number of a sentence and (word, ...), in the order of batches.
+
+    `ask` is shown a view without dropout, gradients and gold tags, and gives (sentence, word, ...). A sentence longer
+    than `Encoder.longest_part` is read in overlapping parts: the memory that is needed does not grow with its length.
+    Several threads may ask the same tagger, whatever mode it is in.
+    """
+    parts = _parts(tagger, corpus.unlabelled())
+    missing = [0] * len(corpus)  # how many parts of each sentence are not yet read
+    for number, _, _ in parts:
+        missing[number] += 1
+    found: dict[int, list[tuple[int, Tensor]]] = {}
+    for batch in planned(tagger, [text for _, text, _ in parts], words_per_batch):
+        with listening(tagger), torch.inference_mode():
+            rows = ask(tagger.view([parts[place][1] for place in batch])).cpu()
+        done = []
+        for place, row in zip(batch, rows, strict=True):
+            number, _, window = parts[place]
+            kept = row[window.keep_from - window.start : window.keep_to - window.start]
+            found.setdefault(number, []).append((window.start, kept.clone()))
+            missing[number] -= 1
+            if not missing[number]:
+                done.append(number)
+        for number in done:
+            yield number, torch.cat([row for _, row in sorted(found.pop(number), key=lambda one: one[0])])
+        if progress is not None:
+            progress(len(done))
 
 
-def views(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> Iterator[tuple[list[int], View]]:
-    """Batch by batch, without dropout, gradients and gold tags: which sentences, and how the tagger sees them."""
-    unlabelled = corpus.unlabelled()
-    with listening(tagger), torch.inference_mode():
-        for numbers in _planned(tagger, unlabelled, words_per_batch):
-            yield numbers, tagger.view([unlabelled[number] for number in numbers])
-
-
-def _planned(tagger: Tagger, corpus: Corpus, words_per_batch: int) -> list[list[int]]:
+def planned(tagger: Tagger, sentences: Sequence[Sentence], words_per_batch: int) -> list[list[int]]:
     """Sentences of like length together. A pre-trained encoder pays for padding in pieces, so its own count decides:
     sentences of as many words may differ by half in that."""
-    pieces = tagger.encoder.count_pieces(corpus)
+    pieces = tagger.encoder.count_pieces(sentences)
     if pieces is None:
-        return plan([len(sentence) for sentence in corpus], words_per_batch)
+        return plan([len(sentence) for sentence in sentences], words_per_batch)
     most = min(words_per_batch, tagger.encoder.pieces_at_once) if tagger.device.type == "cpu" else words_per_batch
     return plan(pieces, most)
+
+
+def _parts(tagger: Tagger, corpus: Corpus) -> list[tuple[int, Sentence, Window]]:
+    """What is read of which sentence: all of it at once, unless it is very long."""
+    encoder = tagger.encoder
+    sizes = encoder.count_pieces(corpus) or [len(sentence) for sentence in corpus]
+    parts = []
+    for number, (sentence, size) in enumerate(zip(corpus, sizes, strict=True)):
+        if size <= encoder.longest_part:
+            parts.append((number, sentence, Window(0, len(sentence), 0, len(sentence))))
+        else:
+            for window in encoder.parts(sentence):
+                parts.append((number, Sentence(sentence.words[window.start : window.end]), window))
+    return parts

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.inference.predict import decode, predict
+from acclimate.inference.predict import planned, predict
 from acclimate.model.encoders.character_language_model import CharacterContext, Remembered
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext, load_context
 from acclimate.model.encoders.encoder import Change
@@ -174,7 +174,7 @@ def test_a_sentence_costs_its_characters(models: str, build: Callable[..., Tagge
     for sentence in (short, long):
         numbered = tagger.encoder.context.number([sentence])
         assert tagger.encoder.count_pieces([sentence]) == [numbered["context_forward"].size(1)]
-    assert [numbers for numbers, _, _ in decode(tagger, Corpus.of([short, long] * 3), 159)] == [[0, 2, 4], [1, 3, 5]]
+    assert planned(tagger, Corpus.of([short, long] * 3), 159) == [[0, 2, 4], [1, 3, 5]]
 
 
 # --- settings ---

@@ -7,16 +7,13 @@ from torch import Tensor
 
 from acclimate.comparison.selectors.material import Material
 from acclimate.data.corpus import Corpus
-from acclimate.inference.predict import views
+from acclimate.inference.predict import answers
 from acclimate.model.tagger import Tagger
 
 
 def word_probabilities(tagger: Tagger, text: Corpus) -> Tensor:
     """The probability of every tag at every word under the head, sentence after sentence, (word, tag)."""
-    rows: dict[int, Tensor] = {}
-    for numbers, view in views(tagger, text):
-        found = view.marginals.double().cpu()  # (sentence, word, tag)
-        rows |= {number: found[place, : len(text[number])] for place, number in enumerate(numbers)}
+    rows = dict(answers(tagger, text, lambda view: view.marginals.double()))
     return torch.cat([rows[number] for number in sorted(rows)]) if rows else torch.zeros(0, len(tagger.tags))
 
 

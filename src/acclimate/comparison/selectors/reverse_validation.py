@@ -13,7 +13,7 @@ from acclimate.comparison.selectors.material import Material
 from acclimate.data.corpus import Corpus
 from acclimate.data.subsets import take_sentences
 from acclimate.evaluation.scores import score
-from acclimate.inference.predict import views
+from acclimate.inference.predict import answers
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.encoders.transformer import TransformerSettings
 from acclimate.model.tagger import Tagger
@@ -83,10 +83,7 @@ def word_features(text: Corpus, encoder: str, longest_row: int | None, device: s
     settings = TransformerSettings(longest_row=longest_row)
     with torch.random.fork_rng(devices=[]):  # what others draw must not depend on what is still remembered here
         untouched = Tagger.build(encoder, labels=("none",), **settings.model_dump()).to(device)
-    found: dict[int, Tensor] = {}
-    for sentences, view in views(untouched, text):
-        for number, row in zip(sentences, view.features.float().cpu(), strict=True):
-            found[number] = row[: len(text[number])]
+    found = dict(answers(untouched, text, lambda view: view.features.float()))
     return torch.cat([found[number] for number in sorted(found)])
 
 

@@ -13,6 +13,7 @@ from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.pieces import Window
 from acclimate.data.vocabulary import HIDDEN, PADDING, UNKNOWN, Vocabulary
 from acclimate.model.encoders.contextual import Context, ContextualSettings, load_context
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
@@ -77,6 +78,8 @@ class CharacterCnnLstm(Encoder):
         letters_width = settings.character_filters * len(settings.character_spans)
         self.highways = nn.ModuleList(nn.Linear(letters_width, 2 * letters_width) for _ in range(settings.highways))
         self.context = context
+        if context is not None:
+            self.longest_part = context.longest_part
         self.read_width = settings.word_width + letters_width + (context.width if context else 0)
         self.lstm, self.private_lstm = self._layers()
         at_input = settings.dropout if settings.input_dropout is None else settings.input_dropout
@@ -204,6 +207,9 @@ class CharacterCnnLstm(Encoder):
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None:
         return None if self.context is None else self.context.count_pieces(sentences)
+
+    def parts(self, sentence: Sentence) -> list[Window]:
+        return super().parts(sentence) if self.context is None else self.context.parts(sentence)
 
     def drawn(self, inputs: Inputs) -> Inputs:
         """Words that were seen once are forgotten now and then."""

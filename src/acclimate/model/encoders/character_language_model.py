@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from acclimate.data.corpus import Sentence
+from acclimate.data.long_sentences import overlapping
+from acclimate.data.pieces import Window
 from acclimate.model.encoders.character_models import NOTHING, CharacterModels
 from acclimate.model.encoders.encoder import Inputs
 from acclimate.settings import SettingsError
@@ -35,6 +37,7 @@ class CharacterContext(nn.Module):
     """
 
     shipped = None  # none comes with the package
+    longest_part, shared_part = 8192, 1024  # characters (`Encoder.parts`)
 
     def __init__(self, settings: ContextualSettings, models: CharacterModels) -> None:
         super().__init__()
@@ -85,6 +88,9 @@ class CharacterContext(nn.Module):
         """Characters, blanks and markers among them."""
         markers = len(self.model.config.start_marker) + len(self.model.config.end_marker)
         return [markers + sum(map(len, sentence.words)) + len(sentence) - 1 for sentence in sentences]
+
+    def parts(self, sentence: Sentence) -> list[Window]:
+        return overlapping([len(word) + 1 for word in sentence.words], self.longest_part, self.shared_part)
 
     def forward(self, inputs: Inputs) -> Tensor:
         read = {name: inputs[f"context_{name}"] for name in _INPUTS}

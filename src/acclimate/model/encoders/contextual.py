@@ -14,7 +14,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.pieces import Pieces
+from acclimate.data.long_sentences import overlapping_rows
+from acclimate.data.pieces import Pieces, Window
 from acclimate.model.encoders.character_language_model import CharacterContext
 from acclimate.model.encoders.character_models import holds_character_models
 from acclimate.model.encoders.encoder import Inputs
@@ -44,6 +45,8 @@ class FrozenContext(nn.Module):
 
     `learned` mixes by a softmax over one number per layer and a common scale, as ELMo does; the encoder stays frozen.
     """
+
+    longest_part, shared_part = 2048, 256  # pieces (`Encoder.parts`)
 
     def __init__(self, settings: ContextualSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()
@@ -109,6 +112,10 @@ class FrozenContext(nn.Module):
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
         return self.pieces.count([sentence.words for sentence in sentences])
+
+    def parts(self, sentence: Sentence) -> list[Window]:
+        counts = [len(pieces) for pieces in self.pieces.of_words(sentence.words)]
+        return overlapping_rows(counts, self.pieces.room, self.longest_part, self.shared_part)
 
     def forward(self, inputs: Inputs) -> Tensor:
         with torch.no_grad():

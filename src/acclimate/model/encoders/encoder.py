@@ -10,6 +10,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
+from acclimate.data.long_sentences import overlapping
+from acclimate.data.pieces import Window
 
 Inputs = Mapping[str, Tensor]
 Embeddings = Mapping[str, Tensor]
@@ -37,6 +39,8 @@ class Encoder(nn.Module):
     # the most that a CPU reads at once where pieces are read: it gains nothing from large batches, smaller ones are
     # padded less and stay in its cache (6 layers of width 384 read half as many words again per second as with 8,192)
     pieces_at_once = 1024
+    longest_part = 1024  # the longest sentence that is tagged in one part: words, or what `count_pieces` counts
+    shared_part = 256  # of it, by which neighbouring parts overlap
 
     def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """Sentences as tensors on the CPU. `lengths` (sentence) stays there; the rest may travel."""
@@ -46,6 +50,10 @@ class Encoder(nn.Module):
         """How many pieces each sentence is read as: what its place in a batch costs. None where none are read, and
         words tell the price."""
         return None
+
+    def parts(self, sentence: Sentence) -> list[Window]:
+        """A sentence longer than `longest_part` in overlapping parts, each with the words that it decides on."""
+        return overlapping([1] * len(sentence), self.longest_part, self.shared_part)
 
     def drawn(self, inputs: Inputs) -> Inputs:
         """The inputs as they are read in one update: what is left to chance before the embeddings is settled here, so

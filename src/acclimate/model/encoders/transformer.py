@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.pieces import Pieces
+from acclimate.data.long_sentences import overlapping_rows
+from acclimate.data.pieces import Pieces, Window
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.lean_reading import reads_in_two_steps
 from acclimate.model.encoders.pretrained import load_backbone, load_shell, load_tokenizer, longest_row, quietly
@@ -34,6 +35,8 @@ class TransformerSettings(Settings):
 
 class Transformer(Encoder):
     """A pre-trained encoder; over-long sentences are read through overlapping windows."""
+
+    longest_part = 2048
 
     def __init__(self, settings: TransformerSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()
@@ -98,6 +101,10 @@ class Transformer(Encoder):
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
         return self.pieces.count([sentence.words for sentence in sentences])
+
+    def parts(self, sentence: Sentence) -> list[Window]:
+        counts = self.sizes_of(sentence.words)
+        return overlapping_rows(counts, self.pieces.room, self.longest_part, self.shared_part)
 
     def embed(self, inputs: Inputs, but: Collection[str] = ()) -> dict[str, Tensor]:
         """The piece table's rows; positions and the layer norm come after, inside the encoder."""
