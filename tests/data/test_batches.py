@@ -116,3 +116,65 @@ def test_asking_for_the_length_of_an_epoch_does_not_make_later_epochs_slow(monke
 def test_a_corpus_without_sentences_is_refused_by_its_name() -> None:
     with pytest.raises(ValueError, match="target corpus 'tweets' has no sentences"):
         Batches({"source": corpus_of_lengths(3), "target": Corpus((), "tweets")})
+
+
+def sides(seed: int = 0, **settings: int) -> Batches:
+    lengths = torch.randint(1, 60, (900,), generator=dice(4)).tolist()
+    corpora = {"source": corpus_of_lengths(*lengths[:600]), "target": corpus_of_lengths(*lengths[600:], name="t")}
+    return Batches(corpora, 200, seed=seed, **settings)
+
+
+def mean_length(sentences: list[Sentence]) -> float:
+    return sum(map(len, sentences)) / len(sentences)
+
+
+def test_sentences_that_stand_side_by_side_are_of_like_length() -> None:
+    batches = sides()
+    parts = [[mean_length(part) for part in batches.batch(number).values()] for number in range(300)]
+    unlike = sum(abs(one - other) for one, other in parts) / len(parts)
+    assert unlike < 3  # 17 where each corpus is shuffled for itself
+    assert len({round(one) for one, _ in parts}) > 20  # and short ones and long ones still come in turns
+
+
+def test_matched_batches_still_hold_each_sentence_once_in_a_pass() -> None:
+    batches = sides()
+    target = batches.corpora["target"]
+    for which in range(3):
+        numbers = range(batches.start_of("target", which), batches.start_of("target", which + 1))
+        seen = Counter(sentence for number in numbers for sentence in batches.batch(number)["target"])
+        assert seen == Counter(target.sentences)
+
+
+def test_matched_batches_are_the_same_whether_walked_to_or_jumped_to() -> None:
+    walked = list(islice(sides(3).starting_at(0), 250))
+    for number in (249, 0, 131, 7, 64):
+        assert sides(3).batch(number) == walked[number]
+
+
+def test_a_stream_can_be_matched_with_another_one() -> None:
+    whole = sides()
+    source = Batches({"source": whole.corpora["source"]}, 200, seed=1)
+    target = Batches({"target": whole.corpora["target"]}, 100, seed=1, beside=source)
+    pairs = [(source.part("source", n), target.part("target", n)) for n in range(200)]
+    assert sum(abs(mean_length(one) - mean_length(other)) for one, other in pairs) / len(pairs) < 4
+
+
+def test_a_discrepancy_of_two_halves_of_one_text_does_not_see_how_batches_are_made() -> None:
+    from acclimate.methods.alignment.mmd import MEDIANS, squared_mmd
+
+    def unlike(one: list[Sentence], other: list[Sentence]) -> float:
+        points = [torch.tensor([[float(len(sentence))] for sentence in part]) for part in (one, other)]
+        return float(squared_mmd(*points, MEDIANS))
+
+    batches = sides()
+    source, target = batches.corpora.values()
+    matched = [unlike(*batches.batch(number).values()) for number in range(150)]
+    drawn = []
+    for number in range(150):
+        sizes = [len(part) for part in batches.batch(number).values()]
+        picked = [
+            torch.randperm(len(corpus), generator=dice(number))[:size]
+            for corpus, size in zip((source, target), sizes, strict=True)
+        ]
+        drawn.append(unlike([source[int(n)] for n in picked[0]], [target[int(n)] for n in picked[1]]))
+    assert sum(matched) < 1.1 * sum(drawn)

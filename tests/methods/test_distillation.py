@@ -47,6 +47,13 @@ def test_padding_counts_nothing_and_the_mean_is_over_words() -> None:
     assert cross_entropy(teacher, student, torch.zeros_like(mask)) == 0
 
 
+def test_it_may_be_a_mean_over_sentences_as_a_crf_s_likelihood_is() -> None:
+    mask = torch.tensor([[True, True, False], [True, False, False], [False, False, False]])
+    teacher, student = torch.randn(3, 3, 4).log_softmax(-1), torch.randn(3, 3, 4).log_softmax(-1)
+    per_word = cross_entropy(teacher, student, mask)
+    torch.testing.assert_close(cross_entropy(teacher, student, mask, "sentence"), 3 * per_word / 2)
+
+
 def scored(scores: Tensor, head: Any) -> Any:
     mask = torch.tensor([[True, True, True], [True, False, False]])
     return SimpleNamespace(scores=scores, marginals=head.marginals(scores, mask), sentences=SimpleNamespace(mask=mask))

@@ -184,8 +184,8 @@ GOLDEN: dict[str, dict[str, list[float]]] = {
     },
     "la-dtl": {
         "source/tag": _SOURCE,
-        "la-dtl/tag": [20.0761, 22.5556, 26.6924, 19.9782, 25.4673],
-        "la-dtl/words": [0.9779, 0.0864, 0.8371, 0.069, 0.9163],
+        "la-dtl/tag": [25.6891, 14.7866, 28.5112, 13.9193, 24.7808],
+        "la-dtl/words": [0.4054, 0.071, 0.8109, 0.8845, 0.9552],
     },
     "acclimate": {
         "source/tag": _SOURCE_NORMALISED,
@@ -257,8 +257,8 @@ GOLDEN_WITH_ENCODER: dict[str, dict[str, list[float]]] = {
     },
     "la-dtl": {
         "source/tag": _SOURCE_WITH_ENCODER,
-        "la-dtl/tag": [18.1148, 17.4668, 17.137, 12.9665, 16.9293],
-        "la-dtl/words": [0.5043, 0.1467, 0.6921, 0.4208, 0.1183],
+        "la-dtl/tag": [24.1909, 11.8703, 16.9156, 9.8428, 15.7523],
+        "la-dtl/words": [0.6974, 0.476, 0.687, 1.17, 0.8696],
     },
     "acclimate": {  # this encoder has lost its language model, and is not tuned
         "source/tag": _SOURCE_WITH_ENCODER,
@@ -303,5 +303,5 @@ def test_so_are_those_with_a_pre_trained_encoder(tmp_path: Path, recipe: str) ->
     options = {"head": "crf", "scheme": "IOB2", "dropout": 0.1}
     encoder = spelling_encoder(tmp_path, RECIPES[recipe].needs_language_model)
     tagger = Tagger.build(encoder, labels=GOLDEN_SOURCE.labels, seed=0, **options)
-    training = GOLDEN_TRAINING | {"learning_rate": 0.005}
+    training = GOLDEN_TRAINING | {"learning_rate": 0.005, "head_rate": 1, "transition_rate": 1}
     assert_golden(shown_losses(tagger, recipe, training), GOLDEN_WITH_ENCODER, recipe)

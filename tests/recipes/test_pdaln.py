@@ -13,12 +13,13 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.methods.averages import count_of
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher
 from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
-from acclimate.recipes.pdaln import pdaln, round_text
+from acclimate.recipes.pdaln import batches_of, pdaln, round_text
 from acclimate.recipes.pdaln_check import check_plan
 from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Plan
@@ -135,7 +136,29 @@ def test_with_every_term_off_it_is_tagging_of_source_and_labelled_target(build: 
     assert set(only.objectives) == {"tag"}
 
 
+@pytest.mark.parametrize(
+    ("variant", "term"), [("distillation", "distil"), ("mean-teacher", "mean_teacher"), ("vat", "virtual")]
+)
+def test_what_stands_beside_the_tags_is_on_their_scale(build: Build, plan: Plan, variant: str, term: str) -> None:
+    _, stage = stages_of(build(dropout=0.0), with_options(plan, variant=variant, rounds=1, chances="softmax"))
+    objective = stage.objectives[term]
+    mask = torch.ones(2, 5, dtype=torch.bool)
+    assert count_of(mask, objective.average) == count_of(mask, stage.objectives["tag"].each[0].average) == 2
+
+
 # batches
+
+
+def test_batches_of_the_target_are_as_long_as_those_of_the_source(build: Build, plan: Plan) -> None:
+    lengths = [2, 9, 30]
+    first = Corpus.of([Sentence(("w",) * n, ("O",) * n) for n in lengths * 40], "source")
+    target = Corpus.of([Sentence(("v",) * n, tags) for n in lengths * 40 for tags in (None, ("O",) * n)], "target")
+    tagger = build()
+    stream = batches_of(tagger, replace(plan, target=target), first)
+    for number in range(40):
+        sides = stream.batch(number).values()
+        mean, other = (sum(map(len, part)) / len(part) for part in sides)
+        assert abs(mean - other) < 9
 
 
 def test_a_batch_of_the_target_is_half_labelled_half_not(build: Build, plan: Plan) -> None:

@@ -14,10 +14,11 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
+from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 from acclimate.training.engine import build_engine
-from acclimate.training.loop import Progress, Training, build_optimizer, default_learning_rate
+from acclimate.training.loop import Progress, Training, build_optimizer, completed, default_learning_rate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
@@ -153,6 +154,64 @@ def test_what_is_frozen_does_not_move_and_the_rest_does(
     still = {name for name, weight in tagger.named_parameters() if torch.equal(weight, before[name])}
     # "unknown" and "hidden" may always learn, but no word here was either
     assert still == {"encoder.word_table.weight", "encoder.word_table.special"}
+
+
+def rates_of(tagger: Tagger, **settings: Any) -> dict[str, set[float]]:
+    """By the first part of a parameter's name: what multiple of the learning rate it learns at."""
+    step = TrainingStep(tagger, {"pull": Pull()})
+    names = {id(weight): name for name, weight in tagger.named_parameters()}
+    found: dict[str, set[float]] = {}
+    for group in build_optimizer(step, TrainingSettings(**settings), 0.1).param_groups:
+        for weight in group["params"]:
+            found.setdefault(names.get(id(weight), "objective").split(".")[0], set()).add(group["times"])
+    return found
+
+
+def test_heads_learn_faster_than_a_pre_trained_encoder(build: Callable[..., Tagger]) -> None:
+    expected = {"encoder": {1.0}, "objective": {1.0}, "scores": {30.0}, "head": {100.0}}
+    assert rates_of(build("bert")) == expected
+    assert rates_of(build("bert"), head_rate=3, transition_rate=7) == expected | {"scores": {3.0}, "head": {7.0}}
+
+
+def test_all_parts_of_an_lstm_tagger_learn_at_one_rate(build: Callable[..., Tagger]) -> None:
+    assert set().union(*rates_of(build()).values()) == {1.0}
+    assert rates_of(build(), transition_rate=5)["head"] == {5.0}
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "muon"])
+def test_optimizers_that_do_not_divide_by_the_size_of_the_gradient_have_one_rate(
+    build: Callable[..., Tagger], optimizer: str
+) -> None:
+    step = TrainingStep(build("bert"), {"pull": Pull()})
+    optimizer_of = build_optimizer(step, TrainingSettings.model_validate({"optimizer": optimizer}), 0.1)
+    assert {group.get("times", 1.0) for group in optimizer_of.param_groups} == {1.0}
+
+
+def test_taggers_that_share_an_encoder_each_have_a_fast_head(build: Callable[..., Tagger], news: Corpus) -> None:
+    tagger = build("bert")
+    learner = Siblings({"source": tagger, "target": tagger.sibling(news.labels, tagger.encoder)})
+    step = TrainingStep(learner, {"pull": Pull()})
+    names = {id(weight): name for name, weight in learner.named_parameters()}
+    groups = build_optimizer(step, TrainingSettings(), 0.1).param_groups
+    fast = {names[id(weight)] for group in groups if group["times"] == 100 for weight in group["params"]}
+    assert fast == {"taggers.source.head.transitions", "taggers.target.head.transitions"}
+
+
+def test_the_first_step_of_each_part_is_as_long_as_its_rate_says(build: Callable[..., Tagger], news: Corpus) -> None:
+    tagger = build("bert", dropout=0.0)
+    before = state(tagger)
+    run(tagger, stage_of(news, updates=1, learning_rate=1e-4, warm_up=0, weight_decay=0, decay="none"))
+    steps = {name: float((weight.detach() - before[name]).abs().max()) for name, weight in tagger.named_parameters()}
+    # the first step of Adam is the learning rate, whatever the gradient is
+    assert steps["head.transitions"] == pytest.approx(1e-2, rel=1e-2)
+    assert steps["scores.weight"] == pytest.approx(3e-3, rel=1e-2)
+    assert max(step for name, step in steps.items() if name.startswith("encoder")) == pytest.approx(1e-4, rel=1e-2)
+
+
+def test_a_run_s_settings_tell_the_rates_of_its_heads(build: Callable[..., Tagger]) -> None:
+    known = completed(TrainingSettings(), build("bert"))
+    assert (known.head_rate, known.transition_rate) == (30, 100)
+    assert completed(TrainingSettings(head_rate=2), build()).head_rate == 2
 
 
 def test_a_term_of_weight_zero_is_left_out_altogether(still: Callable[[], Tagger], news: Corpus) -> None:

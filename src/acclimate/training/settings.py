@@ -78,8 +78,8 @@ class TrainingSettings(LoopSettings):
 
     # learning rates of what stands on the encoder, as multiples of `learning_rate`. What was drawn at random learns
     # faster than what was pre-trained; without that, a CRF ends its training near where it began
-    head_rate: float | None = Field(None, gt=0)  # of the linear layer; 10 on a pre-trained encoder, 1 on the LSTM
-    transition_rate: float | None = Field(None, gt=0)  # of the CRF's transitions; 30 on a pre-trained encoder, else 1
+    head_rate: float | None = Field(None, gt=0)  # of the linear layer; 30 on a pre-trained encoder, 1 on the LSTM
+    transition_rate: float | None = Field(None, gt=0)  # of the CRF's transitions; 100 on a pre-trained encoder, else 1
     words_per_batch: int = Field(256, ge=1)
     sentences_per_batch: int | None = Field(None, ge=1)
 
