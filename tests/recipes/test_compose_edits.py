@@ -100,7 +100,8 @@ def test_every_round_has_edits_of_its_own_and_a_run_always_the_same(build: Build
 
 
 def test_without_a_file_the_encoder_s_own_neighbours_are_the_synonyms(build: Build, news: Corpus) -> None:
-    tagger = build()
+    tagger = build("bert")
+    tagger.encoder.model.get_input_embeddings().weight.data[:, 0] += 1.0  # now all are near one another
     options = complete(ComposeSettings, {"stages": [{"objectives": ["tagging"], "learns": ["synonyms"]}]})
     (stage,) = compose(tagger, Plan(news, Corpus(()), TrainingSettings(**QUICK), options, 1))
     neighbours = nearest_in(tagger.encoder, news.vocabulary)
@@ -116,6 +117,11 @@ def test_without_a_file_the_encoder_s_own_neighbours_are_the_synonyms(build: Bui
         ({"edits": {"edit_share": 0.5}}, "edits.edit_share has no effect: the stage has no text synonyms or deletion"),
         ({"learns": ["deletion"], "edits": {"vectors": "x"}}, "edits.vectors has no effect: .* no text synonyms"),
         ({"learns": ["synonyms"], "edits": {"synonyms": "none.tsv"}}, "Stage odd, synonyms: .*none.tsv"),
+        ({"learns": ["synonyms"]}, "Stage odd, synonyms: this tagger knows no synonyms: .*tagger.lstm.vectors"),
+        (
+            {"objectives": {"tagging": {}, "contrast": {"settings": {"edits": "synonyms"}}}},
+            "Stage odd, contrast: this tagger knows no synonyms",
+        ),
     ],
 )
 def test_edits_that_nobody_reads_and_files_that_are_not_there_are_told(

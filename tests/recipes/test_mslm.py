@@ -269,6 +269,8 @@ def test_what_was_hidden_is_in_the_record(build: Build, news: Corpus, tmp_path: 
         ({"masking": "adversarial"}, "in the recipe adversarial-masking only"),
         ({"masking": "mix-adversarial"}, "in the recipe adversarial-masking only"),
         ({"static": True, "masking": "span"}, "needs options.masking=joint"),
+        ({"masking": "density-ratio"}, "compares two domains: give target text as well"),
+        ({"masking": "mix-density-ratio"}, "compares two domains: give target text as well"),
         ({"swapped": 0.6, "kept": 0.6}, "1 at most together"),
         ({"elm": 0, "blm": 0}, "nothing would be hidden"),
         ({"losses": {"types": 0}}, "options.entities.tags=typed"),

@@ -261,6 +261,7 @@ class Scores:
     given: list[float]
     name: str = "told"
     is_blind: bool = False
+    lowest: float = 0.0
 
     def told(self, score: float) -> str:
         return f"{score}"

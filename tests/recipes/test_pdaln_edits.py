@@ -14,6 +14,8 @@ import torch
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.adapt import adapt
+from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.pdaln_check import check_plan
 from acclimate.recipes.pdaln_edits import edit_for, nearest_in, synonyms_for
 from acclimate.recipes.pdaln_settings import PdalnSettings
@@ -61,16 +63,61 @@ def test_a_larger_share_changes_more_and_entities_stay(build: Callable[..., Tagg
             assert (twin.words[0], twin.tags) == ("Anna", SENTENCE.tags)
 
 
+def test_a_table_without_vectors_has_no_synonyms(build: Callable[..., Tagger], plan: Plan, table: str) -> None:
+    told = RECIPES["pdaln"].foretells
+    with pytest.raises(UsageError, match=r"options\.edits=synonyms: .*untrained table .*tagger\.lstm\.vectors"):
+        check_plan(build(), with_options(plan, edits="synonyms"))
+    check_plan(build(), plan)  # both: what can be done is done, and told
+    assert {len(twin) for twin in twins(build(), plan)} == {5}
+    (remark,) = told(build(), plan)
+    assert "leaving words out, never by synonyms" in remark
+    for options in ({"edits": "deletion"}, {"synonyms": table}, {"contrast": 0}):
+        assert told(build(), with_options(plan, **options)) == ()
+    assert told(build("bert"), plan) == ()
+
+
+def test_what_is_not_done_is_a_remark_of_the_run(build: Callable[..., Tagger], news: Corpus, tweets: Corpus) -> None:
+    texts = {"source_dev": news, "target": tweets.unlabelled(), "target_test": tweets}
+    stages = {"stages": [{"objectives": ["tagging", "contrast"]}]}
+    for recipe, options in (("pdaln", {}), ("compose", stages)):
+        outcome = adapt(build(), news, **texts, recipe=recipe, training={"updates": 1}, **options)
+        assert sum("never by synonyms" in remark for remark in outcome.remarks) == 1
+
+
+def test_the_vectors_that_the_table_began_with_are_the_source(
+    build: Callable[..., Tagger], plan: Plan, tmp_path: Path
+) -> None:
+    """Words without a vector have random rows, which in a narrow table soon have neighbours."""
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("big 1 0\nlarge 2 1\ncold 0 1\n", encoding="utf-8")
+    others = tuple(2 * letter for letter in "abcdefghijklmnopqrstuvwxyz")
+    text = Corpus.of([Sentence(("big", "large", "cold", *others))])
+    tagger = build(text=text, labels=plan.source.labels, vectors=str(vectors))
+    assert any(nearest_in(tagger.encoder, text.vocabulary).of(word) for word in others)
+    words = synonyms_for(tagger, replace(plan, source=text))
+    assert (words.of("big"), words.of("Large"), words.of("cold")) == (["large"], ["Big"], [])
+    assert not any(words.of(word) for word in others)
+
+
 def test_where_nothing_is_named_the_encoder_s_own_neighbours_do(build: Callable[..., Tagger], plan: Plan) -> None:
-    tagger = build(text=Corpus.of([Sentence(("big", "large", "cold"))]), labels=plan.source.labels)
+    tagger = build("bert")
+    one, other, *_ = nearest_in(tagger.encoder, plan.source.vocabulary).words
+    table = tagger.encoder.model.get_input_embeddings().weight.data
+    (first,), (second,) = tagger.encoder.pieces.of_words([one, other])
+    table[first] = table[second] = torch.zeros(table.shape[1])
+    table[[first, second], 0] = torch.tensor([50.0, 51.0])
+    assert synonyms_for(tagger, plan).of(one)[0] == other
+
+
+def test_words_that_share_a_vector_are_those_that_the_encoder_does_not_know(build: Callable[..., Tagger]) -> None:
+    tagger = build(text=Corpus.of([Sentence(("big", "large", "cold"))]), labels=["PER"])
     table = tagger.encoder.word_table.weight.data
     rows = [tagger.encoder.vocabulary.number(word) for word in ("big", "large", "cold")]
     table[rows] = torch.eye(3, table.shape[1])
     table[rows[1], 0] = 2.0  # now near `big`
     words = nearest_in(tagger.encoder, {"Big", "large", "cold", "neverseen", "unheardof", "3.5"})
     assert (words.of("big"), words.of("Large"), words.of("cold")) == (["large"], ["Big"], [])
-    assert words.of("neverseen") == words.of("unheardof") == []  # they share the vector of unknown words
-    assert synonyms_for(tagger, plan).of("neverseen") == []
+    assert words.of("neverseen") == words.of("unheardof") == []
 
 
 def test_words_of_several_pieces_have_no_neighbours(build: Callable[..., Tagger], news: Corpus) -> None:

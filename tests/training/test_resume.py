@@ -14,6 +14,7 @@ from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
+from acclimate.model.storage import read_json
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 from acclimate.recipes.adapt import adapt
@@ -116,9 +117,11 @@ def test_the_best_state_so_far_is_not_forgotten(learn, same_weights, tmp_path: P
 
 
 def test_a_run_that_has_lost_patience_resumes_to_the_same_end(learn, same_weights, tmp_path: Path) -> None:
-    more = {"select": "source-dev", "patience": 1, "evaluate_every": 2}
-    stopped(learn, tmp_path, 3, **more)
+    more = {"select": "source-dev", "patience": 1, "evaluate_every": 5, "updates": 80, "learning_rate": 0.05}
+    stopped(learn, tmp_path, 57, **more)
     assert same_weights(learn(tmp_path, **more), learn(**more))
+    summary = tmp_path / "training" / "source-only" / "00-source" / "finished" / "summary.json"
+    assert read_json(summary)["updates"] < 80
 
 
 @pytest.mark.parametrize("name", ["step", "optimizer", "random", "best"])

@@ -29,7 +29,7 @@ from acclimate.training.stage import Stage
 class Scripted:
     """A selector that gives the scores it was told to give, and remembers the states it saw."""
 
-    name, is_blind = "a script", False
+    name, is_blind, lowest = "a script", False, 0.0
 
     def __init__(self, *scores: float) -> None:
         self.scores, self.seen = list(scores), []
@@ -105,6 +105,20 @@ def test_a_run_stops_after_as_many_looks_without_a_better_score_as_it_has_patien
     assert same(tagger, selector.seen[4])
 
 
+def test_patience_waits_until_something_is_found(build: Callable[..., Tagger], news: Corpus) -> None:
+    """Of a tagger that finds no entity yet, every look is 0: it has not stopped to learn, it has not begun."""
+    told: list[tuple[int, bool]] = []
+
+    class Watcher(Nobody):
+        def judged(self, update: int, told_so: str, is_best: bool) -> None:
+            told.append((update, is_best))
+
+    script = Scripted(0.0, 0.0, 0.0, 0.2, 0.2, 0.0, 0.9)
+    summary = run(build(), news, script, updates=7, patience=2, watcher=Watcher())
+    assert (summary["updates"], summary["kept_update"]) == (6, 5)
+    assert [update for update, is_best in told if is_best] == [4]  # an equal score is kept, and is no better one
+
+
 def test_it_looks_when_told_and_always_at_the_end(build: Callable[..., Tagger], news: Corpus) -> None:
     record = Record()
     run(build(), news, Scripted(*range(9)), updates=8, evaluate_every=3, record=record)
@@ -171,7 +185,7 @@ def test_a_stage_that_cannot_begin_leaves_the_encoder_as_it_was(build: Callable[
 def test_a_state_that_is_no_number_is_never_kept_as_the_best(build: Callable[..., Tagger], news: Corpus) -> None:
     objectives = {"tag": Tagging(), "odd": Breaks()}
     with pytest.raises(Diverged):
-        run(build(), news, Scripted(*[0.0] * 9), objectives, updates=30, evaluate_every=3, patience=1)
+        run(build(), news, Scripted(*[0.5] * 9), objectives, updates=30, evaluate_every=3, patience=1)
 
 
 def test_a_score_that_is_no_number_is_never_the_best(build: Callable[..., Tagger], news: Corpus) -> None:

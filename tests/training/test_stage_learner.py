@@ -50,7 +50,7 @@ class StopAt(Nobody):
 class Scripted:
     """A selector that gives the scores it was told to give."""
 
-    name, is_blind = "a script", False
+    name, is_blind, lowest = "a script", False, 0.0
 
     def __init__(self, *scores: float) -> None:
         self.scores, self.asked = list(scores), []

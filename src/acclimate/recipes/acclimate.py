@@ -209,7 +209,7 @@ def usual_rate(tagger: Tagger, plan: Plan) -> float:
     return plan.training.learning_rate or default_learning_rate(tagger)
 
 
-def left_out(plan: Plan) -> tuple[str, ...]:
+def left_out(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     """Parts that were asked for, and that the data do not allow: they are not left out without a word."""
     options: AcclimateSettings = plan.options
     said = []

@@ -12,6 +12,7 @@ from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, ad
 from acclimate.recipes.compose import PARTS, compose
 from acclimate.recipes.compose import remodel as remodel_compose
 from acclimate.recipes.compose_check import check_plan as check_compose
+from acclimate.recipes.compose_check import warn_of_contrast
 from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
 from acclimate.recipes.datnet import remodel as remodel_datnet
@@ -26,6 +27,7 @@ from acclimate.recipes.mslm import remarks as mslm_remarks
 from acclimate.recipes.mslm import remodel as remodel_mslm
 from acclimate.recipes.pdaln import pdaln
 from acclimate.recipes.pdaln_check import check_plan as check_pdaln
+from acclimate.recipes.pdaln_edits import warn_of_edits
 from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
@@ -103,6 +105,7 @@ RECIPES: dict[str, Recipe] = {
             PdalnSettings,
             exchanges_entities=True,
             check=check_pdaln,
+            foretells=warn_of_edits,
         ),
         Recipe(
             "la-dtl",
@@ -131,6 +134,7 @@ RECIPES: dict[str, Recipe] = {
             parts=PARTS,
             check=check_compose,
             remodel=remodel_compose,
+            foretells=warn_of_contrast,
         ),
     )
 }

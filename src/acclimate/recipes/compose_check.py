@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast, get_args
 
@@ -20,7 +21,7 @@ from acclimate.recipes.datnet import strength_and_rate
 from acclimate.recipes.language_model import require_language_model
 from acclimate.recipes.mslm import MslmSettings
 from acclimate.recipes.mslm import check_plan as check_mslm
-from acclimate.recipes.pdaln_edits import synonyms_for
+from acclimate.recipes.pdaln_edits import ONLY_DELETION, edit_for, only_deletes
 from acclimate.recipes.pdaln_settings import ContrastSettings, EditSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
@@ -132,11 +133,8 @@ def check_text(
 
 
 def check_edits(tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, number: int) -> None:
-    try:
-        pairs = edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number)
-        first = next(pairs, None)
-    except (OSError, InputError) as problem:
-        raise InputError(f"{where}, {name}: {problem}") from None
+    with told_where(f"{where}, {name}"):
+        first = next(edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number), None)
     if first is None:
         named = " Name a table of them in edits.synonyms." if name == "synonyms" else ""
         raise InputError(f"{where}: no labelled sentence has a word that {name} could change.{named}")
@@ -187,8 +185,24 @@ def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
         _, rate = strength_and_rate(tagger, settings)
         if plan.training.optimizer == "muon" and rate != 1:
             raise UsageError(f"{where}: with training.optimizer=muon all learn at one rate: set its rate to 1.")
-    if isinstance(settings, ContrastSettings) and (settings.synonyms or settings.wordnet or settings.vectors):
-        try:
-            synonyms_for(tagger, replace(plan, options=settings))
-        except (OSError, InputError) as problem:
-            raise InputError(f"{where}: {problem}") from None
+    if isinstance(settings, ContrastSettings):
+        with told_where(where):
+            edit_for(tagger, replace(plan, options=settings))
+
+
+def warn_of_contrast(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    options: ComposeSettings = plan.options
+    terms = (term.settings for stage in options.stages for term in stage.objectives.values())
+    deletes = any(isinstance(settings, ContrastSettings) and only_deletes(tagger, settings) for settings in terms)
+    return (ONLY_DELETION,) if deletes else ()
+
+
+@contextmanager
+def told_where(where: str) -> Iterator[None]:
+    """What is wrong with synonyms is told with the stage that wants them."""
+    try:
+        yield
+    except UsageError as problem:
+        raise UsageError(f"{where}: {problem}") from None
+    except (OSError, InputError) as problem:
+        raise InputError(f"{where}: {problem}") from None

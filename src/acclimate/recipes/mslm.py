@@ -19,7 +19,7 @@ from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
 from acclimate.methods.entities.masked_tagger import MaskedTagger
-from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
+from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy, require_texts
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.joint import JointMasking
 from acclimate.methods.masking.mask_weights import EVEN, MaskWeights, Normalise, count_masks, mask_weights
@@ -77,6 +77,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
     require_entities(options.entities, tagger.labels, tagger.scheme)
     if "adversarial" in options.masking:
         raise UsageError("options.masking: the adversary learns what to hide, in the recipe adversarial-masking only.")
+    require_texts(options.masking, plan.source, plan.target)
     if options.static and options.masking != JOINT:
         raise UsageError("options.static needs options.masking=joint: other policies draw anew every time.")
     if options.swapped + options.kept > 1:

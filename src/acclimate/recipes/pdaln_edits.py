@@ -14,17 +14,24 @@ from acclimate.methods.augmentation.nearest_words import NearestWords
 from acclimate.methods.augmentation.synonyms import Synonyms, open_synonyms
 from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
 from acclimate.methods.contrastive import Edit
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln_settings import ContrastSettings, EditSettings, PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import UsageError
 
+ONLY_DELETION = (
+    "The contrast edited sentences by leaving words out, never by synonyms: the tagger's word table began without "
+    "vectors. For synonyms, name a source of them (synonyms, wordnet or vectors) or set tagger.lstm.vectors."
+)
+
 
 def edit_for(tagger: Tagger, plan: Plan) -> Edit:
     options: ContrastSettings = plan.options
     share, kind = options.edit_share, tagger.labels.kind
-    synonyms = None if options.edits == "deletion" else synonyms_for(tagger, plan)
+    wanted = options.edits == "synonyms" or (options.edits == "both" and knows_synonyms(tagger, options))
+    synonyms = synonyms_for(tagger, plan) if wanted else None
 
     def edit(sentence: Sentence, dice: Random) -> Sentence:
         if options.edits == "synonyms" and synonyms is not None:
@@ -35,12 +42,40 @@ def edit_for(tagger: Tagger, plan: Plan) -> Edit:
 
 
 def synonyms_for(tagger: Tagger, plan: Plan) -> Synonyms:
-    """From the files that are named, or else from what the encoder knows of each word before it is trained here."""
+    """From the files that are named, or else from the vectors that the encoder began with."""
     options: EditSettings = plan.options
     words = {word for corpus in (plan.source, plan.target) for word in corpus.vocabulary}
-    if (options.synonyms, options.wordnet, options.vectors) != (None, None, None):
+    if is_named(options):
         return open_synonyms(options.synonyms, options.wordnet, options.vectors, words)
-    return nearest_in(tagger.encoder, words)
+    if not knows_synonyms(tagger, options):
+        raise UsageError(
+            "this tagger knows no synonyms: its word table begins at random, and an untrained table has no neighbours. "
+            "Name a source (synonyms, wordnet or vectors), or give the tagger vectors: tagger.lstm.vectors=glove."
+        )
+    encoder = tagger.encoder
+    if isinstance(encoder, CharacterCnnLstm):  # its table has random rows as well, of words without a vector
+        return open_synonyms(vectors=encoder.settings.vectors, words=words)
+    return nearest_in(encoder, words)
+
+
+def knows_synonyms(tagger: Tagger, options: EditSettings) -> bool:
+    """Whether there is a source: files, or vectors that the encoder began with. The LSTM's table may have none."""
+    encoder = tagger.encoder
+    return is_named(options) or not isinstance(encoder, CharacterCnnLstm) or encoder.settings.vectors is not None
+
+
+def is_named(options: EditSettings) -> bool:
+    return (options.synonyms, options.wordnet, options.vectors) != (None, None, None)
+
+
+def warn_of_edits(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    options: PdalnSettings = plan.options
+    return (ONLY_DELETION,) if options.contrast > 0 and only_deletes(tagger, options) else ()
+
+
+def only_deletes(tagger: Tagger, options: ContrastSettings) -> bool:
+    """Whether sentences were to be edited in two ways, and can be edited in one only."""
+    return options.edits == "both" and not knows_synonyms(tagger, options)
 
 
 @torch.no_grad()
@@ -63,8 +98,11 @@ def check_edits(tagger: Tagger, plan: Plan) -> None:
     named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
     if named and (options.edits == "deletion" or options.contrast == 0):
         raise UsageError(f"options.{named[0]} has no effect with options.edits=deletion or options.contrast=0.")
-    if named:
-        try:
-            synonyms_for(tagger, plan)
-        except (OSError, InputError) as problem:
-            raise InputError(f"options.{named[0]}: {problem}") from None
+    if options.contrast == 0:
+        return
+    try:
+        edit_for(tagger, plan)
+    except UsageError as problem:
+        raise UsageError(f"options.edits=synonyms: {problem}") from None
+    except (OSError, InputError) as problem:
+        raise InputError(f"options.{named[0] if named else 'edits'}: {problem}") from None

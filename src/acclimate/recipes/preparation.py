@@ -124,7 +124,7 @@ def prepare(
         selector,
     )
     chosen.check(tagger, plan)
-    remarks += chosen.foretells(plan)
+    remarks += chosen.foretells(tagger, plan)
     if source_test is None and select == "source-dev" and held_out is not None:
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
     if target_labelled is not None:

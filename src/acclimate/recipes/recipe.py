@@ -74,7 +74,8 @@ class Recipe:
     # labelled text of yet another task, that its options name: the tagger should know its words
     reads: Callable[[Any], Corpus | None] = lambda options: None
     remarks: Callable[[Sequence[Mapping[str, Any]]], tuple[str, ...]] = lambda rows: ()  # on the record of its run
-    foretells: Callable[[Plan], tuple[str, ...]] = lambda plan: ()  # remarks on what the data do not allow
+    # remarks on what tagger and data do not allow
+    foretells: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
     # names that its settings may use, a line each, by what they are names of
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # raises what would otherwise be told after the baseline's training

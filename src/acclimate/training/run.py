@@ -82,9 +82,16 @@ class Memory:
         self.best_score, self.best_update = score, update
         return True
 
-    def is_tired(self, patience: int | None) -> bool:
-        """Whether the last `patience` looks all failed to beat the best one."""
-        return patience is not None and sum(update > self.improved_update for update, _ in self.looks) >= patience
+    def is_improved_at(self, update: int) -> bool:
+        """Whether the look at this update beat all before it."""
+        return self.best_score is not None and self.improved_update == update
+
+    def is_tired(self, patience: int | None, lowest: float) -> bool:
+        """Whether the last `patience` looks all failed to beat the best one. While none is above `lowest`, nothing has
+        been learnt that could stop to grow."""
+        if patience is None or self.best_score == lowest:
+            return False
+        return sum(update > self.improved_update for update, _ in self.looks) >= patience
 
 
 class Pace:
@@ -190,14 +197,14 @@ def _run_stage(
             _write_notes(stage, progress.update, record)
         if looking:
             score = _agreed(selector(learner), engine)
-            is_best = memory.judge(progress.update, score) or selector.is_blind
-            if is_best and not selector.is_blind:
+            if memory.judge(progress.update, score) and not selector.is_blind:
                 best = _snapshot(pupil)
-            watcher.judged(progress.update, selector.told(score), is_best and not selector.is_blind)
+            is_better = memory.is_improved_at(progress.update) and score > selector.lowest
+            watcher.judged(progress.update, selector.told(score), is_better and not selector.is_blind)
             epoch = round(progress.update / stage.updates_per_epoch, 3)
             record.add("look", stage.name, progress.update, score=score, selector=selector.name, epoch=epoch)
             _write_watches(stage, pupil, progress.update, record)
-            if not selector.is_blind and memory.is_tired(stage.settings.patience):
+            if not selector.is_blind and memory.is_tired(stage.settings.patience, selector.lowest):
                 break
         if folder is not None and engine.is_main_process and not last and pace.is_due(progress.update):
             memory.seconds = time.monotonic() - started

@@ -31,6 +31,11 @@ class Selector(Protocol):
         """True when it prefers nothing: the last state is kept."""
         ...
 
+    @property
+    def lowest(self) -> float:
+        """The number of a learner that has learnt nothing yet. Patience begins above it."""
+        ...
+
     def told(self, score: float) -> str:
         """The number as people read it; empty when there is nothing to say."""
         ...
@@ -45,6 +50,7 @@ class DevelopmentScore:
     corpus: Corpus
     split: str = "source dev"
     is_blind: bool = False
+    lowest: float = 0.0
     of_target: bool = False  # these are sentences of the target
 
     @property
@@ -71,6 +77,7 @@ class HeldOutLoss:
     objective: MaskedWords
     size: str  # how much text that is, for people
     is_blind: bool = False
+    lowest: float = -math.inf  # a loss has no such bound
 
     @property
     def name(self) -> str:
@@ -102,6 +109,7 @@ class LastUpdate:
 
     name: str = "last update"
     is_blind: bool = True
+    lowest: float = 0.0
 
     def __call__(self, learner: object) -> float:
         return 0.0

@@ -39,7 +39,7 @@ class LoopSettings(Settings):
     # rounding, in less time and more memory
     replay: bool = True
     evaluate_every: int | None = Field(None, ge=1)  # updates between two looks at the selector; once per epoch
-    patience: int | None = Field(None, ge=1)  # looks without a better score before stopping
+    patience: int | None = Field(None, ge=1)  # looks without a better score before stopping, from the first above 0 on
     checkpoint_every: int | None = Field(None, ge=1)  # updates between two saved states; about once a minute
     tensorboard: bool = False
 

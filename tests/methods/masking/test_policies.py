@@ -73,6 +73,11 @@ def test_an_unknown_name_gets_a_suggestion(news: Corpus, bert: str) -> None:
         build_policy("adverserial", Ground(reader_of(bert).encoder, None, news, PolicySettings()))
 
 
+def test_density_ratio_without_a_target_is_refused(news: Corpus, bert: str) -> None:
+    with pytest.raises(UsageError, match="give target text as well"):
+        build_policy("mix-density-ratio", Ground(reader_of(bert).encoder, news, Corpus(()), PolicySettings()))
+
+
 def test_density_ratio_without_a_source_is_refused(news: Corpus, bert: str) -> None:
     with pytest.raises(UsageError, match="compares two domains"):
         build_policy("density-ratio", Ground(reader_of(bert).encoder, None, news, PolicySettings()))

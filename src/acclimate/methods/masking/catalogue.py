@@ -94,9 +94,8 @@ def _adversarial(ground: Ground) -> Policy:
 
 
 def _density_ratio(ground: Ground) -> Policy:
-    if ground.source is None or not len(ground.source):
-        raise UsageError("Masking by density ratio compares two domains: give source text as well.")
-    return DensityRatio(*(piece_counts(ground.encoder, text) for text in (ground.source, ground.target)))
+    texts = ground.source or Corpus(()), ground.target
+    return DensityRatio(*(piece_counts(ground.encoder, text) for text in texts))
 
 
 def _collocations(ground: Ground) -> Policy:
@@ -147,7 +146,15 @@ def known_policy(name: str) -> str:
     raise UsageError(f"Unknown masking {name!r}. {hint}Known: {', '.join(policy_names())}.")
 
 
+def require_texts(name: str, source: Corpus | None, target: Corpus) -> None:
+    """Refuse a policy that compares two domains where one of them has no text: all its chances would be the same."""
+    for domain, text in (("source", source), ("target", target)):
+        if name.removeprefix(MIXED) == "density-ratio" and not text:
+            raise UsageError(f"Masking by density ratio compares two domains: give {domain} text as well.")
+
+
 def build_policy(name: str, ground: Ground) -> Policy:
     known_policy(name)
+    require_texts(name, ground.source, ground.target)
     policy = POLICIES[name.removeprefix(MIXED)](ground)
     return Mixture(policy, ground.settings.mixed) if name.startswith(MIXED) else policy
