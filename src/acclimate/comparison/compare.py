@@ -29,7 +29,7 @@ from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.table import count
 from acclimate.inference.evaluate import require_spans
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.recipes.preparation import SelectorName, seen_in
+from acclimate.recipes.preparation import SelectorName
 from acclimate.recipes.task import TaggerSettings, Task
 from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.settings import TrainingSettings
@@ -108,8 +108,7 @@ def compare(
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
     said = read_judgements(done, selectors)
-    seen = seen_in(source, source_dev if train_on_dev else None, target_labelled)
-    runs = [read_run(trial, target_test, seen, said[trial.name]) for trial in done]
+    runs = [read_run(trial, target_test, said[trial.name]) for trial in done]
     choices = choices_of(selectors, runs)
     scored = source if target_test is None or not target_test.is_labelled else target_test
     metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"

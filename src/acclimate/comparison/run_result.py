@@ -11,6 +11,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.tally import Tally, stored_f1
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.model.tagger import read_seen
 from acclimate.model.storage import read_json
 from acclimate.recipes.catalogue import BASELINE
 
@@ -81,11 +82,8 @@ class RunResult:
         }
 
 
-def read_run(
-    trial: Trial, test: Corpus | None, seen: SeenWords, judgements: Mapping[str, float | None] | None = None
-) -> RunResult:
-    """The result of a finished run, scored against the gold tags of `test`, if it has any. `seen` is what all runs had
-    to learn from: folders of earlier versions may hold other words."""
+def read_run(trial: Trial, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
+    """The result of a finished run, scored against the gold tags of `test`, if it has any."""
     report = read_json(trial.folder / REPORT)
     found = read_json(trial.folder / PREDICTIONS)
     predicted = _tagged(test, found["target_test"])
@@ -95,7 +93,7 @@ def read_run(
         recipe=trial.recipe,
         seed=trial.seed,
         folder=str(trial.folder),
-        target=_scores(test, predicted, seen),
+        target=_scores(test, predicted, read_seen(trial.folder)),
         predicted=predicted,
         source_before=stored_f1(source, "before"),
         source_after=stored_f1(source, "after"),
@@ -123,7 +121,7 @@ def _f1(group: Tally | None) -> float | None:
     return None if group is None or group.is_empty else group.f1
 
 
-def _scores(test: Corpus | None, predicted: Corpus | None, seen: SeenWords) -> Scores | None:
+def _scores(test: Corpus | None, predicted: Corpus | None, seen: SeenWords | None) -> Scores | None:
     if test is None or predicted is None or not test.is_labelled:
         return None
     return score(test, predicted, seen=seen)

@@ -47,23 +47,18 @@ class Preparation:
     selector: Selector
     tests: dict[str, Corpus | None]  # scored when all training is over
     remarks: tuple[str, ...]
-    given: tuple[Corpus | None, ...]  # the source, held-out sentences among it, and the labelled target sentences
     learnt: Shared | None  # how much of the target's test is learnt with labels
 
     @property
     def seen(self) -> SeenWords:
-        """What counts as seen in training: the same for every recipe that is given the same corpora, whichever of them
-        it learns, or scores of unseen mentions could not be compared."""
-        return seen_in(*self.given)
+        """What counts as seen in training: all that is labelled and there to learn from, whichever of it a recipe takes,
+        or scores of unseen mentions could not be compared. Sentences held out to choose the model are not."""
+        return SeenWords.of(self.plan.source, self.plan.target.labelled())
 
     @property
     def for_target(self) -> bool:
         """Whether the tagger is one of the target's own."""
         return self.first is TARGET_ONLY
-
-
-def seen_in(*given: Corpus | None) -> SeenWords:
-    return SeenWords.of(*(corpus.labelled() for corpus in given if corpus is not None))
 
 
 def prepare(
@@ -156,7 +151,7 @@ def prepare(
         if corpus is not None:
             require_comparable(tagger, corpus)  # better said now than after an hour of training
     first = TARGET_ONLY if for_target else BASELINE
-    return Preparation(chosen, first, plan, selector, tests, remarks, given, learnt.target)
+    return Preparation(chosen, first, plan, selector, tests, remarks, learnt.target)
 
 
 def _with_dev(
