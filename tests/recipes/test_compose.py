@@ -116,6 +116,14 @@ def test_a_teacher_is_the_tagger_of_the_stage_before(build: Callable[..., Tagger
     assert short["teach/distillation"][0] > 1.5 * long["teach/distillation"][0]
 
 
+@pytest.mark.parametrize("chances", ["marginals", "softmax"])
+def test_teachers_compare_what_is_set(build: Callable[..., Tagger], news, tweets, chances: str) -> None:
+    teachers = {name: {"settings": {"chances": chances}} for name in ("distillation", "mean-teacher")}
+    options = complete(ComposeSettings, composed(TAGGING, {"objectives": {"tagging": {}, **teachers}}))
+    _, taught = compose(build(), Plan(news, tweets.unlabelled(), TrainingSettings(**TRAINING), options, 1))
+    assert {taught.objectives[name].chances for name in teachers} == {chances}
+
+
 def test_a_stage_has_its_own_length_and_rate(build: Callable[..., Tagger], news) -> None:
     stages = [
         {"name": "a", **TAGGING, "updates": 3},

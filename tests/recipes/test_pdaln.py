@@ -230,6 +230,15 @@ def test_a_round_is_looked_at_often_where_somebody_chooses(build: Build, plan: P
 # teacher and student
 
 
+@pytest.mark.parametrize(("variant", "term"), [("distillation", "distil"), ("mean-teacher", "mean_teacher")])
+@pytest.mark.parametrize("chances", ["marginals", "softmax"])
+def test_teacher_and_student_compare_what_is_set(
+    build: Build, plan: Plan, variant: str, term: str, chances: str
+) -> None:
+    *_, stage = stages_of(build(), with_options(plan, rounds=1, variant=variant, chances=chances))
+    assert stage.objectives[term].chances == chances
+
+
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_the_teacher_of_a_round_is_the_student_of_the_last(
     build: Build, plan: Plan, encoder: str, same_weights: Any

@@ -138,6 +138,36 @@ def test_the_gradient_is_the_advantage_times_chosen_less_marginal() -> None:
     torch.testing.assert_close(bandit.scores.grad, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("by_words", [False, True])
+def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(reader: Reader, news: Corpus, by_words: bool) -> None:
+    """Its slope is minus that of the loss at the hidden pieces, whose embeddings the choices mix with [MASK]."""
+    reader.eval()
+    policy = adversary(reader, estimator="relaxed")
+    view = reader.view(news[:6])
+    objective(reader, policy, Budget(0.3, by_words))(view, view)
+    (draw,) = policy._draws
+    puzzle, pieces = draw.puzzle, draw.puzzle.pieces
+    assert draw.path is not None
+    soft, hidden = draw.path.relaxed, draw.chosen
+    if by_words:
+        soft, hidden = soft.gather(1, puzzle.first), hidden.gather(1, puzzle.first)
+    shown, masked = (
+        reader.encoder.embed({"pieces": numbers})["pieces"].detach()
+        for numbers in (pieces, torch.full_like(pieces, policy.mask))
+    )
+    mixed = (1 - soft).unsqueeze(2) * shown + soft.unsqueeze(2) * masked
+    guesses = reader.guesser(reader.encoder.states_of(mixed, puzzle.attention)).log_softmax(-1)
+    loss = -guesses.gather(2, pieces.unsqueeze(2)).squeeze(2)[hidden.bool()].mean()
+    lesson = policy.lesson()
+    assert lesson is not None
+    weights = list(policy.generator.parameters())
+    (*slopes_of_loss,) = torch.autograd.grad(loss, weights, retain_graph=True)
+    (*slopes_of_lesson,) = torch.autograd.grad(lesson, weights)
+    assert any(slope.abs().max() > 1e-6 for slope in slopes_of_loss)
+    for taught, slope in zip(slopes_of_lesson, slopes_of_loss, strict=True):
+        torch.testing.assert_close(taught, -slope, rtol=1e-3, atol=1e-6)
+
+
 def test_easy_puzzles_are_made_less_likely_not_more() -> None:
     """The released code takes the absolute value of the advantage: both would be reinforced."""
     bandit, puzzle = Bandit(5), small_puzzle(2, 5)
