@@ -11,8 +11,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.tally import Tally, stored_f1
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
-from acclimate.model.tagger import read_seen
 from acclimate.model.storage import read_json
+from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE
 
 

@@ -51,8 +51,8 @@ class Preparation:
 
     @property
     def seen(self) -> SeenWords:
-        """What counts as seen in training: all that is labelled and there to learn from, whichever of it a recipe takes,
-        or scores of unseen mentions could not be compared. Sentences held out to choose the model are not."""
+        """What counts as seen in training: all that is labelled and there to learn from, whichever of it a recipe
+        takes, or scores of unseen mentions could not be compared. Sentences held out to choose the model are not."""
         return SeenWords.of(self.plan.source, self.plan.target.labelled())
 
     @property
