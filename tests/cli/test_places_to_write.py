@@ -85,6 +85,45 @@ def test_missing_permission_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         check_file_to_write("--out", tmp_path / "a" / "b.txt", overwrite=True)
 
 
+@pytest.fixture
+def nothing_can_be_made(monkeypatch: pytest.MonkeyPatch) -> str:
+    """As in /proc: whoever asks for permission has it, and yet no file and no folder can be made."""
+    if Path("/proc/self").exists():
+        return "/proc"
+
+    def refuse(*_: object, **__: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(os, "mkdir", refuse)
+    monkeypatch.setattr(Path, "touch", refuse)
+    return "/"
+
+
+@pytest.mark.parametrize("command", [*FOLDERS, *FILES])
+def test_a_place_that_only_looks_writable_is_refused_before_any_work(
+    command: str, said, nothing_can_be_made: str
+) -> None:
+    words = (FOLDERS | FILES)[command]
+    for place in ("foo/x.png", "x.png"):
+        told = said(words, Path(nothing_can_be_made, place))
+        assert told.startswith("error: ")
+        assert f"cannot be written in {nothing_can_be_made} (" in told or "for want of permission" in told
+
+
+def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="File name too long"):
+        check_file_to_write("--out", tmp_path / f"{'a' * 250}.conll", overwrite=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_looking_leaves_nothing_behind(tmp_path: Path) -> None:
+    check_file_to_write("--out", tmp_path / "a" / "b.txt", overwrite=False)
+    check_folder_to_write("--out", tmp_path / "a" / "b")
+    check_file_to_write("--out", tmp_path / "b.txt", overwrite=False)
+    check_folder_to_write("--out", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_can_be_made_passes(tmp_path: Path) -> None:
     check_folder_to_write("--out", tmp_path / "a" / "b", "a run")
     check_file_to_write("--out", tmp_path / "a" / "b.txt", overwrite=False)

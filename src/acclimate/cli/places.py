@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 _OF_DOCUMENTS = (".txt", ".ann")  # the files of a folder that are read as a corpus
@@ -27,7 +28,7 @@ def check_file_to_write(
         raise UsageError(f"{option} {file} is read by this command, and would be lost. Name another place.")
     if os.path.lexists(file) and not overwrite:
         raise UsageError(f"{option} {file} is there already. Name another place, or replace it with --overwrite.")
-    obstacle = _obstacle_in(Path(file).absolute().parent)
+    obstacle = _obstacle_in(Path(file).absolute().parent, Path(file).name)
     if obstacle:
         raise UsageError(f"{option} {file}: {obstacle}. Name a file elsewhere.")
 
@@ -113,12 +114,32 @@ def _is_same(one: str | Path, other: str | Path) -> bool:
     return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
 
 
-def _obstacle_in(folder: Path) -> str:
-    """Why nothing can be written in a folder, which may have to be made first; empty where it can."""
+def _obstacle_in(folder: Path, name: str = "acclimate") -> str:
+    """Why no file of this name can be written in a folder, which may have to be made first; empty where it can."""
     # not Path.exists, which fails where a folder above may not be looked into
     above = next(place for place in (folder, *folder.parents) if os.path.lexists(place))
     if not above.is_dir():
         return f"nothing can be written in {above}, which is a file"
     if not os.access(above, os.W_OK | os.X_OK):
         return f"nothing can be written in {above}, for want of permission"
+    try:
+        _try_to_write(folder, name)
+    except OSError as failure:  # permissions do not tell all: /proc, a full disk, a name that is too long
+        return f"it cannot be written in {above} ({failure.strerror or failure})"
     return ""
+
+
+def _try_to_write(folder: Path, name: str) -> None:
+    """Make what will be made, and take it away again: the file that is written aside, or the first missing folder."""
+    from acclimate.data.writers.saving import aside_of
+
+    if folder.is_dir():
+        aside = aside_of(folder / name)
+        aside.touch()
+        aside.unlink(missing_ok=True)
+        return
+    missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+    with suppress(FileExistsError):  # another process has just made it
+        os.mkdir(missing[-1])
+        with suppress(OSError):  # or has begun to write in it
+            os.rmdir(missing[-1])

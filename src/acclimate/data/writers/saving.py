@@ -47,7 +47,7 @@ def written_aside(path: str | Path) -> Iterator[IO[bytes]]:
         with _told_where(path), path.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
             yield file
         return
-    aside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    aside = aside_of(path)
     try:
         with _told_where(path, aside):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,6 +57,11 @@ def written_aside(path: str | Path) -> Iterator[IO[bytes]]:
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def aside_of(path: Path) -> Path:
+    """Where a file is written before it is put in its place."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
 def is_stream(path: str | Path) -> bool:
