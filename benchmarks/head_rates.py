@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-from grid import Row, common_arguments, run_grid
+from grid import Row, common_arguments, markdown, run_grid
 from leaderboard import run_of
 from leaderboard_jobs import EVERY, PLAIN, VARIANTS, Job, Run, job_for, job_of, judged, trained
 from targets import TARGETS, targets_there
@@ -46,25 +46,20 @@ def do(run: Run, job: Job) -> list[Row]:
 
 
 def tables(rows: Sequence[Row], rates: Sequence[str]) -> str:
-    """A line for each pair of rates."""
-    lines = [
-        "| linear layer x transitions | no labels | 100 labels | mean | above 1x1 | reach |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
+    """A line for each pair of rates: F1, how far it is above the first pair's, and how far transitions reach."""
+    lines = []
     for pair in rates:
-        own = scores(rows, pair)
+        own, first = scores(rows, pair), scores(rows, FIRST)
         if not own:
             continue
-        without, few = ([score for key, score in own.items() if (key[0] > 0) is labelled] for labelled in (False, True))
-        means = [statistics.fmean(part) for part in (without, few) if part]
-        first = scores(rows, FIRST)
-        differences = [score - first[key] for key, score in own.items() if key in first]
+        cells = []
+        for kinds in ((False,), (True,), (False, True)):
+            keys = [key for key in own if (key[0] > 0) in kinds]
+            gain = "" if pair == FIRST else f" ({above([own[key] - first[key] for key in keys if key in first])})"
+            cells.append(f"{statistics.fmean(own[key] for key in keys):.2f}{gain}" if keys else "")
         reach = statistics.fmean(row["reach"] for row in rows if tuple(row["changes"]) == changes_for(pair))
-        gain = "" if pair == FIRST or len(differences) < 2 else above(differences)
-        lines.append(
-            f"| {pair} | {shown(without)} | {shown(few)} | {statistics.fmean(means):.2f} | {gain} | {reach:.2f} |"
-        )
-    return "\n".join(lines)
+        lines.append([pair, *cells, f"{reach:.2f}"])
+    return markdown(["linear layer x transitions", "no labels", "100 labels", "both", "reach"], lines)
 
 
 def scores(rows: Sequence[Row], rates: str) -> dict[tuple[int, str, int], float]:
@@ -76,11 +71,9 @@ def scores(rows: Sequence[Row], rates: str) -> dict[tuple[int, str, int], float]
     }
 
 
-def shown(values: Sequence[float]) -> str:
-    return f"{statistics.fmean(values):.2f}" if values else ""
-
-
 def above(differences: Sequence[float]) -> str:
+    if len(differences) < 2:
+        return "one run"
     error = statistics.stdev(differences) / len(differences) ** 0.5
     return f"{statistics.fmean(differences):+.2f} ± {error:.2f}"
 
