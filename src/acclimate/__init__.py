@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from acclimate.inference.part_of_speech import part_of_speech_tagger as part_of_speech_tagger
     from acclimate.inference.predict import predict as predict
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
+    from acclimate.model.storage import finish_saving as finish_saving
     from acclimate.model.tagger import Tagger as Tagger
     from acclimate.recipes.adapt import adapt as adapt
 
@@ -40,6 +41,7 @@ _HOMES = {
     "adapt": "acclimate.recipes.adapt",
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.evaluate",
+    "finish_saving": "acclimate.model.storage",
     "load_bundled": "acclimate.data.bundled",
     "map_labels": "acclimate.data.mapping",
     "part_of_speech_tagger": "acclimate.inference.part_of_speech",

@@ -150,7 +150,7 @@ def test_an_error_in_the_first_write_leaves_nothing(tmp_path: Path) -> None:
 KILLED_AT_EVERY_STEP = """
 import os, signal, sys
 from pathlib import Path
-from acclimate.model.storage import verify, written_aside
+from acclimate.model.storage import StorageError, finish_saving, verify, written_aside
 
 here = Path(sys.argv[1])
 
@@ -172,8 +172,18 @@ def die_at(step):
                 os.kill(os.getpid(), signal.SIGKILL)
     sys.addaudithook(hook)
 
+def contents():
+    return {path: path.read_bytes() for path in sorted(here.rglob("*")) if path.is_file()}
+
 def version():
     folder = here / "kept"
+    before = contents()
+    try:
+        verify(folder)
+    except StorageError as problem:
+        assert "finish_saving" in str(problem), problem
+    assert contents() == before, "reading has written"
+    finish_saving(folder)
     verify(folder)
     assert (folder / "notes").read_text() == "mine"
     found = {path.name: path.read_text() for path in folder.glob("[a-z]") if path.is_file()}

@@ -15,6 +15,7 @@ from acclimate.comparison.trial_claim import changed_data, changes
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
+    finish_saving,
     is_intact,
     listed_files,
     read_json,
@@ -49,6 +50,7 @@ def _state_of_saved(trial: Trial, ground: Ground) -> State:
     folder = trial.folder
     state: State = "finished"
     try:
+        finish_saving(folder)
         verify(folder)
     except StorageError:
         state = "damaged"

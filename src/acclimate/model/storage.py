@@ -3,7 +3,10 @@
 Only safetensors, JSON and plain text are written: nothing that runs code when it is opened. A folder is filled aside
 and renamed when complete, so a crash leaves either the old one or the new one. `manifest.json` holds the SHA-256 of
 every file and is checked before anything is used. A new version of a folder that also holds a user's own files is put
-inside it first, by one rename; then its files move up one by one, and `verify` goes on with that if it was cut off.
+inside it first, by one rename; then its files move up one by one. If that is cut off, `finish_saving` goes on with it.
+
+Anybody may have made a folder, so nothing in it is believed. Reading never writes. A manifest may only name files below
+its own folder, and no link is followed.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import stat
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import torch
@@ -62,41 +65,52 @@ def seal(folder: Path) -> None:
             os.fsync(file.fileno())
 
 
-def verify(folder: str | Path) -> None:
-    """Raise unless every file listed in the manifest is there, byte for byte, and the manifest itself is intact."""
+def verify(folder: str | Path) -> frozenset[str]:
+    """Raise unless every file listed in the manifest is there, byte for byte, and the manifest itself is intact. Gives
+    the listed names. Writes nothing."""
     folder = Path(folder)
-    manifest = folder / MANIFEST
     if not folder.is_dir():
         raise StorageError(f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote.")
-    _arrive(folder)
-    if not manifest.is_file():
-        raise StorageError(f"{folder}: no {MANIFEST} there, so it holds no whole tagger or checkpoint.")
-    files = _listed(manifest)
-    if files is None:
-        raise StorageError(f"{manifest}: damaged (its own checksum does not fit). Restore the folder or train again.")
-    for name, expected in files.items():
-        path = folder / name
-        if not path.is_file():
-            raise StorageError(f"{path}: missing, though the manifest lists it. Restore the folder or train again.")
-        if _digest(path) != expected:
-            raise StorageError(f"{path}: damaged (SHA-256 differs from the manifest). Restore it or train again.")
+    try:
+        return _verified(folder)
+    except StorageError as damage:
+        if _is_interrupted(folder):
+            raise StorageError(
+                f"{folder}: a save into this folder was interrupted, or is under way. Give its command again, or "
+                f"finish the save in Python: acclimate.finish_saving({str(folder)!r})."
+            ) from damage
+        raise
+
+
+def verify_file(folder: Path, name: str) -> None:
+    """Raise unless this file of a sealed folder is the one that the manifest lists."""
+    files = _manifest_of(folder)
+    if name not in files:
+        raise StorageError(f"{folder / name}: not listed in {MANIFEST}, so nobody knows whether it is whole.")
+    _verify_file(folder, name, files[name])
 
 
 def listed_files(folder: Path) -> Mapping[str, Any] | None:
     """What the manifest of a folder lists; None where that is damaged, or where there is none."""
-    return _listed(folder / MANIFEST) if (folder / MANIFEST).is_file() else None
+    try:
+        return _manifest_of(folder)
+    except StorageError:
+        return None
 
 
 def is_intact(folder: Path, name: str) -> bool:
     """Whether a file of a folder is the one that its manifest lists."""
-    expected, path = (listed_files(folder) or {}).get(name), folder / name
-    return expected is not None and path.is_file() and _digest(path) == expected
+    try:
+        verify_file(folder, name)
+    except StorageError:
+        return False
+    return True
 
 
 def remove_listed(folder: Path) -> None:
     """Take away what was written there, the manifest last; a user's own files stay."""
     for name in listed_files(folder) or {}:
-        (folder / name).unlink(missing_ok=True)
+        _remove(folder, name)
     (folder / MANIFEST).unlink()
 
 
@@ -151,14 +165,66 @@ def _digest(path: Path) -> dict[str, Any]:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
-def _listed(manifest: Path) -> dict[str, Any] | None:
-    """The files that a manifest lists; None if it is damaged."""
+def _verified(folder: Path) -> frozenset[str]:
+    files = _manifest_of(folder)
+    for name, expected in files.items():
+        _verify_file(folder, name, expected)
+    return frozenset(files)
+
+
+def _verify_file(folder: Path, name: str, expected: Any) -> None:
+    path = folder / name
+    _refuse_links(folder, name)
+    if not path.is_file():
+        raise StorageError(f"{path}: missing, though the manifest lists it. Restore the folder or train again.")
+    if _digest(path) != expected:
+        raise StorageError(f"{path}: damaged (SHA-256 differs from the manifest). Restore it or train again.")
+
+
+def _manifest_of(folder: Path) -> dict[str, Any]:
+    """The files that a manifest lists, by names that stay below the folder."""
+    manifest = folder / MANIFEST
+    _refuse_links(folder, MANIFEST)
+    if not manifest.is_file():
+        raise StorageError(f"{folder}: no {MANIFEST} there, so it holds no whole tagger or checkpoint.")
     content = manifest.read_bytes()
     try:
         files = json.loads(content)["files"]
-        return files if isinstance(files, dict) and content == _manifest_bytes(files) else None
-    except (ValueError, KeyError, TypeError):
-        return None
+        is_whole = isinstance(files, dict) and content == _manifest_bytes(files)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        is_whole = False
+    if not is_whole:
+        raise StorageError(f"{manifest}: damaged (its own checksum does not fit). Restore the folder or train again.")
+    for name in files:
+        if not is_plain_name(name):
+            raise StorageError(
+                f"{manifest}: lists {name!r}, which is no plain name of a file below the folder. Acclimate did not "
+                "write this folder. Do not use it."
+            )
+    return dict(files)
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a name leads to a place below the folder that it is joined to, on every system."""
+    path = PurePosixPath(name)
+    is_inside = not path.is_absolute() and bool(path.parts) and ".." not in path.parts
+    return is_inside and path.as_posix() == name and not set(name) & set("\\:\0") and path.parts[0] != _ARRIVING
+
+
+def _refuse_links(folder: Path, name: str) -> None:
+    """A link could lead out of the folder. The folder itself may be one: the user has named it."""
+    path = folder
+    for part in PurePosixPath(name).parts:
+        path /= part
+        if path.is_symlink():
+            raise StorageError(f"{path}: a link, which could lead anywhere. Put the file itself in its place.")
+
+
+def _remove(folder: Path, name: str) -> None:
+    """A file below the folder; what lies behind a link stays."""
+    with suppress(StorageError):
+        _refuse_links(folder, PurePosixPath(name).parent.as_posix())
+        (folder / name).unlink(missing_ok=True)
 
 
 def _put_in_place(aside: Path, folder: Path) -> None:
@@ -168,33 +234,47 @@ def _put_in_place(aside: Path, folder: Path) -> None:
         folder.rmdir()
         aside.rename(folder)
     else:
-        _arrive(folder)  # an earlier version may have been cut off on its way
+        finish_saving(folder)  # an earlier version may have been cut off on its way
+        for name in _manifest_of(aside):
+            _refuse_links(folder, name)
         aside.rename(folder / _ARRIVING)
         _flush_folder(folder)
-        _arrive(folder)
+        _move_up(folder)
     _flush_folder(folder.parent)
 
 
-def _arrive(folder: Path) -> None:
+def _is_interrupted(folder: Path) -> bool:
+    return (folder / _ARRIVING / MANIFEST).exists()
+
+
+def finish_saving(folder: str | Path) -> None:
+    """Finish a save into this folder that was interrupted, if there was one. Nothing moves unless the new version is
+    whole."""
+    folder = Path(folder)
+    new = folder / _ARRIVING
+    _refuse_links(folder, _ARRIVING)
+    if _is_interrupted(folder):
+        for name, expected in _manifest_of(new).items():
+            _refuse_links(folder, name)
+            _verify_file(new if (new / name).exists() else folder, name, expected)
+    if new.is_dir():
+        _move_up(folder)
+
+
+def _move_up(folder: Path) -> None:
     """Move what stands in `_ARRIVING` up, over the old files. Cut off at any point, it can simply be begun again.
 
     The manifests change places last: until then both are there to say which files the old version leaves behind.
     """
-    new, manifest = folder / _ARRIVING, folder / MANIFEST
-    if not new.is_dir():
-        return
-    if (new / MANIFEST).is_file():
-        left_behind = (_listed(manifest) if manifest.is_file() else None) or {}
-        for name in left_behind.keys() - (_listed(new / MANIFEST) or {}).keys():
-            (folder / name).unlink(missing_ok=True)
-        for path in sorted(new.rglob("*")):
-            if path.is_file() and path != new / MANIFEST:
-                place = folder / path.relative_to(new)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                with suppress(FileNotFoundError):  # another process may be moving the same files
-                    path.replace(place)
-        with suppress(FileNotFoundError):
-            (new / MANIFEST).replace(manifest)
+    new = folder / _ARRIVING
+    if _is_interrupted(folder):
+        files = _manifest_of(new)
+        for name in (listed_files(folder) or {}).keys() - files.keys():
+            _remove(folder, name)
+        for name in (*files, MANIFEST):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with suppress(FileNotFoundError):  # moved already
+                (new / name).replace(folder / name)
     shutil.rmtree(new, ignore_errors=True)
 
 

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from pydantic import ConfigDict
 from torch import Tensor, nn
 
 import acclimate
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import LabelSet
+from acclimate.data.labels import Kind, LabelSet
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, convert_tags
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.model.card import tagger_card
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED
-from acclimate.model.encoders.transformer import (
-    Transformer,
-    TransformerSettings,
-    load_token_classifier,
-    save_as_token_classifier,
-)
+from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.heads.choice import HeadName, build_head
 from acclimate.model.heads.entities import (
     EntitySettings,
@@ -47,11 +44,32 @@ from acclimate.model.storage import (
     written_aside,
 )
 from acclimate.model.view import View
-from acclimate.settings import S, SettingsError, complete
+from acclimate.settings import S, Settings, SettingsError, complete
 
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line
-_DESCRIPTION, _WEIGHTS, _SEEN = "tagger.json", "weights.safetensors", "seen.json"
+_DESCRIPTION, _WEIGHTS, _SEEN, _CARD = "tagger.json", "weights.safetensors", "seen.json", "README.md"
+_KEPT_BY_ENCODER = ("encoder.model.", "encoder.context.model.")  # weights of a pre-trained part, in a folder of its own
 _REMEMBERED = 1 << 16  # different rows of tags; a stream of text must not fill the memory
+
+
+class _Crf(Settings):
+    boundary_scores: bool
+    constrain_training: bool
+
+
+class _Description(Settings):
+    """What a saved tagger says of itself."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    encoder: Literal["transformer", "character-cnn-lstm"]
+    encoder_description: dict[str, Any]
+    head: HeadName
+    crf: _Crf
+    entities: EntitySettings | None = None  # taggers of earlier versions do not mention any
+    labels: tuple[str, ...]
+    kind: Kind
+    scheme: Scheme
 
 
 class Tagger(Learner):
@@ -188,21 +206,21 @@ class Tagger(Learner):
         tags = [self.tags[number] for number in numbers]
         return tags if self.labels.kind == "plain" else convert_tags(tags, "IOB2")
 
-    def save(self, folder: str | Path, **documents: str) -> None:
-        """Write the tagger so that a crash or a flipped byte cannot pass unnoticed. `documents` are texts to keep
-        beside it, by file name (a run's settings and report)."""
+    def save(self, folder: str | Path, **documents: str | bytes) -> None:
+        """Write the tagger so that a crash or a flipped byte cannot pass unnoticed. `documents` are files to keep
+        beside it, by name (a run's settings and report)."""
         with written_aside(folder) as aside:
             self._write(aside)
-            for name, text in documents.items():
-                (aside / name).write_text(text, encoding="utf-8")
+            for name, document in {_CARD: tagger_card(self), **documents}.items():
+                (aside / name).write_bytes(document if isinstance(document, bytes) else document.encode())
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Tagger:
         """A tagger that `save` wrote, checked byte for byte first."""
         folder = Path(folder)
-        verify(folder)
+        listed = verify(folder)
         try:
-            return cls._read(folder).to(device).eval()
+            return cls._read(folder, listed).to(device).eval()
         except StorageError:
             raise
         except (KeyError, TypeError, ValueError, OSError, RuntimeError) as failure:
@@ -226,42 +244,25 @@ class Tagger(Learner):
         if self.seen is not None:
             write_json(folder / _SEEN, self.seen.as_dict())
         self.encoder.save_extras(folder)
-        if isinstance(self.encoder, Transformer):
-            whole = save_as_token_classifier(folder, self.encoder, self.scores, self.tags)
-            elsewhere = ("encoder.model.", "scores.") if whole else ("encoder.model.",)
-            weights = {name: tensor for name, tensor in self.state_dict().items() if not name.startswith(elsewhere)}
-        else:
-            weights = {name: tensor for name, tensor in self.state_dict().items() if ".context.model." not in name}
-        if weights:
-            write_tensors(folder / _WEIGHTS, weights)
+        weights = self.state_dict().items()
+        write_tensors(
+            folder / _WEIGHTS, {name: tensor for name, tensor in weights if not name.startswith(_KEPT_BY_ENCODER)}
+        )
 
     @classmethod
-    def _read(cls, folder: Path) -> Tagger:
-        description = read_json(folder / _DESCRIPTION)
-        labels = LabelSet(tuple(description["labels"]), description["kind"])
-        scores: dict[str, Tensor] = {}
-        encoder: Encoder
+    def _read(cls, folder: Path, listed: Collection[str]) -> Tagger:
+        description = complete(_Description, read_json(folder / _DESCRIPTION), where=_DESCRIPTION)
+        labels, entities = LabelSet(description.labels, description.kind), description.entities
+        kind = Transformer if description.encoder == "transformer" else CharacterCnnLstm
         with torch.random.fork_rng(devices=[]):  # the weights about to be overwritten are drawn at random
-            if description["encoder"] == "transformer":
-                encoder, scores = load_token_classifier(folder, description["encoder_description"])
-            else:
-                encoder = CharacterCnnLstm.from_description(description["encoder_description"], folder)
-            made = description.get("entities")  # taggers of earlier versions do not mention any
-            entities = None if made is None else EntitySettings.model_validate(made)
-            make = {**description["crf"], "entities": entities}
-            tagger = cls(encoder, labels, description["head"], description["scheme"], **make)
-        weights = read_tensors(folder / _WEIGHTS) if (folder / _WEIGHTS).exists() else {}
-        kept_elsewhere: tuple[str, ...] = (
-            ("encoder.model.",) if isinstance(encoder, Transformer) else ("encoder.context.model.",)
-        )
-        if isinstance(encoder, Transformer) and not any(name.startswith("scores.") for name in weights):
-            tagger.scores.load_state_dict(scores)
-            kept_elsewhere = ("encoder.model.", "scores.")
-        missing, unexpected = tagger.load_state_dict(weights, strict=False)
-        missing = [name for name in missing if not name.startswith(kept_elsewhere)]
-        if missing or unexpected:
-            raise StorageError(f"{folder}: weights do not fit the tagger; missing {missing}, unknown {unexpected}.")
-        tagger.seen = read_seen(folder)
+            make_encoder = kind.from_description(description.encoder_description, folder)
+            weights = read_tensors(folder / _WEIGHTS)
+            _require_sizes(make_encoder, labels, entities, weights, folder)
+            make = {**description.crf.model_dump(), "entities": entities}
+            tagger = cls(make_encoder(), labels, description.head, description.scheme, **make)
+        _require_fit(tagger.state_dict(), weights, folder)
+        tagger.load_state_dict(weights, strict=False)
+        tagger.seen = read_seen(folder) if _SEEN in listed else None
         return tagger
 
     def _number_tags(self, sentence: Sentence) -> NDArray[np.int64]:
@@ -298,6 +299,36 @@ def _encoder_settings(kind: type[S], options: Mapping[str, Any], encoder: str | 
             f"Name it (encoder={OWN_ENCODER!r}), or leave such options out."
         )
     return complete(kind, options, where="encoder options")
+
+
+def _require_sizes(
+    make_encoder: Callable[[], Encoder],
+    labels: LabelSet,
+    entities: EntitySettings | None,
+    weights: Mapping[str, Tensor],
+    folder: Path,
+) -> None:
+    """Before memory is taken for it: a description that was changed may ask for any amount."""
+    with torch.device("meta"):
+        wanted = {f"encoder.{name}": weight for name, weight in make_encoder().state_dict().items()}
+    found = {name: weight for name, weight in weights.items() if name.startswith("encoder.")}
+    _require_fit(wanted, found, folder)
+    widest = max((size for weight in weights.values() for size in weight.shape), default=0)
+    heads = [len(labels)] if entities is None else [len(labels), entities.width, entities.type_width]
+    if max(heads) > widest:
+        raise StorageError(f"{folder}: weights do not fit the tagger; its heads are {max(heads)} wide.")
+
+
+def _require_fit(wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], folder: Path) -> None:
+    """Weights for all that is not kept by the encoder, of the right sizes, and no others."""
+    own = {name: weight for name, weight in wanted.items() if not name.startswith(_KEPT_BY_ENCODER)}
+    missing, unexpected = sorted(own.keys() - weights.keys()), sorted(weights.keys() - own.keys())
+    if missing or unexpected:
+        raise StorageError(f"{folder}: weights do not fit the tagger; missing {missing}, unknown {unexpected}.")
+    for name, weight in own.items():
+        if weights[name].shape != weight.shape:
+            sizes = f"{list(weights[name].shape)}, but {list(weight.shape)} by {_DESCRIPTION}"
+            raise StorageError(f"{folder / _WEIGHTS}: weights do not fit the tagger; {name} is {sizes}.")
 
 
 def read_seen(folder: str | Path) -> SeenWords | None:

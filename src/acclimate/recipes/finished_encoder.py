@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from acclimate.model.storage import MANIFEST, StorageError, read_json, verify
+from acclimate.model.storage import MANIFEST, StorageError, finish_saving, read_json, verify
 from acclimate.recipes.claim import CLAIM
 from acclimate.settings import UsageError, differences
 
@@ -30,6 +30,7 @@ def finished_report(
     if not is_finished(out) or not (out / CLAIM).is_file():
         return None
     try:
+        finish_saving(out)
         verify(out)
     except StorageError as damage:
         tell(f"{damage} It is trained again.")

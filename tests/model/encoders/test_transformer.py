@@ -12,7 +12,6 @@ from torch import Tensor
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import windows
 from acclimate.model.encoders.pretrained import EncoderNotFound, load_backbone, load_tokenizer, longest_row
-from acclimate.model.encoders.transformer import classifier_of
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 from acclimate.settings import SettingsError
@@ -85,22 +84,37 @@ def test_a_byte_level_tokenizer_puts_a_blank_before_every_word(roberta: str) -> 
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-@pytest.mark.parametrize("head", ["crf", "softmax"])
-def test_a_saved_tagger_opens_in_plain_transformers_with_the_same_scores(
-    build, tmp_path: Path, encoder: str, head: str
-) -> None:
-    from transformers import AutoModelForTokenClassification, AutoTokenizer
+def test_plain_transformers_refuses_a_tagger_and_opens_its_encoder_as_one(build, tmp_path: Path, encoder: str) -> None:
+    from transformers import AutoModel, AutoTokenizer, pipeline
 
-    tagger = build(encoder, head=head).eval()
+    tagger = build(encoder).eval()
     tagger.save(tmp_path / "tagger")
-    model = AutoModelForTokenClassification.from_pretrained(tmp_path / "tagger").eval()
-    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "tagger")
+    with pytest.raises((OSError, ValueError)):  # it would tag other spans: pieces instead of words, and no CRF
+        pipeline("token-classification", model=str(tmp_path / "tagger"))
+    model = AutoModel.from_pretrained(tmp_path / "tagger" / "encoder").eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "tagger" / "encoder")
+    assert not any("TokenClassification" in name for name in model.config.architectures)
     encoded = tokenizer([list(SHORT.words)], is_split_into_words=True, return_tensors="pt")
     firsts = [encoded.word_ids(0).index(word) for word in range(len(SHORT))]
     with torch.no_grad():
-        theirs, ours = model(**encoded).logits[0, firsts], View(tagger, tagger.number([SHORT])).scores[0]
-    torch.testing.assert_close(theirs, ours, atol=1e-5, rtol=1e-5)
-    assert tuple(model.config.id2label.values()) == tagger.tags
+        theirs = model(**encoded).last_hidden_state[0, firsts]
+    torch.testing.assert_close(theirs, features(tagger, SHORT)[0], atol=1e-5, rtol=1e-5)
+
+
+def test_the_card_of_a_tagger_says_that_other_tools_give_other_answers(build, tmp_path: Path) -> None:
+    build("bert").save(tmp_path / "tagger")
+    card = (tmp_path / "tagger" / "README.md").read_text()
+    for said in ("transformers.pipeline", "Words.", "CRF", "stride", "64 pieces", "acclimate predict"):
+        assert said in card
+    build("character-cnn-lstm").save(tmp_path / "own")
+    assert "pipeline" not in (tmp_path / "own" / "README.md").read_text()
+
+
+def test_a_tagger_s_folder_stands_for_its_encoder(build, tmp_path: Path, news, same_weights) -> None:
+    tagger = build("bert")
+    tagger.save(tmp_path / "tagger")
+    again = Tagger.build(tmp_path / "tagger", labels=news.labels)
+    assert same_weights(again.encoder.model, tagger.encoder.model)
 
 
 def test_saving_leaves_the_run_s_random_numbers_alone(build, tmp_path: Path) -> None:
@@ -195,15 +209,3 @@ def test_other_encoders_read_long_sentences_learn_and_come_back_from_disk(
     loaded = Tagger.load(tmp_path / "tagger")
     assert same_weights(loaded, tagger)
     assert torch.equal(features(loaded, SHORT, LONG), features(tagger, SHORT, LONG))
-
-
-def test_a_classifier_is_a_single_linear_layer_on_the_encoder_and_nothing_else() -> None:
-    class Shell(torch.nn.Module):
-        def __init__(self, *layers: torch.nn.Module) -> None:
-            super().__init__()
-            self.base_model, self.layers = torch.nn.Linear(1, 1), torch.nn.Sequential(*layers)
-
-    linear = torch.nn.Linear(1, 1)
-    assert classifier_of(Shell(torch.nn.Dropout(), linear)) is linear
-    assert classifier_of(Shell(torch.nn.LayerNorm(1), linear)) is None
-    assert classifier_of(Shell(torch.nn.Linear(1, 1), linear)) is None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ class CharacterCnnLstmSettings(Settings):
     character_filters: int = Field(50, ge=1)
     # how many characters a filter sees; several sizes may stand side by side
     character_spans: tuple[PositiveInt, ...] = Field((3,), min_length=1)
-    highways: int = Field(0, ge=0)  # highway layers on the character features (DATNet's code has two)
+    highways: int = Field(0, ge=0, le=100)  # highway layers on the character features (DATNet's code has two)
     lstm_width: int = Field(200, ge=1)  # per direction
-    lstm_layers: int = Field(1, ge=1)
+    lstm_layers: int = Field(1, ge=1, le=100)
     # variational, on the input and output of each LSTM layer; letters have half of the input's
     dropout: float = Field(0.5, ge=0, lt=1)
     # on what the LSTM reads, where it is not the same (DATNet: 0.2); few sentences are not learnt under much of it
@@ -352,18 +352,23 @@ class CharacterCnnLstm(Encoder):
         }
 
     @classmethod
-    def from_description(cls, description: dict[str, Any], folder: Path) -> CharacterCnnLstm:
+    def from_description(cls, description: dict[str, Any], folder: Path) -> Callable[[], CharacterCnnLstm]:
+        """What `description` and `save_extras` wrote, read once. The weights are not filled in."""
         settings = CharacterCnnLstmSettings.model_validate(description["settings"])
         context = None
         if settings.contextual is not None:
             shipped = description.get("shipped_context")  # unknown to older folders, which hold a copy
             context = load_context(settings.contextual, folder / "contextual", shipped)
         words, characters = Vocabulary(description["words"]), Vocabulary(description["characters"])
-        encoder = cls(settings, words, characters, description["rare"], context)
-        if settings.normalise != "none":
-            for table in (encoder.word_table, encoder.character_table):
-                table.shares = torch.zeros(len(table.weight))  # to be read with the weights
-        return encoder
+
+        def make() -> CharacterCnnLstm:
+            encoder = cls(settings, words, characters, description["rare"], context)
+            if settings.normalise != "none":
+                for table in (encoder.word_table, encoder.character_table):
+                    table.shares = torch.zeros(len(table.weight))  # to be read with the weights
+            return encoder
+
+        return make
 
     def save_extras(self, folder: Path) -> None:
         if self.context is not None:

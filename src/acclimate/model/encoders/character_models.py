@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 from torch import Tensor, nn
 
 from acclimate.model.encoders.shipped import EncoderNotFound
-from acclimate.model.storage import StorageError, read_json, read_tensors, write_json, write_tensors
+from acclimate.model.storage import MANIFEST, StorageError, read_json, read_tensors, verify, write_json, write_tensors
 from acclimate.settings import Settings, complete
 
 NOTHING = -1  # on padding, where there is no character and no word
@@ -24,7 +24,7 @@ class CharacterModelConfig(Settings):
 
     hidden_size: int = Field(ge=1)
     embedding_size: int = Field(ge=1)
-    nlayers: int = Field(1, ge=1)
+    nlayers: int = Field(1, ge=1, le=100)
     chars: tuple[str, ...]
     start_marker: str = Field("\n", min_length=1)  # there must be a state even before the first character
     end_marker: str = " "
@@ -54,7 +54,7 @@ class CharacterLstm(nn.Module):
             if found.get(name) != wanted.get(name):
                 sizes = [those.get(name, "nothing") for those in (found, wanted)]
                 raise StorageError(f"{path}: {name} is {sizes[0]}, but {sizes[1]} by {_CONFIG}.")
-        self.load_state_dict(tensors)
+        self.load_state_dict(tensors, assign=True)
 
 
 class CharacterModels(nn.Module):
@@ -71,10 +71,13 @@ class CharacterModels(nn.Module):
         path = folder / _CONFIG
         if not holds_character_models(folder):
             raise EncoderNotFound(f"{path}: missing, or not of character language models (model_type {_TYPE}).")
+        if (folder / MANIFEST).exists():
+            verify(folder)
         config = complete(CharacterModelConfig, read_json(path), where=str(path))
         if UNKNOWN not in config.chars:
             raise EncoderNotFound(f"{path}: {UNKNOWN} is not among its chars.")
-        models = cls(config)
+        with torch.device("meta"):  # without memory: whether the sizes are right is seen when the weights are read
+            models = cls(config)
         for name, model in models._by_file().items():
             model.load(folder / name)
         return models

@@ -72,8 +72,9 @@ class FrozenContext(nn.Module):
     @classmethod
     def load(cls, settings: ContextualSettings, folder: Path | None = None) -> FrozenContext:
         """From the encoder's own name or folder, or from where a tagger saved its copy."""
-        place = folder or settings.encoder
-        return cls(settings, load_backbone(place, settings.layers), load_tokenizer(place))
+        place, is_verified = folder or settings.encoder, folder is not None
+        backbone = load_backbone(place, settings.layers, is_verified=is_verified)
+        return cls(settings, backbone, load_tokenizer(place, is_verified=True))
 
     @classmethod
     def load_saved(cls, settings: ContextualSettings, folder: Path, shipped: str | None) -> FrozenContext:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,54 +12,50 @@ from tokenizers.pre_tokenizers import ByteLevel
 from torch import nn
 
 from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound, resolved
+from acclimate.model.encoders.untrusted import SAFELY, require_harmless
+from acclimate.model.storage import MANIFEST, verify
 
+ENCODER = "encoder"  # the folder inside a tagger's that holds its encoder
 _PATIENCE = 5.0  # seconds without an answer after which the model hub counts as out of reach
 
 
-def load_tokenizer(encoder: str | Path) -> Any:
-    """The tokenizer of an encoder: a shipped one or one of the model hub by name, or a folder."""
+def load_tokenizer(encoder: str | Path, *, is_verified: bool = False) -> Any:
+    """The tokenizer of an encoder: a shipped one or one of the model hub by name, or a folder. `is_verified`: a sealed
+    folder was checked just before, and need not be read once more for that."""
     from transformers import AutoTokenizer
 
-    place, options = _where(encoder)
-    # byte-level tokenizers need a blank before each word when words come one by one; others ignore the option
-    blank = {"add_prefix_space": True}
-    try:
-        tokenizer = quietly(AutoTokenizer.from_pretrained, place, **blank, **options)
-    except TypeError:
-        tokenizer = quietly(AutoTokenizer.from_pretrained, place, **options)
-    except (OSError, ValueError) as failure:
-        raise _not_found(place, "tokenizer", failure) from None
+    place, options = _where(encoder, is_verified)
+    with _explained(place, "tokenizer"):
+        # byte-level tokenizers need a blank before each word when words come one by one; others ignore the option
+        try:
+            tokenizer = quietly(AutoTokenizer.from_pretrained, place, add_prefix_space=True, **options)
+        except TypeError:
+            tokenizer = quietly(AutoTokenizer.from_pretrained, place, **options)
     splitter = getattr(getattr(tokenizer, "backend_tokenizer", None), "pre_tokenizer", None)
     if isinstance(splitter, ByteLevel):  # a tokenizer without a class of its own (ModernBERT's) drops the option
         splitter.add_prefix_space = True
     return tokenizer
 
 
-def load_shell(encoder: str | Path, layers: int | None = None) -> Any:
-    """An encoder inside a token classifier of `transformers`: its layers, without a pooler or a language-model head.
-
-    The classifier on top is random, unless a tagger was saved in that folder. `layers` leaves out all above the first
-    so many.
-    """
+def load_backbone(encoder: str | Path, layers: int | None = None, *, is_verified: bool = False) -> nn.Module:
+    """An encoder alone, without a pooler or a language-model head. `layers` leaves out all above the first so many."""
     from transformers import AutoConfig, AutoModelForTokenClassification
 
-    place, options = _where(encoder)
-    try:
+    place, options = _where(encoder, is_verified)
+    with _explained(place, "encoder"):
         chosen: dict[str, Any] = {}
         if layers is not None:
             there = quietly(AutoConfig.from_pretrained, place, **options).num_hidden_layers
             if layers > there:  # the library would draw the missing ones at random
                 raise ValueError(f"it has {there} layers, so the first {layers} cannot be read.")
             chosen = {"num_hidden_layers": layers}
-        # the classifier is drawn at random, and how often depends on the library: a seed must not mean other weights
-        # for the tagger because of that
+        # a token classifier has the encoder without a pooler. It is drawn at random itself, and how often depends on
+        # the library: a seed must not mean other weights for the tagger because of that
         with torch.random.fork_rng(devices=[]):
-            # the number format is named because the default follows the checkpoint, which may be half precision
-            return quietly(
-                AutoModelForTokenClassification.from_pretrained, place, dtype=torch.float32, **options, **chosen
-            )
-    except (OSError, ValueError) as failure:
-        raise _not_found(place, "encoder", failure) from None
+            shell, told = _load_model(AutoModelForTokenClassification, place, options | chosen)
+        backbone: nn.Module = shell.base_model
+        _require_all(place, "encoder", backbone.state_dict(), told["missing_keys"], f"{shell.base_model_prefix}.")
+    return backbone
 
 
 def load_masked_language_model(encoder: str | Path, **changes: Any) -> Any:
@@ -65,17 +63,8 @@ def load_masked_language_model(encoder: str | Path, **changes: Any) -> Any:
     from transformers import AutoModelForMaskedLM
 
     place, options = _where(encoder)
-    try:
-        model, told = quietly(
-            AutoModelForMaskedLM.from_pretrained,
-            place,
-            dtype=torch.float32,
-            output_loading_info=True,
-            **options,
-            **changes,
-        )
-    except (OSError, ValueError) as failure:
-        raise _not_found(place, "masked language model", failure) from None
+    with _explained(place, "masked language model"):
+        model, told = _load_model(AutoModelForMaskedLM, place, options | changes)
     if told["missing_keys"]:  # the library would go on with random ones
         raise EncoderNotFound(
             f"{place} is no masked language model: it lacks {sorted(told['missing_keys'])[0]} and "
@@ -84,29 +73,63 @@ def load_masked_language_model(encoder: str | Path, **changes: Any) -> Any:
     return model
 
 
+def _load_model(kind: Any, place: str, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """A model in full precision, and what the library has to say about its weights. Only safetensors are read: other
+    files of weights are pickles, which run code."""
+    found: tuple[Any, dict[str, Any]] = quietly(
+        kind.from_pretrained,
+        place,
+        dtype=torch.float32,  # the default follows the checkpoint, which may be half precision
+        use_safetensors=True,
+        output_loading_info=True,
+        **options,
+    )
+    return found
+
+
+def _require_all(place: str, what: str, names: Collection[str], missing: Iterable[str], prefix: str) -> None:
+    """The library draws weights that are not there at random."""
+    lacking = sorted(name for name in missing if name.removeprefix(prefix) in names)
+    if lacking:
+        raise EncoderNotFound(f"{place} is no whole {what}: it lacks {lacking[0]} and {len(lacking) - 1} more weights.")
+
+
 def weight_files(encoder: str | Path) -> list[Path]:
     """The files that hold the weights of an encoder that is on this machine as a folder."""
-    place = Path(resolved(encoder))
-    return sorted([*place.glob("*.safetensors"), *place.glob("*.bin")]) if place.is_dir() else []
+    place = Path(_folder_of(encoder))
+    return sorted(place.glob("*.safetensors")) if place.is_dir() else []
 
 
-def load_backbone(encoder: str | Path, layers: int | None = None) -> nn.Module:
-    """An encoder alone, or the first layers of one."""
-    backbone: nn.Module = load_shell(encoder, layers).base_model
-    return backbone
-
-
-def _where(encoder: str | Path) -> tuple[str, dict[str, bool]]:
-    """What to hand to `from_pretrained`, and whether it may look further than this machine."""
+def _where(encoder: str | Path, is_verified: bool = False) -> tuple[str, dict[str, Any]]:
+    """What to hand to `from_pretrained`, and whether it may look further than this machine. A sealed folder is checked
+    byte for byte, and nothing is handed on that asks for code."""
     if str(encoder) == OWN_ENCODER:  # the hub would be asked for it
         raise EncoderNotFound(
             f"{encoder} is no masked language model: take {SHIPPED[0]}, a folder with a saved encoder, or a model name."
         )
-    place = resolved(encoder)
+    place = _folder_of(encoder)
     if isinstance(place, str):
         require_possible(place)
     is_local = isinstance(place, Path) or Path(place).is_dir() or not _hub_answers(place)
-    return str(place), {"local_files_only": is_local}
+    if not is_verified:
+        _verify_sealed(Path(place))
+    require_harmless(str(place), is_local)
+    return str(place), {"local_files_only": is_local, **SAFELY}
+
+
+def _folder_of(encoder: str | Path) -> str | Path:
+    """A name, or the folder of an encoder; that of a tagger leads to the encoder in it."""
+    place = resolved(encoder)
+    inside = Path(place) / ENCODER
+    is_tagger = (inside / "config.json").is_file() and not (Path(place) / "config.json").is_file()
+    return inside if is_tagger else place
+
+
+def _verify_sealed(folder: Path) -> None:
+    """Check an encoder of ours, alone or in a tagger, byte for byte. Others have no manifest."""
+    for sealed in (folder, folder.parent) if folder.name == ENCODER else (folder,):
+        if (sealed / MANIFEST).exists():
+            verify(sealed)
 
 
 def require_possible(name: str) -> None:
@@ -164,7 +187,21 @@ def quietly(act: Any, name: str, **options: Any) -> Any:
             logging.enable_progress_bar()
 
 
-def _not_found(place: str, what: str, failure: Exception) -> EncoderNotFound:
+@contextmanager
+def _explained(place: str, what: str) -> Iterator[None]:
+    """The library fails in as many ways as files can be odd, and each means that this encoder cannot be read."""
+    try:
+        yield
+    except (EncoderNotFound, torch.OutOfMemoryError):
+        raise
+    except BaseException as failure:
+        # tokenizers ends in a panic of Rust here and there, which is no Exception
+        if not isinstance(failure, Exception) and type(failure).__name__ != "PanicException":
+            raise
+        raise _not_found(place, what, failure) from None
+
+
+def _not_found(place: str, what: str, failure: BaseException) -> EncoderNotFound:
     if _is_unfinished(Path(place)):
         return EncoderNotFound(
             f"{place}: this encoder is not finished. Give its command (`acclimate domain-tune` or `pretrain`) again to "

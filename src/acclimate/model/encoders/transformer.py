@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from acclimate.data.long_sentences import overlapping_rows
 from acclimate.data.pieces import Pieces, Window
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.lean_reading import reads_in_two_steps
-from acclimate.model.encoders.pretrained import load_backbone, load_shell, load_tokenizer, longest_row, quietly
+from acclimate.model.encoders.pretrained import ENCODER, load_backbone, load_tokenizer, longest_row, quietly
 from acclimate.model.encoders.recorded_pass import Read
 from acclimate.settings import Settings
 
@@ -54,7 +53,7 @@ class Transformer(Encoder):
 
     @classmethod
     def build(cls, encoder: str | Path, settings: TransformerSettings) -> Transformer:
-        built = cls(settings, load_backbone(encoder), load_tokenizer(encoder))
+        built = cls(settings, load_backbone(encoder), load_tokenizer(encoder, is_verified=True))
         built.origin = str(encoder)
         return built
 
@@ -239,50 +238,15 @@ class Transformer(Encoder):
         return {"settings": self.settings.model_dump(mode="json")}
 
     def save_extras(self, folder: Path) -> None:
-        self.pieces.tokenizer.save_pretrained(folder)
+        """In a folder of its own: `transformers` opens that as what it is, an encoder without tags."""
+        model: Any = self.model
+        quietly(model.save_pretrained, str(folder / ENCODER))
+        self.pieces.tokenizer.save_pretrained(folder / ENCODER)
 
-
-def save_as_token_classifier(folder: Path, encoder: Transformer, scores: nn.Module, tags: Sequence[str]) -> bool:
-    """Write encoder and score layer the way plain `transformers` saves a token classifier, so that it opens there.
-
-    False when only the encoder was written: a few (ModernBERT) have layers of their own below the scores, and a
-    classifier of theirs would not give ours. Nor would any where the scores are more than one linear layer.
-    """
-    from transformers import AutoModelForTokenClassification
-
-    backbone: Any = encoder.model
-    config = copy.deepcopy(backbone.config)
-    config.id2label = dict(enumerate(tags))
-    config.label2id = {tag: number for number, tag in enumerate(tags)}
-    config.dtype = "float32"
-    # building the shell draws random weights: the run's own stream of random numbers must not notice a save
-    with torch.random.fork_rng(devices=[]):
-        factory: Any = AutoModelForTokenClassification
-        shell = factory.from_config(config)
-    classifier = classifier_of(shell) if isinstance(scores, nn.Linear) else None
-    if classifier is None or classifier.in_features != scores.in_features or encoder.has_layers:
-        quietly(backbone.save_pretrained, str(folder))
-        return False
-    shell.base_model.load_state_dict(backbone.state_dict())
-    classifier.load_state_dict(scores.state_dict())
-    quietly(shell.save_pretrained, str(folder))
-    return True
-
-
-def load_token_classifier(folder: Path, description: dict[str, Any]) -> tuple[Transformer, dict[str, Tensor]]:
-    """Encoder and score layer of a folder that `save_as_token_classifier` wrote, from one reading of its weights. The
-    score layer is empty when only the encoder was written."""
-    shell = load_shell(folder)
-    settings = TransformerSettings.model_validate(description["settings"])
-    classifier = classifier_of(shell)
-    scores = {} if classifier is None else dict(classifier.state_dict())
-    return Transformer(settings, shell.base_model, load_tokenizer(folder)), scores
-
-
-def classifier_of(shell: Any) -> nn.Linear | None:
-    """The linear layer that a token classifier of `transformers` puts on its encoder, if it is all there is."""
-    inside = set(shell.base_model.modules())
-    found = [
-        module for module in shell.modules() if module not in inside and any(True for _ in module.parameters(False))
-    ]
-    return found[0] if len(found) == 1 and isinstance(found[0], nn.Linear) else None
+    @classmethod
+    def from_description(cls, description: dict[str, Any], folder: Path) -> Callable[[], Transformer]:
+        """What `save_extras` wrote, read once."""
+        settings = TransformerSettings.model_validate(description["settings"])
+        place = folder / ENCODER
+        model, tokenizer = load_backbone(place, is_verified=True), load_tokenizer(place, is_verified=True)
+        return lambda: cls(settings, model, tokenizer)
