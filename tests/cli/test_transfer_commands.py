@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import QUICK, TINY, Answer, Files, acclimate, ctrl_c_after
 
+from acclimate.analysis.feature_map import feature_points
+from acclimate.analysis.run_evidence import MOST_WORDS, read_features
+from acclimate.analysis.separability import domain_separability
 from acclimate.cli.settings import AdaptSettings
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.reading import read_corpus
+from acclimate.data.writing import write_corpus
 from acclimate.model.tagger import Tagger
 from acclimate.settings import complete, load_yaml
 
@@ -217,9 +227,64 @@ def test_a_second_task_is_given_as_a_file(files: Files, tmp_path: Path) -> None:
     tagger = Tagger.load(tmp_path / "a")
     assert list(tagger.labels) == ["LOC", "ORG", "PER"]
     assert "zebedee" in tagger.encoder.vocabulary  # a word that only the second task has
+    assert "The second task has no score" in " ".join(found.json["remarks"])
     answer = acclimate("adapt", *words, "--set", "options.second_column=9", "--out", tmp_path / "b", code=1)
     assert "column" in answer.err
     assert "stage source" not in answer.err
+
+
+def test_the_tagger_of_the_second_task_is_saved_scored_and_told(files: Files, tmp_path: Path) -> None:
+    chunks, run = tmp_path / "chunks.conll", tmp_path / "a"
+    chunks.write_text("Zebedee B-NP\nleft B-VP\n\n" * 4, encoding="utf-8")
+    second = ["--set", f"options.second={chunks}", "--set", f"options.second_test={chunks}"]
+    words = ["adapt", "--source", files.news, "--recipe", "mat", *QUICK, "--out", run]
+    answer = acclimate(*words, *second)
+    assert re.search(r"^second +chunks.conll +- +\d+\.\d\d +- +4 sentences$", answer.out, re.MULTILINE)
+    assert "Second task: " in answer.out
+    page = (run / "report.md").read_text(encoding="utf-8")
+    assert "## Trained beside: second" in page
+    assert "| NP |" in page
+    scored = acclimate("evaluate", run / "siblings" / "second", chunks, "--json").json
+    kept = json.loads((run / "report.json").read_text(encoding="utf-8"))["siblings"]["second"]
+    assert kept["corpus"] == "chunks.conll"
+    assert kept["scores"]["span"] == scored["span"]
+    acclimate("report", run, "--out", tmp_path / "report.html")
+    assert "Scores of the second task" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    acclimate(*words, "--overwrite")  # without a second task: the former one's tagger must not stay
+    assert not (run / "siblings").exists()
+
+
+def test_a_map_of_datnet_reads_the_source_by_the_source_s_own_words(
+    files: Files, make_corpus: Callable[..., Corpus], tmp_path: Path
+) -> None:
+    """The target's word table knows no word of a source in another language."""
+
+    def foreign(sentence: Sentence) -> Sentence:
+        return Sentence(tuple(word[::-1] + "oz" for word in sentence.words), sentence.tags)
+
+    source, run = tmp_path / "source.conll", tmp_path / "a"
+    write_corpus(make_corpus(24).map(foreign), source)
+    words = ["--source", source, "--target-labelled", files.gold, "--target-test", files.gold, "--recipe", "datnet"]
+    acclimate("adapt", *words, *QUICK, "--out", run)
+    read = ["--source", source, "--target", files.gold, "--json"]
+    found = acclimate("feature-map", run, *read).json
+    corpora = {"source": read_corpus(source), "target": read_corpus(files.gold)}
+    readers = {"source": Tagger.load(run / "siblings" / "source"), "target": Tagger.load(run)}
+    points = feature_points(readers, corpora)
+    assert found["accuracy"] == domain_separability(points).accuracy
+    own = readers["source"].encoder.rows_of(list(corpora["source"].vocabulary))
+    assert None not in own
+    kept = read_features(run)
+    assert list(kept) == ["after"]
+    sample = feature_points(readers, corpora, most=MOST_WORDS)
+    np.testing.assert_allclose(kept["after"].points, sample.points, atol=2e-3)
+    acclimate("report", run, "--out", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "There are no features before: 100 % of the words of source are unknown" in page
+
+    shutil.rmtree(run / "siblings")
+    refused = acclimate("feature-map", run, *read, code=1)
+    assert "100 % of the words of source (source.conll) are unknown to this tagger, which" in refused.err
 
 
 # --train-on-dev and --watch

@@ -23,7 +23,11 @@ Build = Callable[..., Tagger]
 def adapted(tagger: Tagger, recipe: str, source: Corpus, **given: Any) -> tuple[dict[str, Tagger], Outcome]:
     """The taggers before and after."""
     seen: dict[str, Tagger] = {}
-    outcome = adapt(tagger, source, recipe=recipe, look=seen.__setitem__, training=QUICK, select="last", **given)
+
+    def look(when: str, shown: Tagger, siblings: Any) -> None:
+        seen[when] = shown
+
+    outcome = adapt(tagger, source, recipe=recipe, look=look, training=QUICK, select="last", **given)
     return seen, outcome
 
 

@@ -308,6 +308,38 @@ def test_the_main_tagger_learns_and_is_what_is_kept(build: Build, news: Corpus, 
     assert set(predict(tagger, news).labels) <= {"LOC", "ORG", "PER"}
 
 
+def test_the_tagger_of_the_second_task_is_handed_over_and_scored(build: Build, news: Corpus, both_tasks: Path) -> None:
+    tagger = build(dropout=0.1, lstm_width=12)
+    given: dict[str, Any] = {"second": str(both_tasks), "second_column": 1, "second_test": str(both_tasks)}
+    outcome = adapt(tagger, news, recipe="mat", training=QUICK | {"updates": 120}, select="last", **given)
+    second, chunks = outcome.siblings["second"], read_corpus(both_tasks, column=1)
+    assert second.tagger is not tagger
+    assert second.tagger.encoder is tagger.encoder
+    assert not second.tagger.training
+    assert second.scores == evaluate(second.tagger, chunks)
+    assert second.scores.span.f1 > 0.8
+    told = f"Second task: {100 * second.scores.span.f1:.2f} on both.conll (12 sentences"
+    assert any(remark.startswith(told) for remark in outcome.remarks)
+    untested = adapt(build(), news, recipe="mat", training=QUICK, second=str(both_tasks))
+    assert untested.siblings["second"].scores is None
+    assert any("The second task has no score: give options.second_test" in remark for remark in untested.remarks)
+    assert adapt(build(), news, recipe="mat", training=QUICK).siblings == {}
+
+
+def test_a_test_that_the_second_task_cannot_be_scored_on_is_refused_at_once(
+    build: Build, news: Corpus, both_tasks: Path
+) -> None:
+    watcher = Losses()
+    given: dict[str, Any] = {"recipe": "mat", "training": QUICK, "watcher": watcher}
+    with pytest.raises(UsageError, match="second_test is of no use without"):
+        adapt(build(), news, **given, second_test=str(both_tasks))
+    other = both_tasks.with_name("other.conll")
+    other.write_text("Oslo\tB-XX\tO\n", encoding="utf-8")
+    with pytest.raises(InputError, match="labels that the tagger does not know: XX"):
+        adapt(build(), news, **given, second=str(both_tasks), second_column=1, second_test=str(other))
+    assert not watcher.found
+
+
 def test_the_second_task_changes_the_encoder(build: Build, news: Corpus, both_tasks: Path, same_weights) -> None:
     chunks, entities = build(), build()
     learn(chunks, news, second=str(both_tasks), second_column=1)

@@ -34,8 +34,8 @@ def test_features_come_back_as_they_were_to_half_precision(
     news: Corpus, tweets: Corpus, build: Callable[..., Any], tmp_path: Path
 ) -> None:
     keeper = FeatureKeeper({"source": news, "target": tweets})
-    keeper("before", build())
-    keeper("after", build())
+    keeper("before", build(), {})
+    keeper("after", build(), {})
     (tmp_path / DOMAINS).write_text(json.dumps({"points": keeper.as_dict()}), encoding="utf-8")
     keeper.save(tmp_path)
     found = read_features(tmp_path)
@@ -49,9 +49,9 @@ def test_a_text_that_cannot_be_measured_does_not_end_the_run(
 ) -> None:
     (tmp_path / FEATURES).write_bytes(b"of an earlier run")
     keeper = FeatureKeeper({"source": news, "target": Corpus(())})
-    keeper("after", build())
+    keeper("after", build(), {})
     keeper.save(tmp_path)
-    assert keeper.problem == "target has no sentences to take points from."
+    assert keeper.problem == "There are no features after: target has no sentences to take points from."
     assert not (tmp_path / FEATURES).exists()
     assert read_features(tmp_path) == {}
 
@@ -69,7 +69,7 @@ def test_adapt_shows_both_taggers_and_a_baseline_only_once(
             recipe,
             target_test=tweets,
             training={"updates": 2, "words_per_batch": 40},
-            look=lambda when, shown, seen=seen: seen.append((when, shown)),  # type: ignore[misc]
+            look=lambda when, shown, _, seen=seen: seen.append((when, shown)),  # type: ignore[misc]
         )
         assert [when for when, _ in seen] == wanted
         assert seen[-1][1] is tagger

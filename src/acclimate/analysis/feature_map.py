@@ -19,12 +19,18 @@ from numpy.typing import NDArray
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import answers
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
 
 Unit = Literal["word", "sentence"]
 PERPLEXITY = 30.0
 FEW = 500  # points whose forces t-SNE counts one by one; with more, far ones are taken together
+MOST_UNKNOWN = 0.5  # share of a corpus's words that a word table need not know
 _Pick = tuple[int, int]  # numbers of a sentence and of a word in it
+
+
+class UnknownWords(InputError):
+    """Text that a tagger cannot be asked about: its word table knows too little of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +104,38 @@ def feature_points(
     if not np.isfinite(found).all():
         raise InputError("this tagger's features are not all numbers: its training went wrong.")
     return FeaturePoints(found, tuple(domains), tuple(labels), tuple(sentences), unit)
+
+
+def readers_of(
+    tagger: Tagger, source_tagger: Tagger | None, corpora: Mapping[str, Corpus], source: str
+) -> dict[str, Tagger]:
+    """Who reads each corpus: the tagger itself; the one named `source`, the tagger that was trained for it, if there is
+    one beside (DATNet's).
+
+    Refuses a tagger of the target's own whose word table knows less than half of the source: its features would show
+    unknown words, and not the domain.
+    """
+    readers = dict.fromkeys(corpora, tagger)
+    if source not in corpora:
+        return readers
+    readers[source] = source_tagger or tagger
+    unknown = unknown_share(readers[source], corpora[source])
+    if unknown > MOST_UNKNOWN:
+        raise UnknownWords(
+            f"{100 * unknown:.0f} % of the words of {source} are unknown to this tagger, which has not learnt from it. "
+            "Its features would tell known words from unknown ones, and not the domains: they cannot be shown."
+        )
+    return readers
+
+
+def unknown_share(tagger: Tagger, corpus: Corpus) -> float:
+    """Of the running words, how many have no row in the tagger's word table; 0 for a pre-trained encoder, which has
+    pieces."""
+    if not isinstance(tagger.encoder, CharacterCnnLstm) or not corpus.word_count:
+        return 0.0
+    words = corpus.vocabulary
+    rows = tagger.encoder.rows_of(list(words))
+    return sum(count for count, row in zip(words.values(), rows, strict=True) if row is None) / corpus.word_count
 
 
 def project(points: NDArray[np.float32], seed: int = 0, perplexity: float = PERPLEXITY) -> NDArray[np.float32]:

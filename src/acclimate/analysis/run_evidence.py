@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from acclimate.analysis.feature_map import FeaturePoints, feature_points
+from acclimate.analysis.feature_map import FeaturePoints, feature_points, readers_of
 from acclimate.analysis.text_comparison import compare_text
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import Kind
@@ -82,11 +82,12 @@ class FeatureKeeper:
     found: dict[str, FeaturePoints] = field(default_factory=dict)
     problem: str | None = None
 
-    def __call__(self, when: str, tagger: Tagger) -> None:
+    def __call__(self, when: str, tagger: Tagger, siblings: Mapping[str, Tagger]) -> None:
         try:
-            self.found[when] = feature_points(tagger, self.corpora, most=MOST_WORDS)
+            readers = readers_of(tagger, siblings.get(SOURCE), self.corpora, SOURCE)
+            self.found[when] = feature_points(readers, self.corpora, most=MOST_WORDS)
         except InputError as problem:
-            self.problem = str(problem)
+            self.problem = f"There are no features {when}: {problem}"
 
     def as_dict(self) -> dict[str, Any]:
         """The points by their words; the numbers go to a file of their own."""

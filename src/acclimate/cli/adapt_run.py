@@ -19,6 +19,7 @@ from acclimate.cli.run_folder import claim_of, default_folder, finish, require_f
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
 from acclimate.comparison.race_settings import AUTO
+from acclimate.model.siblings import save_siblings
 from acclimate.recipes.adapt import adapt
 from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
@@ -85,6 +86,7 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
         if found is not None:
             result["race"] = found.as_dict()
             told["race.json"] = json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
+        save_siblings(folder, {name: each.tagger for name, each in outcome.siblings.items()})
         tagger.save(
             folder,
             **{

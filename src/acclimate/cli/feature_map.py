@@ -45,7 +45,7 @@ def feature_map_command(
 
     The number is the accuracy of a linear classifier on sentences it did not learn from: 0.5 means that it cannot tell.
     """
-    from acclimate.analysis.feature_map import feature_points, project, require_scikit_learn
+    from acclimate.analysis.feature_map import feature_points, project, readers_of, require_scikit_learn
     from acclimate.analysis.plots import check_picture, draw_feature_map, save_figure
     from acclimate.analysis.separability import domain_separability
     from acclimate.analysis.tables import write_tables
@@ -54,6 +54,7 @@ def feature_map_command(
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.run_folder import require_finished
     from acclimate.inference.shipped import resolved_tagger
+    from acclimate.model.siblings import load_sibling
     from acclimate.model.tagger import Tagger
     from acclimate.settings import require_seed
 
@@ -66,15 +67,17 @@ def feature_map_command(
     console = stderr_console(quiet)
     folder = resolved_tagger(tagger_folder)
     require_finished(folder)
-    tagger = Tagger.load(folder, choose_device(device))
+    on = choose_device(device)
+    tagger, source_tagger = Tagger.load(folder, on), load_sibling(folder, "source", on)
     corpora = {}
     for domain, place in (("source", source), ("target", target)):
         corpus = open_corpus(place, format=input_format, borders="drop")
         tell_notes(corpus, warn, of_tags=False)
         corpora[f"{domain} ({Path(place).name if Path(place).is_file() else place})"] = corpus
+    readers = readers_of(tagger, source_tagger, corpora, next(iter(corpora)))
     with sentence_bar(console, "reading") as bar:
         task = bar.add_task("", total=None)
-        points = feature_points(tagger, corpora, unit.value, most, seed, lambda count: bar.advance(task, count))
+        points = feature_points(readers, corpora, unit.value, most, seed, lambda count: bar.advance(task, count))
     found = domain_separability(points, seed)
     places = None
     if out is not None:

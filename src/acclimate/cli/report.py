@@ -14,8 +14,9 @@ from acclimate.evaluation.both_tests import SURE
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import Tally
+from acclimate.model.siblings import FOLDER
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
-from acclimate.recipes.outcome import Change, Outcome
+from acclimate.recipes.outcome import Change, Outcome, SiblingResult
 from acclimate.settings import dump_yaml
 
 
@@ -52,6 +53,10 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
         moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
         size = count(change.after.sentences, "sentence")
         rows.append((domain, change.corpus, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size))
+    for name, found in outcome.siblings.items():
+        if found.scores is not None and found.corpus is not None:
+            size = count(found.scores.sentences, "sentence")
+            rows.append((name, found.corpus, "-", f"{100 * headline(found.scores):.2f}", "-", size))
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
     lines = []
     for row in rows:
@@ -115,6 +120,8 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
     for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
         if change is not None:
             yield from _change(domain, change)
+    for name, found in outcome.siblings.items():
+        yield from _sibling(name, found)
     yield from ("", "## Stages", "", "| stage | updates | kept | seconds |", "|---|---:|---:|---:|")
     for stage in outcome.stages:
         yield f"| {stage['stage']} | {stage['updates']:,} | {stage['kept_update']:,} | {stage['seconds']:,.1f} |"
@@ -128,6 +135,18 @@ def _change(domain: str, change: Change) -> Iterator[str]:
     yield "| | precision | recall | F1 | precision | recall | F1 |"
     for name, before, after in _rows(change):
         yield f"| {name} | " + " | ".join([*_cells(before), *_cells(after)]) + " |"
+
+
+def _sibling(name: str, found: SiblingResult) -> Iterator[str]:
+    """A tagger that was trained beside: it has no "before"."""
+    yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{FOLDER}/{name}`.")
+    if found.scores is None:
+        return
+    scores = found.scores
+    yield from ("", f"Scored on {found.corpus}, {count(scores.sentences, 'sentence')}. {scores.scorer}. Percent.")
+    yield from ("", "| | precision | recall | F1 |", "|---|---:|---:|---:|")
+    for label, tally in (("all spans", scores.span), *sorted(scores.by_label.items())):
+        yield f"| {label} | " + " | ".join(_cells(tally)) + " |"
 
 
 def _cells(tally: Tally) -> list[str]:

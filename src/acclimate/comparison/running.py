@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
 from acclimate.comparison.trial_folder import sealed_claim, state_of, take
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
+from acclimate.model.siblings import save_siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.claim import clear_stages
@@ -46,7 +47,7 @@ def _train(trial: Trial, ground: Ground) -> None:
     labels, test = ground.labels_for(trial.recipe), task.target_test
     before: list[Any] = []
 
-    def look(when: str, shown: Tagger) -> None:
+    def look(when: str, shown: Tagger, siblings: Mapping[str, Tagger]) -> None:
         if when == "before" and test is not None:
             before[:] = tags_of(shown, test)
 
@@ -84,6 +85,7 @@ def _train(trial: Trial, ground: Ground) -> None:
         "training_updates": sum(stage["updates"] for stage in own_stages(outcome)),
         "peak_megabytes": memory,
     }
+    save_siblings(trial.folder, {name: each.tagger for name, each in outcome.siblings.items()})
     tagger.save(
         trial.folder,
         **{

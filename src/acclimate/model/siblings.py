@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +16,21 @@ from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
+
+FOLDER = "siblings"  # below the folder of the tagger that they were trained with
+
+
+def save_siblings(folder: str | Path, taggers: Mapping[str, Tagger]) -> None:
+    """Each as a tagger of its own, with a copy of what it shares. Those of an earlier run there are removed."""
+    shutil.rmtree(Path(folder) / FOLDER, ignore_errors=True)
+    for name, tagger in taggers.items():
+        tagger.save(Path(folder) / FOLDER / name)
+
+
+def load_sibling(folder: str | Path, name: str, device: str | torch.device = "cpu") -> Tagger | None:
+    """None where none of this name was kept."""
+    place = Path(folder) / FOLDER / name
+    return Tagger.load(place, device) if place.is_dir() else None
 
 
 class Siblings(Learner):

@@ -13,13 +13,15 @@ import torch
 
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.table import count
+from acclimate.model.learner import Learner
+from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baseline import shared_baseline
 from acclimate.recipes.beginning import beginning_of
 from acclimate.recipes.claim import claim
-from acclimate.recipes.outcome import Outcome, change_of, predict_all
+from acclimate.recipes.outcome import Outcome, SiblingResult, change_of, predict_all
 from acclimate.recipes.preparation import SelectorName, prepare
-from acclimate.recipes.recipe import Recipe
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.record import Record
@@ -49,7 +51,7 @@ def adapt(
     out: str | Path | None = None,
     watcher: Watcher | None = None,
     baseline: str | Path | None = None,
-    look: Callable[[str, Tagger], Any] | None = None,
+    look: Callable[[str, Tagger, Mapping[str, Tagger]], Any] | None = None,
     shortened: float = 1.0,
     begin: Callable[[], Any] | None = None,
     **options: Any,
@@ -67,7 +69,8 @@ def adapt(
     `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
     `baseline` is the folder of a finished source-only run (compare makes such): where it was begun as this run's own
     baseline would be, that one is taken, and nothing is trained twice.
-    `look` is shown the tagger "before", where there is one, and "after": the first is not kept.
+    `look` is shown the tagger "before", where there is one, and "after", each with the taggers that were trained beside
+    it, by name: DATNet's of the "source", the "second" task's of MAT. The tagger "before" is not kept.
     `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
     `begin` is called when nothing is left to refuse, before anything is written or trained.
     """
@@ -97,11 +100,15 @@ def adapt(
     if folder is not None and is_main_process():
         claim(folder, begun_with, chosen.options)
 
+    def noted(stage: Stage) -> Stage:
+        learners[:] = [stage.learner]
+        return stage
+
     def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
         place = None if folder is None else folder / which.name
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
         engine = build_engine(plan.training, pupil)
-        stages: Iterator[Stage] = (stage.shortened(shortened) for stage in which.stages(pupil, plan))
+        stages: Iterator[Stage] = (noted(stage.shortened(shortened)) for stage in which.stages(pupil, plan))
         if watch is not None:
             stages = _watched(stages, Confidence(watch.labelled(), pupil))
         summaries = run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
@@ -110,6 +117,7 @@ def adapt(
         return summaries
 
     said: list[str] = []
+    learners: list[Learner | None] = []  # that of the last stage
     tagger.seen = ready.seen
     is_first = chosen is ready.first
     plain = tagger if is_first else copy.deepcopy(tagger)
@@ -125,9 +133,9 @@ def adapt(
     before = predict_all(plain, tests)
     after = before
     plain_stages = len(summaries)
-    look = look if look is not None and is_main_process() else lambda when, shown: None
+    look = look if look is not None and is_main_process() else lambda when, shown, siblings: None
     if not is_first:
-        look("before", plain)
+        look("before", plain, {})
         if chosen.starts_from_baseline:
             tagger.load_state_dict(plain.state_dict())
         del plain
@@ -136,7 +144,9 @@ def adapt(
         summaries = [*summaries, *extra]
         after = predict_all(tagger, tests)
     tagger.eval()
-    look("after", tagger)
+    siblings = _siblings(chosen, tagger, learners[-1], plan)
+    remarks += _of_siblings(siblings)
+    look("after", tagger, {name: found.tagger for name, found in siblings.items()})
     changes = {
         name: None if test is None else change_of(test, before[name], after[name], tagger)
         for name, test in tests.items()
@@ -155,6 +165,7 @@ def adapt(
         ready.learnt,
         ready.first.name,
         make,
+        siblings,
     )
     found = outcome.reservation
     return outcome if found is None else replace(outcome, remarks=(*outcome.remarks, found.why))
@@ -167,6 +178,29 @@ def _watched(stages: Iterator[Stage], watch: Watch) -> Iterator[Stage]:
 def _of_one_make(make: tuple[str, ...]) -> tuple[str, ...]:
     """Say so when "before" is not the tagger that the settings alone describe."""
     return (f"Before is a tagger of the same make: it has {', and '.join(make)}.",) if make else ()
+
+
+def _siblings(recipe: Recipe, tagger: Tagger, learner: Learner | None, plan: Plan) -> dict[str, SiblingResult]:
+    """The tagger that the last stage has trained beside, if it is one to keep."""
+    kept = recipe.sibling
+    if kept is None or not isinstance(learner, Siblings):
+        return {}
+    (other,) = (each for each in learner if each is not tagger)
+    return {kept.name: SiblingResult.of(other.eval(), kept.test(plan.options))}
+
+
+def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
+    """What became of the taggers that were trained beside, and how good the second task's is."""
+    found = siblings.get("second")
+    if found is None:
+        return ()
+    if found.scores is None:
+        return (
+            "The second task has no score: give options.second_test, labelled sentences of it that are not learnt.",
+        )
+    size = count(found.scores.sentences, "sentence")
+    score = f"{100 * found.scores.span.f1:.2f} on {found.corpus} ({size}; {found.scores.scorer})"
+    return (f"Second task: {score}. It is not compared with anything.",)
 
 
 def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:

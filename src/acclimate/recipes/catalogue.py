@@ -18,7 +18,7 @@ from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
 from acclimate.recipes.datnet import remodel as remodel_datnet
 from acclimate.recipes.datnet_check import check_plan as check_datnet
 from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
-from acclimate.recipes.mat import MatSettings, mat, read_second
+from acclimate.recipes.mat import MatSettings, mat, read_second, read_second_test
 from acclimate.recipes.mat import check_plan as check_mat
 from acclimate.recipes.mat import remodel as remodel_mat
 from acclimate.recipes.mslm import MslmSettings, mslm
@@ -29,7 +29,7 @@ from acclimate.recipes.pdaln import pdaln
 from acclimate.recipes.pdaln_check import check_plan as check_pdaln
 from acclimate.recipes.pdaln_edits import warn_of_edits
 from acclimate.recipes.pdaln_settings import PdalnSettings
-from acclimate.recipes.recipe import Recipe
+from acclimate.recipes.recipe import Recipe, Sibling
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
 from acclimate.recipes.source_only import source_only
 from acclimate.recipes.target_only import TargetOnlySettings, target_only
@@ -73,6 +73,7 @@ RECIPES: dict[str, Recipe] = {
             MatSettings,
             needs_target=False,
             reads=read_second,
+            sibling=Sibling("second", read_second_test),
             check=check_mat,
             remodel=remodel_mat,
         ),
@@ -82,6 +83,7 @@ RECIPES: dict[str, Recipe] = {
             datnet,
             DatnetSettings,
             for_target=True,
+            sibling=Sibling("source"),
             remarks=remarks,
             check=check_datnet,
             remodel=remodel_datnet,

@@ -16,6 +16,7 @@ from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
+from acclimate.inference.evaluate import require_scorable, require_spans
 from acclimate.methods.augmentation.similar_words import Gaussian, SubstituteKind, Substitutes
 from acclimate.methods.augmentation.similar_words import Normalise as NormaliseLaw
 from acclimate.methods.objective import Objective
@@ -68,6 +69,7 @@ class MatSettings(MaskedNoiseSettings):
     virtual: float = Field(0.0, ge=0)  # weight of virtual adversarial training on the target text
     second: str | None = None  # a labelled file of another task, learnt beside on the same encoder
     second_column: int | str | None = None  # of its tags
+    second_test: str | None = None  # a labelled file to score the second task on, read like the other
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:
@@ -82,7 +84,12 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
         raise UsageError("options.virtual and options.second cannot be had together: take one of them.")
     if options.second_column is not None and options.second is None:
         raise UsageError("options.second_column is of no use without options.second, the file of a second task.")
-    read_second(options)  # whatever is wrong with it is told now
+    if options.second_test is not None and options.second is None:
+        raise UsageError("options.second_test is of no use without options.second, the file of a second task.")
+    second, test = read_second(options), read_second_test(options)  # whatever is wrong with them is told now
+    if second is not None and test is not None:
+        require_scorable(second.labels, test)
+        require_spans(test)
 
 
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -164,11 +171,17 @@ def masked_adversarial(
 
 
 def read_second(options: MatSettings) -> Corpus | None:
-    if options.second is None:
-        return None
-    if not Path(options.second).is_file():
-        raise InputError("there is no such file of a second task.", file=options.second)
-    corpus = read_corpus(options.second, column=options.second_column)
+    return None if options.second is None else _read(options.second, options, "to learn from")
+
+
+def read_second_test(options: MatSettings) -> Corpus | None:
+    return None if options.second_test is None else _read(options.second_test, options, "to compare with")
+
+
+def _read(file: str, options: MatSettings, use: str) -> Corpus:
+    if not Path(file).is_file():
+        raise InputError("there is no such file of a second task.", file=file)
+    corpus = read_corpus(file, column=options.second_column)
     if not corpus.is_labelled:
-        raise InputError("the second task has no tags to learn from.", file=options.second)
-    return corpus.labelled()
+        raise InputError(f"the second task has no tags {use}.", file=file)
+    return corpus.labelled().renamed(Path(file).name)

@@ -42,6 +42,24 @@ class Change:
 
 
 @dataclass(frozen=True)
+class SiblingResult:
+    """A tagger that was trained beside the one that is adapted. It has no "before"; without a test, no score."""
+
+    tagger: Tagger = field(repr=False, compare=False)
+    corpus: str | None
+    scores: Scores | None
+
+    @classmethod
+    def of(cls, tagger: Tagger, test: Corpus | None) -> SiblingResult:
+        if test is None:
+            return cls(tagger, None, None)
+        return cls(tagger, test.name, score(test, predict(tagger, test)))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"corpus": self.corpus, "scores": None if self.scores is None else self.scores.as_dict()}
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What an adaptation did. `source` and `target` are None where no labelled test sentences were given."""
 
@@ -58,6 +76,7 @@ class Outcome:
     before: str = "source-only"  # the recipe that trained the tagger "before"
     # what the recipe makes of the tagger, in words, and "before" likewise: a tagger of the settings alone is another
     make: tuple[str, ...] = ()
+    siblings: Mapping[str, SiblingResult] = field(default_factory=dict)  # taggers that were trained beside, by name
 
     @property
     def reservation(self) -> Reservation | None:
@@ -80,6 +99,7 @@ class Outcome:
             "target_test_learnt": None if self.learnt is None else self.learnt.as_dict(),
             "before": self.before,
             "make": list(self.make),
+            "siblings": {name: found.as_dict() for name, found in self.siblings.items()},
         }
 
 

@@ -50,6 +50,14 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Sibling:
+    """A tagger that is trained beside the one that is adapted and shares its encoder. It is kept, too."""
+
+    name: str  # of its folder below `siblings`
+    test: Callable[[Any], Corpus | None] = lambda options: None  # what to score it on, by the recipe's options
+
+
+@dataclass(frozen=True)
 class Recipe:
     """A generator of stages. Between two `yield`s the tagger has been trained, so that "last round's tagger teaches
     the next" is ordinary Python."""
@@ -68,6 +76,7 @@ class Recipe:
     # what it makes of the tagger before it learns anything, in words; nothing where it leaves the tagger as it is. The
     # tagger that it is compared with is made so, too, or the change would measure the make and not the method
     remodel: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
+    sibling: Sibling | None = None  # of a stage that trains two taggers
     needs_language_model: bool = False  # the tagger must stand on a masked language model
     needs_entities: bool = False  # it has nothing to do where tags are plain
     exchanges_entities: bool = False  # by default, those of both domains, where target sentences are labelled

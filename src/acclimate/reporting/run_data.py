@@ -45,6 +45,7 @@ class RunData:
     text_missing: str = OLD_RUN
     points: Callable[[], Points] = lambda: {}
     points_missing: str = OLD_RUN
+    points_problem: str | None = None  # why those of "before" or "after" are missing
     source_before: float | None = None  # of what "before" is, on the source; None where it has no such score
     learnt: Shared | None = None  # how much of the target's test was learnt with labels; None of older runs
 
@@ -88,6 +89,7 @@ def collect_run(folder: Path) -> RunData:
         text_missing="No target text was given, so there is nothing to compare." if domains else OLD_RUN,
         points=lambda: _features(folder),
         points_missing=str(points.get("problem") or OLD_RUN),
+        points_problem=points.get("problem"),
         source_before=stored_f1(report.get(SOURCE), "before"),
         learnt=Shared.from_dict(report.get(LEARNT)),
     )

@@ -4,10 +4,11 @@ compared with."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from acclimate.analysis.feature_map import FeaturePoints, feature_points
+from acclimate.analysis.feature_map import FeaturePoints, UnknownWords, feature_points, readers_of
 from acclimate.analysis.run_evidence import (
     AFTER,
     BEFORE,
@@ -27,6 +28,7 @@ from acclimate.evaluation.both_tests import both_tests
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.tally import stored_f1
+from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE
@@ -137,8 +139,10 @@ def _change(answers: Answers, folder: Path) -> dict[str, Any]:
 
 
 def _points(folder: Path, beside: Path | None, root: Path, known: Known) -> Points:
-    found = {} if beside is None else {BEFORE: _points_of(beside, root, known)}
-    found[AFTER] = _points_of(folder, root, known)
+    found = {AFTER: _points_of(folder, root, known)}
+    if beside is not None:
+        with suppress(UnknownWords):  # target-only, say, has no words of the source
+            found = {BEFORE: _points_of(beside, root, known), **found}
     return {when: points for when, points in found.items() if points is not None}
 
 
@@ -157,6 +161,7 @@ def _read_points(folder: Path, root: Path) -> FeaturePoints | None:
         return None
     corpora = {name: Corpus.of((Sentence(tuple(words)) for words in sample[name]), name) for name in (SOURCE, TARGET)}
     try:
-        return feature_points(Tagger.load(folder), corpora, most=MOST_WORDS)
+        readers = readers_of(Tagger.load(folder), load_sibling(folder, SOURCE), corpora, SOURCE)
+        return feature_points(readers, corpora, most=MOST_WORDS)
     except StorageError as problem:
         raise InputError(str(problem)) from None

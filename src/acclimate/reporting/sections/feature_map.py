@@ -47,4 +47,6 @@ def feature_map_section(
     )
     capped = f"Drawn are {count:,} words of each domain, drawn at random. More of them, of the adapted tagger: "
     body: list[Any] = [tag("div", charts, class_="charts"), paragraph(capped, tag("code", command), class_="note")]
+    if run.points_problem is not None:
+        body.append(paragraph(run.points_problem, class_="note"))
     return Section("map", title, about, join(body))

@@ -118,7 +118,21 @@ def _more(run: RunData) -> Markup:
                 paragraph(after["scorer"], class_="note"),
             )
         )
+    parts += [_sibling(name, found) for name, found in (run.report.get("siblings") or {}).items()]
     return join(parts)
+
+
+def _sibling(name: str, found: Mapping[str, Any]) -> Markup:
+    """A tagger that was trained beside, such as that of a second task: it has no "before"."""
+    told = f"Trained beside, on the same encoder, and kept in siblings/{name}."
+    scores = found["scores"]
+    if scores is None:
+        return paragraph(f"{name}: {told} It has no score.", class_="note")
+    labels = ((label, figures_of(tally)) for label, tally in sorted(scores["by_label"].items()))
+    rows = [[label, *map(percent, figures)] for label, figures in (("all spans", figures_of(scores["span"])), *labels)]
+    size = f"{found['corpus']}, {count(scores['sentences'], 'sentence')}. {told}"
+    shown = table(["", "precision", "recall", "F1"], rows)
+    return details(f"Scores of the {name} task", paragraph(size), shown, paragraph(scores["scorer"], class_="note"))
 
 
 def _figures(change: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
