@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import lzma
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from acclimate.data.batches import TARGET
+from acclimate.data.compression import DAMAGE, XZ, compression_of, decompressing
 from acclimate.data.problems import InputError
 
 _AT_ONCE = 20_000  # paragraphs handed to the tokenizer together
@@ -26,7 +24,7 @@ def paragraphs(path: str | Path) -> Iterator[str]:
     """The lines of a text file that are not blank; plain, .gz or .xz, read one by one: it may exceed the memory."""
     number = 0
     try:
-        with _open(path) as lines:
+        with _open(path) as stored, _decompressed(stored, path) as lines:
             for number, line in enumerate(lines, start=1):
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                 if text:
@@ -38,20 +36,24 @@ def paragraphs(path: str | Path) -> Iterator[str]:
             file=path,
             line=number,
         ) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError) as failure:
+    except DAMAGE as failure:
         problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
         raise InputError(problem, file=path, line=number + 1) from None
 
 
 def _open(path: str | Path) -> IO[bytes]:
-    suffix = Path(path).suffix.lower()
-    opened = gzip.open if suffix == ".gz" else lzma.open if suffix == ".xz" else open
     try:
-        return cast(IO[bytes], opened(path, "rb"))
+        return open(path, "rb")
     except FileNotFoundError:
         raise InputError("there is no such text file.", file=path) from None
     except IsADirectoryError:
         raise InputError("this is a folder; name the text files in it.", file=path) from None
+
+
+def _decompressed(stored: IO[bytes], path: str | Path) -> IO[bytes]:
+    start = stored.read(len(XZ))
+    stored.seek(0)
+    return decompressing(stored, compression_of(start, Path(path).suffix.lower()))
 
 
 @dataclass(frozen=True)

@@ -7,20 +7,17 @@ and left out, and whoever reads tells of them.
 from __future__ import annotations
 
 import codecs
-import gzip
-import lzma
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, NamedTuple
 
+from acclimate.data.compression import DAMAGE, XZ, Compression, compression_of, decompressing
 from acclimate.data.problems import InputError
 
 BLOCK = LONGEST_LINE = 1 << 20  # bytes
 PIECE = 16 << 20  # bytes on disk
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
     pieces: list[Piece] = []
     for file in files:
         with _opened(file) as stored:
-            compressed = _is_compressed(stored)
+            compressed = _compression(stored) is not None
             size = stored.seek(0, 2)
         starts = [0] if compressed else list(range(0, size, PIECE))
         for start in starts:
@@ -153,34 +150,30 @@ def _opened(file: str | Path) -> Iterator[IO[bytes]]:
         yield stored
 
 
-def _is_compressed(stored: IO[bytes]) -> bool:
+def _compression(stored: IO[bytes]) -> Compression | None:
     """By what is in it and not by its name, as corpora are read."""
-    start = stored.read(len(_XZ))
+    start = stored.read(len(XZ))
     stored.seek(0)
-    return start.startswith((_GZIP, _XZ))
+    return compression_of(start)
 
 
 @contextmanager
 def _decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
-    if not _is_compressed(stored):
+    compression = _compression(stored)
+    if compression is None:
         yield stored
         return
-    is_gzip = stored.read(2) == _GZIP
-    stored.seek(0)
     try:
-        with gzip.open(stored) if is_gzip else lzma.open(stored) as opened:
-            yield cast(IO[bytes], opened)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as failure:
+        with decompressing(stored, compression) as opened:
+            yield opened
+    except DAMAGE as failure:
         problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
-        raise InputError(problem, file=file, line=_damaged_line(file, is_gzip)) from None
+        raise InputError(problem, file=file, line=_damaged_line(file)) from None
 
 
-def _damaged_line(file: str | Path, is_gzip: bool) -> int:
+def _damaged_line(file: str | Path) -> int:
     number = 1
-    with (
-        suppress(EOFError, OSError, zlib.error, lzma.LZMAError),
-        gzip.open(file) if is_gzip else lzma.open(file) as lines,
-    ):
-        for _ in lines:
+    with suppress(*DAMAGE), open(file, "rb") as stored:
+        for _ in decompressing(stored, _compression(stored)):
             number += 1
     return number

@@ -18,7 +18,8 @@ from acclimate.data.readers.ledger import Found, Ledger
 from acclimate.data.readers.marked_text import sentences_of_text
 from acclimate.data.readers.opening import Source, inner_name
 
-_SPAN = re.compile(r"(T[^\t]+)\t(\S+) ([0-9]+ [0-9]+(?:;[0-9]+ [0-9]+)*)(?:\t(.*))?$")
+_PIECE = "[0-9]{1,15} [0-9]{1,15}"  # no text is longer
+_SPAN = re.compile(rf"(T[^\t]+)\t(\S+) ({_PIECE}(?:;{_PIECE})*)(?:\t(.*))?$")
 _OTHER_KINDS = {
     "R": "relations",
     "E": "events",

@@ -9,7 +9,7 @@ from typing import Any
 from acclimate.data.problems import InputError
 from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
 from acclimate.data.readers.hub import PREFIX
-from acclimate.data.readers.naming import ALL_TAGS, ONE_WORD, plain_name
+from acclimate.data.readers.naming import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.opening import Source, inner_name
 from acclimate.data.schemes import looks_like_span_tag
 
@@ -89,8 +89,9 @@ def _by_lines(source: Source, suffix: str) -> str:
     if any(_is_conllu_line(line) for line in lines[:20]):
         return "conllu"
     if suffix == ".tsv" or not suffix:
-        header = [plain_name(cell) for cell in (lines[0] if lines else "").split("\t")]
-        if len(header) > 1 and set(header) & {*ONE_WORD, "words", "tokens"} and set(header) & set(ALL_TAGS):
+        header = {plain_name(cell) for cell in (lines[0] if lines else "").split("\t")}
+        has_words = header & {*ONE_WORD, "words", "tokens"} and header & {*ALL_TAGS}
+        if len(header) > 1 and (has_words or (header & {*RAW_TEXT} and header & {*DOCUMENT})):
             return "tsv"
     if suffix == ".tsv" or _looks_like_columns(lines):
         return "conll"

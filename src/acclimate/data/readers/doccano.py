@@ -10,14 +10,14 @@ from acclimate.data.readers.ledger import Found, Ledger
 from acclimate.data.readers.marked_text import find_words_as_asked, sentences_of_text
 from acclimate.data.readers.offset_units import in_characters
 from acclimate.data.readers.opening import Source
-from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require
+from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
 
 _LABEL_FIELDS = ("entities", "label", "labels")
 
 
 def read_doccano(source: Source, ledger: Ledger) -> Iterator[Found]:
     records = list(json_records(source, ledger))
-    labelled = any(_label_field(record.fields) for record in records)
+    labelled = any(name in record.fields for record in records for name in _LABEL_FIELDS)
     for record in records:
         try:
             found = _sentences(record, source.name, labelled, ledger)
@@ -42,7 +42,13 @@ def _sentences(record: Record, file: str, labelled: bool, ledger: Ledger) -> lis
 
 
 def _label_field(fields: Fields) -> str | None:
-    return next((name for name in _LABEL_FIELDS if name in fields), None)
+    """The field that holds the labels. A record may have several, of which all but one are empty."""
+    given = [name for name in _LABEL_FIELDS if name in fields]
+    filled = [name for name in given if fields[name]]
+    if len(filled) > 1:
+        both = " and ".join(map(repr, filled))
+        raise InputError(f"the record has labels under {both}; which ones count? Remove the others.")
+    return next(iter(filled or given), None)
 
 
 def _span(item: object, place: Place) -> CharacterSpan:
@@ -52,7 +58,7 @@ def _span(item: object, place: Place) -> CharacterSpan:
         start, end, label = item
     else:
         raise InputError(
-            f"a label should be [start, end, name] or an object with {', '.join(_ENTITY)}, but is {item!r}."
+            f"a label should be [start, end, name] or an object with {', '.join(_ENTITY)}, but is {as_json(item)}."
         )
     return CharacterSpan(expect(start, int, "a start"), expect(end, int, "an end"), label_name(label), place)
 

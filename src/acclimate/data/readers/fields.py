@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.ledger import Found
 from acclimate.data.readers.marked_text import check_characters
-from acclimate.data.readers.records import expect, expect_strings
+from acclimate.data.readers.records import as_json, expect, expect_strings
 
 
 def sentence_of_fields(
@@ -75,7 +75,7 @@ def _offsets(offsets: object, text: str | None, words: list[str]) -> list[tuple[
     checked: list[tuple[int, int]] = []
     for pair, word in zip(pairs, words, strict=True):
         if len(pair) != 2:
-            raise InputError(f"an offset should be [start, end], but is {pair}.")
+            raise InputError(f"an offset should be [start, end], but is {as_json(pair)}.")
         start, end = (expect(number, int, "an offset's number") for number in pair)
         reached = checked[-1][1] if checked else 0
         if not reached <= start < end <= len(text) or text[start:end] != word:

@@ -16,7 +16,7 @@ from acclimate.data.readers.ledger import Found, Ledger
 from acclimate.data.readers.marked_text import sentences_of_text
 from acclimate.data.readers.offset_units import in_characters
 from acclimate.data.readers.opening import Source
-from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require
+from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,8 @@ def _values(task: Fields, ledger: Ledger) -> list[Fields] | None:
         ledger.count("tasks have several annotations, of which the first was taken")
     results = [expect(one, dict, "a result") for one in require(good[0], "result", list, "the annotation")]
     marked = [one for one in results if one.get("type", "labels") == "labels"]
-    if other := [one["type"] for one in results if one not in marked and str(one["type"]).endswith("labels")]:
+    types = [str(one.get("type", "labels")) for one in results]
+    if other := [type for type in types if type != "labels" and type.endswith("labels")]:
         problem = f"results of type {other[0]!r} mark something else than plain text, and would be lost."
         raise InputError(f"{problem} Annotate with <Labels> on a <Text>, or remove them.")
     if len(marked) < len(results):
@@ -108,7 +109,7 @@ def _is_marks(value: list[object]) -> bool:
 def _region(value: Fields, place: Place) -> _Region:
     labels = require(value, "labels", list, "the label's value")
     if len(labels) != 1:
-        raise InputError(f"a span carries {len(labels)} labels ({labels}); one tag per word can hold one.")
+        raise InputError(f"a span carries {len(labels)} labels ({as_json(labels)}); one tag per word can hold one.")
     start, end = require(value, "start", int, "the label's value"), require(value, "end", int, "the label's value")
     noted = expect(value["text"], str, "a label's 'text'") if value.get("text") is not None else None
     return _Region(CharacterSpan(start, end, label_name(labels[0]), place), noted)

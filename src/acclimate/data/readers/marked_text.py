@@ -7,7 +7,9 @@ through a span is taken away: an annotator's mark outweighs a line end.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from acclimate.data.borders import CharacterSpan, align, check_range
 from acclimate.data.problems import InputError, Place
@@ -94,7 +96,13 @@ def grouped(words: Offsets, borders: Offsets) -> Iterator[tuple[int, int]]:
 
 
 def _within(spans: list[Span], first: int, last: int) -> list[Span]:
-    return [Span(span.start - first, span.end - first, span.label) for span in spans if first <= span.start < last]
+    """The spans, which are in order, of the words from `first` to `last`, counted from `first`."""
+    begin = bisect_left(spans, first, key=_start)
+    end = bisect_left(spans, last, key=_start)
+    return [Span(span.start - first, span.end - first, span.label) for span in spans[begin:end]]
+
+
+_start = attrgetter("start")
 
 
 def check_characters(text: str) -> None:

@@ -14,8 +14,10 @@ from acclimate.data.readers.ledger import Request
 ONE_WORD = ("word", "token", "form")
 ONE_TAG = ("tag", "ner_tag", "ner", "label", "entity", "bio", "iob", "chunk_tag", "chunk", "upos", "pos_tag", "pos")
 SENTENCE = ("sentence_id", "sentence_number", "sentence_no", "sent_id", "sentence_idx", "sent", "sentence")
-# … or one sentence per row
-ALL_WORDS = ("words", "tokens", "sentence", "text")
+# … or one sentence per row, split into words or, in a column of such a name, perhaps not
+RAW_TEXT = ("sentence", "text", "content", "body", "message", "tweet", "post", "comment")
+ALL_WORDS = ("words", "tokens", *RAW_TEXT)
+DOCUMENT = ("document", "document_id", "doc_id", "id")
 ALL_TAGS = ("tags", "ner_tags", "ner", "labels", "tag", "label", "chunk_tags", "pos_tags", "upos", "pos")
 
 
@@ -29,12 +31,13 @@ class Layout:
     """Which column holds what (counted from zero), and whether a row is a word or a whole sentence."""
 
     word_per_row: bool
-    words: int
+    words: int  # the column of the words, or of the raw text
     tags: int | None
     sentence: int | None = None
     text: int | None = None
     offsets: int | None = None
     document: int | None = None
+    perhaps_raw: bool = False  # whether the words may be raw text, by the column's name
 
 
 def find_layout(header: Sequence[str], request: Request, file: str) -> Layout:
@@ -46,7 +49,7 @@ def find_layout(header: Sequence[str], request: Request, file: str) -> Layout:
         single = _first(ONE_WORD, names)
         words = single if single is not None else _first(ALL_WORDS, names)
     if words is None:
-        expected = ", ".join((*ONE_WORD, *ALL_WORDS[:2]))
+        expected = ", ".join((*ONE_WORD, *ALL_WORDS[:4]))
         problem = f"no column of words. The first line must name the columns, one of them {expected}; it names"
         raise InputError(
             f"{problem} {', '.join(map(repr, header))}. Name it so, or pass words_column=.", file=file, line=1
@@ -61,7 +64,13 @@ def find_layout(header: Sequence[str], request: Request, file: str) -> Layout:
     text, offsets = _first(("text",), names), _first(("offsets",), names)
     known = text is not None and text != words and offsets is not None
     return Layout(
-        False, words, tags, None, text if known else None, offsets if known else None, _first(("document",), names)
+        False,
+        words,
+        tags,
+        text=text if known else None,
+        offsets=offsets if known else None,
+        document=_first(DOCUMENT, names),
+        perhaps_raw=names[words] in RAW_TEXT,
     )
 
 

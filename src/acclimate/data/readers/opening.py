@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import codecs
 import difflib
-import gzip
-import lzma
+import io
 import sys
-import zlib
 from functools import cached_property
 from pathlib import Path
 
+from acclimate.data.compression import DAMAGE, compression_of, decompressing, unread_compression
 from acclimate.data.problems import InputError
 from acclimate.data.readers.ledger import Ledger
 
 COMPRESSED = (".gz", ".xz")
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+# a corpus shrinks to a third or a twentieth; what grows beyond these is no corpus, and would fill the memory
+_GROWTH = 100
+_SMALL = 64 << 20  # bytes, which any file may grow to
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -42,15 +43,21 @@ class Source:
         """The bytes, decompressed."""
         raw = sys.stdin.buffer.read() if self.is_stdin else self._stored_bytes()
         suffix = "" if self.is_stdin else self.path.suffix.lower()
+        compression = compression_of(raw, suffix)
+        if compression is None:
+            if other := unread_compression(raw):
+                raise InputError(f"the file is compressed with {other}; unpack it, or use gzip or xz.", file=self.name)
+            return raw
+        most = max(_SMALL, _GROWTH * len(raw))
         try:
-            if raw.startswith(_GZIP) or (suffix == ".gz" and raw):
-                return gzip.decompress(raw)
-            if raw.startswith(_XZ) or (suffix == ".xz" and raw):
-                return lzma.decompress(raw)
-        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            unpacked = decompressing(io.BytesIO(raw), compression).read(most + 1)
+        except DAMAGE as error:
             problem = f"the compressed file is cut short or damaged ({error}). Copy or download it again."
             raise InputError(problem, file=self.name) from error
-        return raw
+        if len(unpacked) > most:
+            problem = f"the file of {len(raw):,} bytes unpacks to more than {most:,}, as no corpus does."
+            raise InputError(f"{problem} If it is one, unpack it yourself and name the plain file.", file=self.name)
+        return unpacked
 
     def _stored_bytes(self) -> bytes:
         try:

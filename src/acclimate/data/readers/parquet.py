@@ -18,7 +18,11 @@ from acclimate.data.readers.rows import Row, sentences_of_rows
 
 def read_parquet(source: Source, ledger: Ledger) -> Iterator[Found]:
     table = _table(source)
-    header = list(table.column_names)
+    try:
+        header = list(table.column_names)
+    except UnicodeDecodeError as error:
+        problem = f"the name of a column is not UTF-8 ({error}). Write the file again with other names."
+        raise InputError(problem, file=source.name) from error
     layout = find_layout(header, ledger.request, source.name)
     names = None if layout.tags is None else _tag_names(table.schema.metadata, header[layout.tags])
     columns = [_cells(column, name, source.name) for column, name in zip(table.columns, header, strict=True)]

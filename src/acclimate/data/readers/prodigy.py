@@ -13,7 +13,7 @@ from acclimate.data.readers.doccano import label_name
 from acclimate.data.readers.ledger import Found, Ledger
 from acclimate.data.readers.marked_text import sentences_of_text
 from acclimate.data.readers.opening import Source
-from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require
+from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
 from acclimate.data.words import Offsets
 
 
@@ -31,7 +31,7 @@ def _sentences(record: Record, place: Place, ledger: Ledger) -> list[Found]:
     task = record.fields
     answer = task.get("answer", "accept")
     if answer not in ("accept", "reject", "ignore"):
-        raise InputError(f"the answer is {answer!r}; expected accept, reject or ignore.")
+        raise InputError(f"the answer is {as_json(answer)}; expected accept, reject or ignore.")
     if answer != "accept":
         ledger.count("records were rejected or ignored by the annotator and left out")
         return []
@@ -58,7 +58,7 @@ def _words(tokens: list[object], text: str) -> Offsets:
             raise InputError(f"{problem}, hold a character, and end at {len(text)} or earlier.")
         spelled = item.get("text", text[start:end]) if isinstance(item, dict) else None
         if spelled != text[start:end]:
-            raise InputError(f"token {number} is {spelled!r}, but its offsets point at {text[start:end]!r}.")
+            raise InputError(f"token {number} is {as_json(spelled)}, but its offsets point at {text[start:end]!r}.")
         _check_gap(text, reached, start)
         reached = end
         if not text[start:end].isspace():

@@ -63,6 +63,7 @@ def _from_array(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Re
         start = _skip_blanks(text, position)
         line += text.count("\n", position, start)
         if text[start : start + 1] == "]":
+            _check_nothing_behind(text, start + 1, line, source.name)
             return
         try:
             value, end = decoder.raw_decode(text, start)
@@ -70,9 +71,11 @@ def _from_array(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Re
             if text[after : after + 1] not in ("]", ","):
                 raise ValueError("the array is not closed, or a comma is missing")
         except (ValueError, RecursionError) as error:
+            # refused even where bad records are skipped: there is no telling where the next one would begin
             problem = f"this is no JSON ({error}). The file should be one whole JSON array of objects."
-            ledger.refuse(InputError(problem), file=source.name, line=line, text=text[start : start + 200])
-            return  # there is no telling where the next record would begin
+            advice = "Mend it, or put each record on a line of its own, without the array's brackets and commas."
+            shown = text[start : start + 200]
+            raise InputError(f"{problem} {advice}", file=source.name, line=line, text=shown) from error
         last = line + text.count("\n", start, end)
         try:
             for number in range(line, last + 1):
@@ -86,6 +89,15 @@ def _from_array(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Re
         position, line = after + (text[after] == ","), line + text.count("\n", start, after)
 
 
+def _check_nothing_behind(text: str, position: int, line: int, file: str) -> None:
+    rest = _skip_blanks(text, position)
+    if rest < len(text):
+        problem = "something follows behind the end of the JSON array; the file should be one array."
+        advice = "If it is several arrays, join them, or put each record on a line of its own."
+        at = line + text.count("\n", position, rest)
+        raise InputError(f"{problem} {advice}", file=file, line=at, text=text[rest : rest + 200])
+
+
 def _skip_blanks(text: str, position: int) -> int:
     while position < len(text) and text[position] in _BLANK:
         position += 1
@@ -96,8 +108,15 @@ def expect(value: object, kind: type[Value], what: str) -> Value:
     """The value, if it is of the right type. `true` is no number here, though it is one to Python."""
     if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
-    shown = shorten(json.dumps(value, ensure_ascii=False, default=str), 60)
-    raise InputError(f"{what} should be {_NAMES[kind]}, but is {shown}.")
+    raise InputError(f"{what} should be {_NAMES[kind]}, but is {as_json(value)}.")
+
+
+def as_json(value: object) -> str:
+    """A value as the file spells it, by its beginning."""
+    try:
+        return shorten(json.dumps(value, ensure_ascii=False, default=str), 60)
+    except RecursionError:
+        return "nested too deeply to show"
 
 
 def expect_strings(value: object, what: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Rows of a table → sentences: one word per row, or one sentence per row."""
+"""Rows of a table → sentences: one word per row, one sentence per row, or one raw text per row."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.fields import sentence_of_fields
 from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.marked_text import check_characters
+from acclimate.data.readers.marked_text import check_characters, sentences_of_text
 from acclimate.data.readers.naming import Layout
+from acclimate.data.readers.records import expect
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,10 @@ def sentences_of_rows(
     rows: Iterable[Row], layout: Layout, ledger: Ledger, file: str, names: Sequence[str] | None = None
 ) -> Iterator[Found]:
     """The sentences of a table. `names`: what the tags mean where they are numbers."""
+    rows = list(rows)
+    if _is_raw(rows, layout, ledger):
+        yield from _texts_by_row(rows, layout, ledger, file)
+        return
     if layout.word_per_row:
         yield from _words_by_row(rows, layout, ledger, file)
         return
@@ -42,6 +47,51 @@ def sentences_of_rows(
             yield found
 
 
+def _is_raw(rows: Sequence[Row], layout: Layout, ledger: Ledger) -> bool:
+    """Whether the words still have to be found: strings that are no lists, and have no tag for each of their words."""
+    good = [row for row in rows if row.fault is None and len(row.cells) > layout.words]
+    texts = [cell for row in good if isinstance(cell := row.cells[layout.words], str)]
+    if layout.word_per_row:  # by its name; a cell of many words is none
+        alone = layout.tags is None and layout.sentence is None
+        return alone and sum(len(text.split()) > 1 for text in texts) * 2 > len(good)
+    if not layout.perhaps_raw or len(texts) * 2 < len(good) or all(map(_is_list, texts)):
+        return False
+    if layout.tags is None:
+        return True
+    if ledger.request.column is not None or 2 * sum(_is_tagged(row, layout) for row in good) >= len(good):
+        return False
+    ledger.count("texts have a label in the table, but not one for each word; those labels were not read", len(good))
+    return True
+
+
+def _is_tagged(row: Row, layout: Layout) -> bool:
+    assert layout.tags is not None
+    try:
+        words, tags = _as_list(row.cells[layout.words]), _as_list(row.cells[layout.tags])
+    except InputError:
+        return True  # which will be said of it
+    return isinstance(words, list) and isinstance(tags, list) and len(words) == len(tags)
+
+
+def _texts_by_row(rows: Sequence[Row], layout: Layout, ledger: Ledger, file: str) -> Iterator[Found]:
+    for row in rows:
+        try:
+            if row.fault is not None:
+                raise row.fault
+            cell = row.cells[layout.words]
+            text = "" if cell is None else expect(cell, str, "the text")
+            found = sentences_of_text(text, None, ledger, Place(file, row.line), _document(row, layout))
+        except InputError as error:
+            ledger.refuse(error, file=file, line=row.line, text=_shown(row))
+        else:
+            yield from found
+
+
+def _document(row: Row, layout: Layout) -> str | None:
+    cell = None if layout.document is None else row.cells[layout.document]
+    return None if cell is None else str(cell).strip() or None
+
+
 def _shown(row: Row) -> str:
     return " | ".join(map(str, row.cells))
 
@@ -53,8 +103,7 @@ def _sentence(row: Row, layout: Layout, names: Sequence[str] | None) -> Found:
     words, tags = _as_list(cell(layout.words)), _as_list(cell(layout.tags))
     offsets = _as_list(cell(layout.offsets))
     text = None if offsets is None else cell(layout.text)
-    document = cell(layout.document)
-    return sentence_of_fields(words, tags, text, offsets, document, line=row.line, names=names)
+    return sentence_of_fields(words, tags, text, offsets, _document(row, layout), line=row.line, names=names)
 
 
 _STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
@@ -66,12 +115,20 @@ def _as_list(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     spelled = cell.strip()
-    if not (spelled.startswith("[") and spelled.endswith("]")):
+    if not _is_list(cell):
+        if "\n" in spelled:
+            raise InputError("a cell of words holds a line end. Is a quotation mark left open?", text=cell)
         return [part for part in re.split("[ \t]+", cell) if part]
     try:
         return json.loads(spelled)
     except (ValueError, RecursionError):
         return _python_list(spelled[1:-1])
+
+
+def _is_list(cell: str) -> bool:
+    """Whether a cell spells a list, by its brackets."""
+    spelled = cell.strip()
+    return spelled.startswith("[") and spelled.endswith("]")
 
 
 def _python_list(spelled: str) -> list[str]:
@@ -80,10 +137,12 @@ def _python_list(spelled: str) -> list[str]:
     position = 0
     while position < len(spelled.rstrip()):
         match = _ITEM.match(spelled, position)
-        if match is None:
+        try:
+            items.append(str(ast.literal_eval(match.group(1) if match else "")))
+        except (SyntaxError, ValueError):  # a line end in a string, or half of `\\u00e9`
             problem = "this list cannot be read: expected strings in quotes with commas between them"
-            raise InputError(f"{problem}, or words with blanks between them.", text=spelled)
-        items.append(str(ast.literal_eval(match.group(1))))
+            raise InputError(f"{problem}, or words with blanks between them.", text=spelled) from None
+        assert match is not None
         position = match.end()
     return items
 

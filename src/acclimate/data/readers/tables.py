@@ -1,13 +1,15 @@
 """CSV and TSV tables, whose first line names the columns.
 
-One word per row (`sentence_id, word, tag`; an empty sentence id means: the same as above) or one sentence per row
-(`words, tags`, as lists or with blanks between). TSV knows no quotes: a quotation mark there is a word.
+One word per row (`sentence_id, word, tag`; an empty sentence id means: the same as above), one sentence per row
+(`words, tags`, as lists or with blanks between), or one raw text per row (`id, text`). TSV knows no quotes: a quotation
+mark there is a word.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from acclimate.data.problems import InputError
 from acclimate.data.readers.ledger import Found, Ledger
@@ -15,52 +17,76 @@ from acclimate.data.readers.naming import find_layout
 from acclimate.data.readers.opening import Source
 from acclimate.data.readers.rows import Row, sentences_of_rows
 
+_LINE_ENDS = "rows run over several lines, since cells in quotes hold line ends"
+
 
 def read_csv(source: Source, ledger: Ledger) -> Iterator[Found]:
     lines = source.checked_lines(ledger)
     first = next((line for line in lines if line.strip()), "")
     delimiter = max(",;\t", key=first.count)  # spreadsheets set to some languages write semicolons
-    yield from _read(source, ledger, quoted_rows(source, lines, delimiter))
+    yield from _read(source, ledger, partial(quoted_rows, source, lines, delimiter))
 
 
 def read_tsv(source: Source, ledger: Ledger) -> Iterator[Found]:
     lines = source.checked_lines(ledger)
-    rows = (Row(number, line.split("\t") if line else []) for number, line in enumerate(lines, start=1))
+
+    def rows(width: int = 0, line_ends: bool = True) -> Iterator[Row]:
+        return (Row(number, line.split("\t") if line else []) for number, line in enumerate(lines, start=1))
+
     yield from _read(source, ledger, rows)
 
 
-def _read(source: Source, ledger: Ledger, rows: Iterator[Row]) -> Iterator[Found]:
-    header = next((row for row in rows if row.fault is not None or any(str(cell).strip() for cell in row.cells)), None)
+def _read(source: Source, ledger: Ledger, read_rows: Callable[..., Iterator[Row]]) -> Iterator[Found]:
+    named = (row for row in read_rows() if row.fault is not None or any(str(cell).strip() for cell in row.cells))
+    header = next(named, None)
     if header is None:
         return
     if fault := header.fault or source.faults.get(header.line):  # without a header nothing else can be understood
         raise fault
     names = [str(cell).strip() for cell in header.cells]
     layout = find_layout(names, ledger.request, source.name)
-    checked = (_checked(row, len(names), source) for row in rows)
+    rows = (row for row in read_rows(len(names), not layout.word_per_row) if row.line > header.line)
+    checked = (_checked(row, len(names), source, ledger) for row in rows)
     if not layout.word_per_row:
         checked = (row for row in checked if row.cells or row.fault)
     yield from sentences_of_rows(checked, layout, ledger, source.name)
 
 
-def _checked(row: Row, width: int, source: Source) -> Row:
+def _checked(row: Row, width: int, source: Source, ledger: Ledger) -> Row:
     fault = row.fault or source.faults.get(row.line)
     if fault is None and row.cells and len(row.cells) != width:
         problem = f"{len(row.cells)} cells, but the first line names {width} columns."
         fault = InputError(f"{problem} A cell that holds the separator must stand in quotes.")
+    if fault is None and any("\n" in str(cell) for cell in row.cells):
+        ledger.count(_LINE_ENDS)
     return Row(row.line, row.cells, fault)
 
 
-def quoted_rows(source: Source, lines: list[str], delimiter: str) -> Iterator[Row]:
-    """Rows with the line on which each begins: a quoted cell may hold line ends."""
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
-    while True:
-        start = reader.line_num + 1
+def quoted_rows(
+    source: Source, lines: list[str], delimiter: str, width: int = 0, line_ends: bool = True
+) -> Iterator[Row]:
+    """Rows with the line on which each begins: a quoted cell may hold line ends, unless `line_ends` is false.
+
+    A quotation mark that was meant as a word, or was left open, swallows the rows behind it. Such a row cannot be read,
+    or has not the `width` that it should have; it is refused alone, and the next row begins on the next line.
+    """
+    begin = 0
+    while begin < len(lines):
+        reader = csv.reader(
+            (f"{lines[place]}\n" for place in range(begin, len(lines))), delimiter=delimiter, strict=True
+        )
+        reached = begin
         try:
-            yield Row(start, next(reader))
-        except StopIteration:
+            for cells in reader:
+                height = begin + reader.line_num - reached
+                if height > 1 and not (line_ends and (not width or len(cells) == width)):
+                    raise csv.Error(f"it would run on to line {reached + height}")
+                yield Row(reached + 1, cells)
+                reached += height
             return
         except csv.Error as error:
-            text = lines[start - 1] if start <= len(lines) else ""
-            problem = f"the row cannot be read ({error}). Is a quotation mark left open?"
-            yield Row(start, [], InputError(problem, file=source.name, line=start, text=text))
+            problem = f"the row cannot be read ({error}). Is a quotation mark left open? One that is a word is written"
+            problem = f"{problem} as four of them: two for itself, in two others."
+            fault = InputError(problem, file=source.name, line=reached + 1, text=lines[reached])
+            yield Row(reached + 1, [cell.strip('"') for cell in lines[reached].split(delimiter)], fault)
+            begin = reached + 1

@@ -18,7 +18,7 @@ from acclimate.data.mapping import shared_labels
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, Span, detect_scheme
 from acclimate.data.subsets import take_sentences
-from acclimate.methods.augmentation.anchor_draws import Choice, donors_of, draw_all, draw_one, has_donors
+from acclimate.methods.augmentation.anchor_draws import Choice, Donors, draw_all, draw_one
 from acclimate.methods.augmentation.anchor_report import Augmentation, Side, SideReport, Variant
 from acclimate.methods.augmentation.anchors import Mention, mentions, replace_entities
 
@@ -53,8 +53,10 @@ def augment_with_anchors(
         source_sentences = round(ratio * len(target.labelled()))
     taken = {sentence.words for corpus in (source, target) for sentence in corpus}
     draw = _Draw(all_entities, seed, taken)
-    from_target, target_report = draw.side("target", target, mentions(source), target_variants, None)
-    from_source, source_report = draw.side("source", source, mentions(target), source_variants, source_sentences)
+    from_target, target_report = draw.side("target", target, Donors(mentions(source)), target_variants, None)
+    from_source, source_report = draw.side(
+        "source", source, Donors(mentions(target)), source_variants, source_sentences
+    )
     return Augmentation((*from_target, *from_source), target_report, source_report, source_sentences, seed)
 
 
@@ -65,14 +67,14 @@ class _Draw:
     taken: set[Words]  # texts that exist already
 
     def side(
-        self, side: Side, corpus: Corpus, partners: Mapping[str, Sequence[Mention]], each: int, count: int | None
+        self, side: Side, corpus: Corpus, donors: Donors, each: int, count: int | None
     ) -> tuple[list[Variant], SideReport]:
         """The variants of one domain's sentences."""
-        usable = corpus.filter(lambda sentence: has_donors(sentence, partners))
+        usable = corpus.filter(lambda sentence: bool(donors.for_sentence(sentence)))
         used = _sample(usable, count if each else 0, self.seed)
         scheme = detect_scheme(sentence.tags for sentence in corpus if sentence.tags is not None)
-        made = [self._variants(side, sentence, donors_of(sentence, partners), each, scheme) for sentence in used]
-        return [variant for row in made for variant in row], _report(corpus, partners, each, len(usable), made)
+        made = [self._variants(side, sentence, donors.for_sentence(sentence), each, scheme) for sentence in used]
+        return [variant for row in made for variant in row], _report(corpus, donors.mentions, each, len(usable), made)
 
     def _variants(
         self, side: Side, sentence: Sentence, donors: Mapping[Span, Sequence[Mention]], each: int, scheme: Scheme

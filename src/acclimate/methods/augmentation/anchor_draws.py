@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from random import Random
+from typing import overload
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import Span
@@ -14,24 +15,49 @@ from acclimate.methods.augmentation.random_order import shuffled
 Choice = dict[Span, Mention]
 
 
-def donors_of(sentence: Sentence, partners: Mapping[str, Sequence[Mention]]) -> dict[Span, list[Mention]]:
-    """For each entity that has any, what may take its place: its type, other words."""
-    found = {}
-    for span in sentence.spans:
-        own = sentence.words[span.start : span.end]
-        fitting = [donor for donor in partners.get(span.label, ()) if donor != own]
-        if fitting:
-            found[span] = fitting
-    return found
+class Donors:
+    """The entities of the other domain by their types, and for each entity those that may take its place.
+
+    There may be a hundred thousand of a type: none is copied or looked through for a single entity.
+    """
+
+    def __init__(self, mentions: Mapping[str, Sequence[Mention]]) -> None:
+        self.mentions = mentions
+        self._places = {label: {one: place for place, one in enumerate(row)} for label, row in mentions.items()}
+
+    def for_sentence(self, sentence: Sentence) -> dict[Span, Sequence[Mention]]:
+        """For each entity that has any, what may take its place: its type, other words."""
+        found = {}
+        for span in sentence.spans:
+            fitting = self.for_mention(span.label, sentence.words[span.start : span.end])
+            if len(fitting):
+                found[span] = fitting
+        return found
+
+    def for_mention(self, label: str, own: Mention) -> Sequence[Mention]:
+        row = self.mentions.get(label, ())
+        place = self._places.get(label, {}).get(own)
+        return row if place is None else _AllBut(row, place)
 
 
-def has_donors(sentence: Sentence, partners: Mapping[str, Sequence[Mention]]) -> bool:
-    """Whether anything may take the place of any of its entities."""
-    return any(
-        donor != sentence.words[span.start : span.end]
-        for span in sentence.spans
-        for donor in partners.get(span.label, ())
-    )
+class _AllBut(Sequence[Mention]):
+    """A sequence less one of its items."""
+
+    def __init__(self, items: Sequence[Mention], left_out: int) -> None:
+        self._items, self._left_out = items, left_out
+
+    def __len__(self) -> int:
+        return len(self._items) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> Mention: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Mention]: ...
+    def __getitem__(self, place: int | slice) -> Mention | Sequence[Mention]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(len(self))[place]]
+        number = range(len(self))[place]
+        return self._items[number + (number >= self._left_out)]
 
 
 def draw_one(donors: Mapping[Span, Sequence[Mention]], dice: Random) -> Iterator[Choice]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
-import lzma
 import re
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,12 +14,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from acclimate.data.compression import DAMAGE, XZ, compression_of, decompressing
 from acclimate.data.problems import InputError
 from acclimate.data.writers.saving import encoded, save
 
 _HEADER = re.compile(rb"(\d+) (\d+)")  # word2vec's and fastText's first line: how many vectors, how wide
 _LARGEST = float(np.finfo(np.float32).max)
-_GZIP, _XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 _GENSIM = "python -c \"from gensim.models import {loader}; {call}.save_word2vec_format('vectors.txt')\""
 _BINARIES = {  # first bytes → what it is, and how it becomes text
     b"\xba\x16\x4f\x2f": (
@@ -98,7 +95,7 @@ def numbered_lines(
         raise InputError(f"there is no such file of {what}.", file=path) from None
     except IsADirectoryError:
         raise InputError(f"this is a folder; a file of {what} was expected.", file=path) from None
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as failure:
+    except DAMAGE as failure:
         raise InputError(f"cannot be read on ({failure}).", file=path, line=number + 1) from None
 
 
@@ -116,12 +113,7 @@ def decoded(line: bytes, path: str | Path, number: int) -> str:
 def _decompressed(file: BinaryIO) -> io.BufferedReader:
     """By what is in it and not by its name, as corpora are read."""
     assert isinstance(file, io.BufferedReader)
-    start = file.peek(len(_XZ))
-    opened: Any = file
-    if start.startswith(_GZIP):
-        opened = gzip.GzipFile(fileobj=file)
-    elif start.startswith(_XZ):
-        opened = lzma.LZMAFile(file)  # noqa: SIM115
+    opened: Any = decompressing(file, compression_of(file.peek(len(XZ))))
     return io.BufferedReader(opened, 1 << 16)
 
 
