@@ -97,7 +97,7 @@ def test_labels_are_renamed_or_made_one(tmp_path: Path) -> None:
 def test_spans_that_miss_words_stop_or_are_moved_and_listed(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Annabel left .", "label": [[0, 4, "PER"]]}) + "\n", encoding="utf-8")
-    assert "pass --borders expand" in acclimate("convert", path, "-", code=1).err
+    assert "pass --borders split" in acclimate("convert", path, "-", "--borders", "error", code=1).err
     answer = acclimate("convert", path, "-", "--borders", "expand", "--quiet")
     assert answer.out == "Annabel\tB-PER\nleft\tO\n.\tO\n\n"
     assert f"{path}: 1 span missed word borders." in answer.err

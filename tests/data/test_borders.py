@@ -29,7 +29,7 @@ def test_blanks_at_the_ends_of_a_span_do_not_matter():
     assert align([CharacterSpan(3, 8, "X")], WORDS, TEXT, "error").spans == [Span(1, 2, "X")]
 
 
-def test_by_default_a_cut_word_stops_and_all_is_said():
+def test_on_request_a_cut_word_stops_and_all_is_said():
     with pytest.raises(InputError) as caught:
         align([CUT], WORDS, TEXT, "error")
     assert all(said in str(caught.value) for said in ("LOC", "'New York'", "'York-based'", '"expand"', '"drop"'))
@@ -100,7 +100,7 @@ def test_a_miss_in_a_file_is_named_with_its_line(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "ok", "label": []}\n{"text": "New York-based", "label": [[0, 8, "LOC"]]}\n')
     with pytest.raises(InputError, match=r"a\.jsonl, line 2: span LOC 'New York' \(0:8\) misses word borders"):
-        read_corpus(path)
+        read_corpus(path, borders="error")
 
 
 def test_misses_in_a_file_are_listed_in_the_notes(tmp_path):
@@ -109,3 +109,30 @@ def test_misses_in_a_file_are_listed_in_the_notes(tmp_path):
     corpus = read_corpus(path, borders="expand")
     assert corpus[0].tags == ("B-LOC", "I-LOC")
     assert str(corpus.notes.border_misses[0]) == f"{path}, line 1: LOC 'New York' (0:8) misses word borders; expanded."
+
+
+def test_by_default_a_word_is_split_at_the_borders_of_a_span(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "He left Acme Corp. in May.", "label": [[8, 17, "ORG"]]}\n')
+    corpus = read_corpus(path)
+    assert corpus[0].words == ("He", "left", "Acme", "Corp", ".", "in", "May", ".")
+    assert corpus[0].tags == ("O", "O", "B-ORG", "I-ORG", "O", "O", "O", "O")
+    assert [corpus[0].text[start:end] for start, end in corpus[0].offsets] == list(corpus[0].words)
+    told = f"{path}, line 1: ORG 'Acme Corp' (8:17) misses word borders; the word was split."
+    assert [str(miss) for miss in corpus.notes.border_misses] == [told]
+
+
+def test_two_spans_may_share_a_word_that_is_split():
+    aligned = align([CharacterSpan(8, 12, "LOC"), CharacterSpan(13, 18, "X")], WORDS, TEXT, "split")
+    assert aligned.words == [(0, 3), (4, 7), (8, 12), (12, 13), (13, 18), (19, 23)]
+    assert aligned.spans == [Span(2, 3, "LOC"), Span(4, 5, "X")]
+    assert len(aligned.misses) == 2
+
+
+def test_offsets_that_count_something_else_are_refused_though_words_may_be_split(tmp_path):
+    path = tmp_path / "a.jsonl"
+    text = "é" * 3 + " went to Paris with Anna"
+    by_bytes = {"text": text, "label": [[15, 20, "LOC"]]}
+    path.write_text(f"{json.dumps(by_bytes)}\n" * 10)
+    with pytest.raises(InputError, match=r"a\.jsonl, line 1: 10 of 10 spans.*Do the offsets count bytes"):
+        read_corpus(path)

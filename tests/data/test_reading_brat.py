@@ -67,7 +67,7 @@ def test_a_missing_partner_is_named(tmp_path, read, missing):
 )
 def test_bad_annotations_are_named_by_line_and_text(read, line, said):
     with pytest.raises(InputError, match=rf"a\.ann, line \d+: .*{said}.*The text there: "):
-        read(line)
+        read(line, borders="error")
 
 
 @pytest.mark.parametrize(("policy", "tags"), [("expand", ("B-X", "I-X", "I-X", "O")), ("drop", ("O",) * 4)])

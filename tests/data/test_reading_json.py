@@ -197,7 +197,7 @@ def test_text_outside_of_all_tokens_is_refused(read):
 
 def test_a_miss_is_measured_against_the_tools_own_tokens(read):
     with pytest.raises(InputError, match="misses word borders: it cuts 'Anna'"):
-        read(PRODIGY | {"spans": [{"start": 0, "end": 3, "label": "X"}]})
+        read(PRODIGY | {"spans": [{"start": 0, "end": 3, "label": "X"}]}, borders="error")
 
 
 @pytest.mark.parametrize(

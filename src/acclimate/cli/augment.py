@@ -58,7 +58,7 @@ def augment_command(
     words_column: WordsColumn = None,
     comments: Comments = False,
     skip_bad: SkipBad = False,
-    borders: BordersOption = Borders.error,
+    borders: BordersOption = Borders.split_words,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,

@@ -31,7 +31,7 @@ def check_command(
     labels: LabelKindOption = None,
     comments: Comments = False,
     skip_bad: SkipBad = False,
-    borders: BordersOption = Borders.error,
+    borders: BordersOption = Borders.split_words,
     as_json: Json = False,
 ) -> None:
     """Look through a data set: counts, labels, tag scheme, duplicates, sentences shared between parts, oddities.

@@ -47,7 +47,7 @@ def compare_text_command(
     labels: LabelKindOption = None,
     comments: Comments = False,
     skip_bad: SkipBad = False,
-    borders: BordersOption = Borders.error,
+    borders: BordersOption = Borders.split_words,
     as_json: Json = False,
 ) -> None:
     """Compare the text of corpora: sizes, vocabulary overlap, and the words that set the last apart from the first.

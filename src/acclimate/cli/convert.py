@@ -54,7 +54,7 @@ def convert_command(
     pre_split: PreSplit = False,
     paragraphs: Paragraphs = False,
     skip_bad: SkipBad = False,
-    borders: BordersOption = Borders.error,
+    borders: BordersOption = Borders.split_words,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:

@@ -52,7 +52,7 @@ def evaluate_command(
     typeless: Typeless = False,
     comments: Comments = False,
     skip_bad: SkipBad = False,
-    borders: BordersOption = Borders.error,
+    borders: BordersOption = Borders.split_words,
     device: Device = "auto",
     overwrite: Overwrite = False,
     quiet: Quiet = False,

@@ -12,6 +12,7 @@ import typer
 class Borders(StrEnum):
     """What to do with a character span that begins or ends inside a word."""
 
+    split_words = "split"
     error = "error"
     expand = "expand"
     contract = "contract"
@@ -23,7 +24,9 @@ SkipBad = Annotated[
 ]
 BordersOption = Annotated[
     Borders,
-    typer.Option(metavar="POLICY", help="A character span that misses word borders: error, expand, contract or drop."),
+    typer.Option(
+        metavar="POLICY", help="A character span that cuts a word: split (the word), error, expand, contract or drop."
+    ),
 ]
 Comments = Annotated[bool, typer.Option("--comments", help="Column files: lines that begin with # are comments.")]
 SourceDev = Annotated[

@@ -24,7 +24,7 @@ class ReadingSettings(Settings):
     labels: Literal["spans", "plain"] | None = None  # plain: one label per word, such as parts of speech
     scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
     skip_bad: bool = False
-    borders: Literal["error", "expand", "contract", "drop"] = "error"
+    borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
     comments: bool = False
     pre_split: bool = False
     paragraphs: bool = False

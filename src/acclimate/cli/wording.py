@@ -27,7 +27,7 @@ _CHOICE = re.compile(r"(?<!--set )\bselect=(target-dev|last)\b")
 _ON_DEV = re.compile(r"\btrain_on_dev(?= needs --source-dev| the source dev|\))")
 _NAMES = {"format": "input-format", "others": "other-types", "single": "label"}
 _READ_AS_THEY_ARE = ("domain-tune", "inspect")  # commands that find out the format, and are not told
-_SETTINGS = {"column": "source_column=… (or target_column)", "format": "source_format=… (or target_format)"}
+_OF_EITHER_SIDE = ("column", "format")  # settings that source and target have of their own
 
 
 def in_options(message: str, command: str | None) -> str:
@@ -57,8 +57,9 @@ def _format_of_output(found: re.Match[str], command: str | None) -> str:
 def _option(name: str, value: str | None, command: str | None) -> str:
     value = (value or "").strip("\"'")
     if command in ("adapt", "compare") and name != "skip_bad":
-        setting = _SETTINGS.get(name) or f"{name}={value.lower() or '…'}"
-        return f"--set reading.{setting}"
+        either = name in _OF_EITHER_SIDE
+        setting = f"{'source_' if either else ''}{name}={value.lower() or '…'}"
+        return f"--set reading.{setting}{f' (or target_{name})' if either else ''}"
     if command == "convert" and name == "format":
         name = "to" if value else "from"
     option = f"--{_NAMES.get(name, name).replace('_', '-')}"

@@ -66,7 +66,7 @@ class BorderMiss:
     end: int
     label: str
     text: str
-    outcome: str  # "expanded", "contracted", "dropped"
+    outcome: str  # "the word was split", "expanded", "contracted", "dropped"
 
     def __str__(self) -> str:
         return (

@@ -42,6 +42,11 @@ def looks_like_span_tag(tag: str) -> bool:
     return tag == OUTSIDE or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
 
 
+def names_a_span(tag: str) -> bool:
+    """Whether a tag is spelled in a span scheme and has a label: `B-PER`, and not `O` or a bare `B`."""
+    return len(tag) > 1 and looks_like_span_tag(tag)
+
+
 @lru_cache(_FEW)
 def split_tag(tag: str) -> tuple[str, str]:
     """`B-PER` → (`B`, `PER`); the letter is one of B, I, E, S, O."""

@@ -154,10 +154,10 @@ def find_sentences(text: str) -> Offsets:
         start = line_start
         for stop in _STOP.finditer(text, line_start, line_end):
             if _ends_sentence(text, start, stop, line_end):
-                found.append(_trimmed(text, start, stop.end()))
+                found.append(trimmed(text, start, stop.end()))
                 start = stop.end()
         if not text[start:line_end].isspace() and start < line_end:
-            found.append(_trimmed(text, start, line_end))
+            found.append(trimmed(text, start, line_end))
     return found
 
 
@@ -192,6 +192,7 @@ def _may_be_last(word: str, following: str, alone: bool) -> bool:
     return True
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """A stretch of text without the white space at its ends."""
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

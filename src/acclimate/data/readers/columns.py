@@ -11,13 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, shorten
 from acclimate.data.readers.ledger import Found, Ledger, Request
 from acclimate.data.readers.opening import Source
+from acclimate.data.schemes import looks_like_span_tag, names_a_span
 
 _DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")
 _BLANK_RUN = re.compile(" +")
 _BLANKS = " \t\r"
+_LOOKED_AT = 2000  # lines, to find out whether the columns stand the other way round
+_ENOUGH, _TIMES_FEWER = 100, 5  # so many lines have five times as many words as tags, or more
 _TRIMMED = "words had blanks around them, which were cut off"
 
 
@@ -51,11 +54,38 @@ class _Table:
         # the commonest count is the file's, so that one bad first line does not put the blame on all others
         self.width = max(counts, key=lambda width: (counts[width], width), default=0)
         self.word_column, self.tag_column = _chosen_columns(ledger.request, self.width, source.name)
+        self._check_order(data_lines[:_LOOKED_AT])
 
     def split(self, line: str) -> list[str]:
         if self.by_tab:
             return line.split("\t")
         return _BLANK_RUN.split(line.strip(" "))  # not str.split(), which also splits at U+00A0 and its kin
+
+    def _check_order(self, lines: list[str]) -> None:
+        """Some corpora write the tag first. Taken for words, tags give themselves away: they are spelled in a span
+        scheme, or they are few where the words, taken for tags, are many."""
+        if self.tag_column is None:
+            return
+        rows = [cells for line in lines if len(cells := self.split(line)) == self.width]
+        words, tags = [row[self.word_column] for row in rows], [row[self.tag_column] for row in rows]
+        spelled = sum(map(looks_like_span_tag, words)), sum(map(looks_like_span_tag, tags))
+        are_tags = (
+            len(rows) > 2
+            and any(map(names_a_span, words))
+            and spelled[0] >= 0.9 * len(rows)
+            and 2 * spelled[1] < len(rows)
+        )
+        asked = self.ledger.request.column is not None or self.ledger.request.words_column is not None
+        are_few = not asked and len(rows) >= _ENOUGH and _TIMES_FEWER * len({*words}) <= len({*tags})
+        if are_tags or are_few:
+            example = next(filter(names_a_span, words), words[0])
+            problem = (
+                f"column {self.word_column} seems to hold tags ({shorten(example, 40)!r}) and not words, and column "
+            )
+            problem += f"{self.tag_column} words ({shorten(tags[words.index(example)], 40)!r}) and not tags. "
+            advice = f"If so, pass words_column={self.tag_column} and column={self.word_column}"
+            otherwise = "" if are_tags else f"; if not, pass words_column={self.word_column}"
+            raise InputError(f"{problem}{advice}{otherwise}.", file=self.source.name)
 
     def is_comment(self, line: str) -> bool:
         """A hashtag with its tag is a word even where comments are allowed."""

@@ -13,7 +13,7 @@ from acclimate.data.labels import Kind
 from acclimate.data.problems import InputError, Skipped
 from acclimate.data.schemes import Scheme, Span
 
-Borders = Literal["error", "expand", "contract", "drop"]
+Borders = Literal["split", "error", "expand", "contract", "drop"]
 Tokenize = Literal["words", "blanks"]
 
 _ADVICE_TO_SKIP = re.compile(r"[,;] or pass skip_bad=True( to leave its sentence out)?")
@@ -29,7 +29,7 @@ class Request:
     words_column: int | str | None = None
     comments: bool = False
     skip_bad: bool = False
-    borders: Borders = "error"
+    borders: Borders = "split"
     paragraphs: bool = False
     tokenize: Tokenize = "words"
 

@@ -41,6 +41,7 @@ def sentences_of_text(
         check_range(span, text)
     words = find_words_as_asked(text, ledger.request) if words is None else words
     aligned = None if spans is None else align(spans, words, text, ledger.request.borders)
+    words = words if aligned is None else aligned.words
     borders = find_sentences(text) if ledger.request.paragraphs else find_lines(text)
     whole = [*words, *((span.start, span.end) for span in spans or ())]
     found: list[Found] = []

@@ -19,6 +19,7 @@ from acclimate.data.schemes import (
     count_moves,
     faults,
     looks_like_span_tag,
+    names_a_span,
     scheme_of_moves,
     tags_from_spans,
 )
@@ -62,7 +63,7 @@ def guess_kind(counts: Counter[str]) -> Kind:
     only where nothing speaks against it.
     """
     labelled = {tag: count for tag, count in counts.items() if tag != OUTSIDE}
-    lettered = sum(count for tag, count in labelled.items() if len(tag) > 1 and looks_like_span_tag(tag))
+    lettered = sum(count for tag, count in labelled.items() if names_a_span(tag))
     bare = sum(count for tag, count in labelled.items() if len(tag) == 1 and looks_like_span_tag(tag))
     others = sum(labelled.values()) - lettered - bare
     if not others:
