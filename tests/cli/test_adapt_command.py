@@ -234,6 +234,15 @@ def test_a_bad_line_is_skipped_and_counted_on_request_even_quietly(dirty: Path, 
     assert r"'[/b]\tB-PER\tmore'" in answer.err
 
 
+def test_a_source_that_is_annotated_in_part_says_how_much_even_quietly(tmp_path: Path) -> None:
+    tags = [["B-PER", "O"], None]
+    rows = [{"words": ["Anna", f"left{number}"], "tags": tags[number % 2]} for number in range(40)]
+    path = tmp_path / "part.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    answer = acclimate("adapt", "--source", path, *QUICK, "--out", tmp_path / "a", "--quiet")
+    assert f"{path}: 20 of 40 sentences are annotated" in answer.err
+
+
 def test_a_source_without_tags_is_refused(files: Files, tmp_path: Path) -> None:
     answer = acclimate("adapt", "--source", files.tweets, "--out", tmp_path / "a", code=1)
     assert f"the source {files.tweets} has no tags to learn from" in answer.err

@@ -133,3 +133,17 @@ def test_an_ending_of_no_format_is_refused_with_those_that_there_are(files: File
 
 def test_formats_that_do_not_exist_are_wrong_usage(files: Files) -> None:
     assert "Did you mean 'jsonl'?" in acclimate("convert", files.gold, "-", "--from", "jsnl", code=2).err
+
+
+def test_partly_annotated_files_say_how_much_is_annotated_and_how_to_go_on(tmp_path: Path) -> None:
+    path = tmp_path / "project.json"
+    marks = [{"result": [{"type": "labels", "value": {"start": 0, "end": 4, "labels": ["PER"]}}]}]
+    tasks = [
+        {"data": {"text": f"Anna left {number}"}, "annotations": marks if number < 2 else []} for number in range(5)
+    ]
+    path.write_text(json.dumps(tasks), encoding="utf-8")
+    answer = acclimate("convert", path, tmp_path / "a.conll", code=1)
+    assert f"{path}: 2 of 5 sentences are annotated" in answer.err
+    assert "acclimate convert --labelled-only" in answer.err
+    assert "corpus.labelled" not in answer.err
+    assert acclimate("convert", path, "-", "--labelled-only").out.count("B-PER") == 2

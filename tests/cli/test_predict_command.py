@@ -158,3 +158,32 @@ def test_spans_that_miss_words_in_the_input_do_not_matter(tagger: Path, tmp_path
 
 def test_two_runs_say_the_same(tagger: Path, files: Files) -> None:
     assert acclimate("predict", tagger, files.news).out == acclimate("predict", tagger, files.news).out
+
+
+def test_text_that_ends_in_a_lone_letter_is_text(tagger: Path) -> None:
+    answer = acclimate("predict", tagger, "-", stdin="Anna bought a Tesla Model S\n")
+    assert words(answer) == [["Anna", "bought", "a", "Tesla", "Model", "S"]]
+    assert "read as text" in answer.err
+
+
+def test_columns_on_standard_input_are_told_even_quietly(tagger: Path) -> None:
+    answer = acclimate("predict", tagger, "-", "--quiet", stdin="Anna\tB-PER\nleft\tO\n")
+    assert words(answer) == [["Anna", "left"]]
+    assert "read as conll" in answer.err
+    assert "--input-format" in answer.err
+    raw = acclimate("predict", tagger, "-", "--quiet", "--input-format", "text", stdin="Anna\tB-PER\nleft\tO\n")
+    assert words(raw) == [["Anna", "B-PER"], ["left", "O"]]
+    assert not raw.err
+
+
+def test_a_table_of_raw_text_keeps_text_offsets_and_id(tagger: Path, tmp_path: Path) -> None:
+    text = "Just landed in Berlin, with Anna Kern."
+    (tmp_path / "a.csv").write_text(f'id,text\n7,"{text}"\n', encoding="utf-8")
+    (tmp_path / "b.csv").write_text(f'number,what\n7,"{text}"\n', encoding="utf-8")
+    [found] = records(acclimate("predict", tagger, tmp_path / "a.csv", "--format", "jsonl"))
+    assert (found["text"], found["document"]) == (text, "7")
+    assert [text[start:end] for start, end in found["offsets"]] == found["words"]
+    assert found["words"][3:5] == ["Berlin", ","]
+    assert "spans" in found
+    [named] = records(acclimate("predict", tagger, tmp_path / "b.csv", "--format", "jsonl", "--words-column", "what"))
+    assert named["words"] == found["words"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acclimate.data.borders import CharacterSpan, align
 from acclimate.data.problems import InputError
-from acclimate.data.readers.marked_text import without_cuts
+from acclimate.data.readers.marked_text import spans_within, without_cuts
 from acclimate.data.reading import read_corpus
 from acclimate.data.schemes import Span
 from acclimate.data.words import find_words
@@ -136,3 +136,20 @@ def test_offsets_that_count_something_else_are_refused_though_words_may_be_split
     path.write_text(f"{json.dumps(by_bytes)}\n" * 10)
     with pytest.raises(InputError, match=r"a\.jsonl, line 1: 10 of 10 spans.*Do the offsets count bytes"):
         read_corpus(path)
+
+
+class _Watched(Span):
+    """A span that counts how often somebody asks where it begins."""
+
+    asked = 0
+
+    def __getattribute__(self, name):
+        _Watched.asked += name == "start"
+        return super().__getattribute__(name)
+
+
+def test_a_sentence_looks_at_few_of_the_spans_of_a_long_document():
+    spans = [_Watched(place, place + 1, "X") for place in range(0, 10_000, 2)]
+    _Watched.asked = 0
+    assert spans_within(spans, 5000, 5004) == [Span(0, 1, "X"), Span(2, 3, "X")]
+    assert _Watched.asked < 50

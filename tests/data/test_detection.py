@@ -40,11 +40,42 @@ CONLLU_ROW = "1\tcats\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n"
         ("a.txt", json.dumps(LABEL_STUDIO), "label_studio"),
         ("a.csv", "sentence_id,word,tag\n1,Anna,B-PER\n", "csv"),
         ("a.tsv", "word\ttag\nAnna\tB-PER\n", "tsv"),
+        ("a.tsv", "id\ttext\n7\tAnna ran.\n", "tsv"),
     ],
 )
 def test_the_format_is_detected(tmp_path, name, content, format):
     (tmp_path / name).write_text(content, encoding="utf-8")
     assert read_corpus(tmp_path / name, skip_bad=True).notes.format == format
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anna bought a Tesla Model S\n",
+        "She takes Vitamin B\nHe takes Vitamin E\n",
+        "Blood group O\n",
+        "They took the I-95\nNobody wants an S-Class\n",
+        "\n".join(f"{name} {letter}" for name in ("Vitamin", "Hepatitis", "Plan", "Team") for letter in "BEISLUM"),
+        "\n".join(["all is well .", "so it goes !", "not today ."] * 5),
+        "one\tword\nanother\tB\n",
+    ],
+)
+def test_raw_text_that_ends_in_what_looks_like_a_tag_is_text(tmp_path, text):
+    (tmp_path / "a.txt").write_text(text)
+    corpus = read_corpus(tmp_path / "a.txt")
+    assert (corpus.notes.format, corpus.notes.remarks) == ("text", ())
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["Anna B-PER\nran O\n", "Anna\tO\nran\tO\n", "Anna O\nran B\nhome O\n" * 4, "Anna PROPN\nran VERB\n. .\n" * 5],
+)
+def test_whatever_is_guessed_from_the_lines_is_told(tmp_path, content):
+    for name, guessed in (("a.txt", True), ("a", True), ("a.conll", False)):
+        (tmp_path / name).write_text(content)
+        corpus = read_corpus(tmp_path / name)
+        assert corpus.notes.format == "conll"
+        assert ("read as conll, by the look of its first lines" in " ".join(corpus.notes.remarks)) == guessed
 
 
 def test_a_text_with_annotation_beside_it_is_brat(tmp_path):

@@ -268,8 +268,15 @@ def offset_cases() -> Iterator[Case]:
         }
         for name, record in bad.items():
             content = json.dumps(RECORDS[name]) + "\n" + json.dumps(record) + "\n"
-            yield Case(f"{name}-offsets-{start}-{end}", name.removesuffix("-new"), content.encode(), 2)
-        yield Case(f"brat-offsets-{start}-{end}", "brat", f"T1\tPER 9 12\tBob\nT2\tX {start} {end}\n".encode(), 2)
+            yield Case(
+                f"{name}-offsets-{start}-{end}",
+                name.removesuffix("-new"),
+                content.encode(),
+                2,
+                {"borders": "error"},
+            )
+        content = f"T1\tPER 9 12\tBob\nT2\tX {start} {end}\n"
+        yield Case(f"brat-offsets-{start}-{end}", "brat", content.encode(), 2, {"borders": "error"})
 
 
 def array_cases() -> Iterator[Case]:

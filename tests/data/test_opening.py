@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
 import sys
 import types
+from contextlib import suppress
 
 import pytest
 
 from acclimate.data.problems import InputError
+from acclimate.data.readers import opening
 from acclimate.data.reading import read_corpus
 
 TWO = b"EU\tB-ORG\nrejects\tO\n\nPeter\tB-PER\n"
@@ -135,3 +138,39 @@ def test_an_unknown_format_is_answered_with_the_known_ones():
 def test_unknown_options_are_answered_with_the_known_ones(option):
     with pytest.raises(InputError, match=r"(choose one of|schemes are) '?\w+"):
         read_corpus("a.txt", **option)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_archives_of_several_parts_are_read_whole_or_refused(tmp_path, pack):
+    path = tmp_path / "a.conll.gz"
+    first, second = pack(TWO), pack(b"\nBob\tB-PER\n")
+    path.write_bytes(first + second)
+    assert words(read_corpus(path))[-1] == ("Bob",)
+    for place in range(len(first), len(first) + 6):  # where Python's own reader of .xz leaves out the rest in silence
+        damaged = bytearray(first + second)
+        damaged[place] ^= 0x10
+        path.write_bytes(damaged)
+        with suppress(InputError):
+            assert words(read_corpus(path))[-1] == ("Bob",)
+
+
+def test_parts_of_an_archive_may_have_zeros_between_them(tmp_path):
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"one\n") + b"\0" * 8 + lzma.compress(b"two\n") + b"\0" * 4)
+    assert words(read_corpus(tmp_path / "a.xz")) == [("one",), ("two",)]
+    (tmp_path / "a.xz").write_bytes(lzma.compress(b"one\n") + b"\0" * 5)
+    with pytest.raises(InputError, match="odd bytes"):
+        read_corpus(tmp_path / "a.xz")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_small_archive_may_not_fill_the_memory(tmp_path, pack, monkeypatch):
+    monkeypatch.setattr(opening, "_SMALL", 1 << 16)
+    (tmp_path / "a.txt.gz").write_bytes(pack(b"\n" * (1 << 20)))
+    with pytest.raises(InputError, match=r"a\.txt\.gz: the file of [\d,]+ bytes unpacks to more than [\d,]+"):
+        read_corpus(tmp_path / "a.txt.gz")
+
+
+def test_a_compression_that_is_not_read_is_named(tmp_path):
+    (tmp_path / "a.conll.bz2").write_bytes(bz2.compress(TWO))
+    with pytest.raises(InputError, match="compressed with bzip2; unpack it"):
+        read_corpus(tmp_path / "a.conll.bz2")

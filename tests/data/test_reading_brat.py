@@ -58,6 +58,7 @@ def test_a_missing_partner_is_named(tmp_path, read, missing):
         ("T1\tPER 4 0\tAnna", "does not fit into the text"),
         ("T1\tPER 0 x\tAnna", "no text-bound annotation"),
         ("T1 PER 0 4 Anna", "no text-bound annotation"),
+        ("T1\tPER 0 " + "9" * 5000, "no text-bound annotation"),
         ("T1\tPER 1 5\tAnna", "text and annotation do not belong together"),
         ("hello", "no brat annotation"),
         ("T1\tPER 0 4\tAnna\nT2\tORG 0 8\tAnna met", "overlap"),

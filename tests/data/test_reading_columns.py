@@ -183,3 +183,23 @@ def test_a_scheme_for_plain_tags_is_a_contradiction(read):
 
 def test_labels_may_hold_hyphens(read):
     assert read("a B-geo-loc\n").label_counts == {"geo-loc": 1}
+
+
+SWAPPED = "O\tshow\nB-Dish\tthai\nI-Dish\tcurry\n\nO\tnear\nB-Place\tOslo\n"
+
+
+def test_tags_in_the_place_of_words_are_refused_with_the_options_that_turn_them(read):
+    with pytest.raises(InputError, match=r"column 0 seems to hold tags \('B-Dish'\).*words_column=1 and column=0"):
+        read(SWAPPED)
+    corpus = read(SWAPPED, words_column=1, column=0)
+    assert corpus[0].words == ("show", "thai", "curry")
+    assert corpus[0].tags == ("O", "B-Dish", "I-Dish")
+    with pytest.raises(InputError, match="column 1 seems to hold tags"):  # what was meant for another file
+        read("\n".join("\t".join(line.split("\t")[::-1]) for line in SWAPPED.split("\n")), words_column=1, column=0)
+
+
+def test_parts_of_speech_in_the_place_of_words_are_known_by_their_number(read):
+    content = "".join(f"{('NOUN', 'VERB')[number % 2]} word{number}\n" for number in range(120))
+    with pytest.raises(InputError, match=r"'NOUN'.*if not, pass words_column=0"):
+        read(content)
+    assert read(content, words_column=0)[0].words[:2] == ("NOUN", "VERB")

@@ -243,3 +243,32 @@ def test_texts_without_a_word_are_left_out_and_counted(read):
     corpus = read(OLD, {"text": " \n", "label": []})
     assert len(corpus) == 1
     assert corpus.notes.remarks == ("1 texts hold no word and were left out",)
+
+
+@pytest.mark.parametrize("second", ['[{"text": "Bob"}]', '{"text": "Bob"}', "]", "x"])
+@pytest.mark.parametrize("skip_bad", [False, True])
+def test_nothing_behind_an_array_is_left_out_in_silence(tmp_path, second, skip_bad):
+    (tmp_path / "a.json").write_text(f'[{{"text": "Anna", "label": []}}]\n\n{second}\n')
+    with pytest.raises(InputError, match=r"a\.json, line 3: something follows behind the end"):
+        read_corpus(tmp_path / "a.json", "doccano", skip_bad=skip_bad)
+
+
+def test_a_record_that_breaks_an_array_is_never_skipped_with_all_behind_it(tmp_path):
+    (tmp_path / "a.json").write_text('[{"text": "Anna", "label": []},\n{"text": "x" "label": []},\n{"text": "Bob"}]')
+    with pytest.raises(InputError, match=r"a\.json, line 2: this is no JSON"):
+        read_corpus(tmp_path / "a.json", "doccano", skip_bad=True)
+
+
+def test_an_empty_list_of_doccano_hides_no_labels(read):
+    record = {"text": "Anna ran", "entities": [], "label": [[0, 4, "PER"]]}
+    assert read(record, format="doccano")[0].tags == ("B-PER", "O")
+    with pytest.raises(InputError, match="labels under 'entities' and 'label'"):
+        read(record | {"entities": [{"start_offset": 5, "end_offset": 8, "label": "X"}]}, format="doccano")
+
+
+def test_values_that_are_nested_deeply_are_refused(tmp_path):
+    for depth in (100, 900, 5000):
+        nested = "[" * depth + "]" * depth
+        (tmp_path / "a.jsonl").write_text(f'{{"text": {nested}, "label": []}}\n')
+        with pytest.raises(InputError, match=r"a\.jsonl, line 1: "):
+            read_corpus(tmp_path / "a.jsonl", "doccano")

@@ -138,3 +138,85 @@ def test_a_truncated_parquet_file_is_a_clear_error(tmp_path, length):
     (tmp_path / "a.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:length])
     with pytest.raises(InputError, match="no whole Parquet file"):
         read_corpus(tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("mark", ['"', '"quoted'])
+def test_a_quotation_mark_that_is_a_word_swallows_no_rows(read, mark):
+    content = f"sentence_id,word,tag\n1,{mark},O\n1,Anna,B-PER\n1,{mark[::-1]},O\n2,ran,O\n3,Bob,B-PER\n"
+    with pytest.raises(InputError, match=r"a\.csv, line 2: .*quotation mark"):
+        read(content)
+    corpus = read(content, skip_bad=True)
+    assert [one.words for one in corpus] == [("ran",), ("Bob",)]
+    assert [skipped.place.line for skipped in corpus.notes.skipped] == [2]
+
+
+@pytest.mark.parametrize("bad", ['2,"Anna,B-PER', '"2,Anna,B-PER'])
+def test_a_quotation_mark_left_open_spoils_its_sentence_alone(read, bad):
+    corpus = read(f"sentence_id,word,tag\n1,ok,O\n{bad}\n2,ran,O\n3,Bob,B-PER\n4,slept,O\n", skip_bad=True)
+    assert [one.words for one in corpus] == [("ok",), ("Bob",), ("slept",)]
+    assert [skipped.place.line for skipped in corpus.notes.skipped] == [3]
+
+
+def test_many_quotation_marks_left_open_take_no_more_than_linear_time(read):
+    rows = "".join(f'{number},"word,O\n' for number in range(3000))
+    corpus = read(f"sentence_id,word,tag\nfirst,ok,O\n{rows}last,ok,O\n", skip_bad=True)
+    assert len(corpus) == 2
+    assert len(corpus.notes.skipped) == 3000
+
+
+def test_a_text_may_run_over_lines_and_that_is_told(read):
+    corpus = read('id,text\n1,"One line.\nAnother, with a comma."\n2,Third.\n')
+    assert [one.words[0] for one in corpus] == ["One", "Another", "Third"]
+    assert "1 rows run over several lines" in corpus.notes.remarks[0]
+
+
+@pytest.mark.parametrize("cell", ["['a', 'b\n']", r"['a', '\u12']", "a b\nc"])
+def test_a_list_of_words_that_cannot_be_read_is_refused(read, cell):
+    with pytest.raises(InputError, match=r"a\.csv, line 2: "):
+        read(f'words,tags\n"{cell}",O O\n')
+
+
+RAW = "Just landed in Berlin, with Anna Kern."
+RAW_WORDS = ("Just", "landed", "in", "Berlin", ",", "with", "Anna", "Kern", ".")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", f'id,text\n7,"{RAW}"\n'),
+        ("a.csv", f'id;tweet\n7;"{RAW}"\n'),
+        ("a.csv", f'id,text,label\n7,"{RAW}",positive\n'),
+        ("a.tsv", f"id\ttext\n7\t{RAW}\n"),
+        ("a.jsonl", json.dumps({"id": 7, "text": RAW})),
+    ],
+)
+def test_raw_text_is_split_into_words_in_a_table_as_everywhere(read, name, content):
+    [sentence] = read(content, name)
+    assert (sentence.words, sentence.text, sentence.document) == (RAW_WORDS, RAW, "7")
+    assert [RAW[start:end] for start, end in sentence.offsets] == list(RAW_WORDS)
+    assert sentence.tags is None
+
+
+def test_raw_text_stands_in_any_column_that_is_asked_for(read):
+    assert read(f'a,b\nx,"{RAW}"\n', words_column="b")[0].words == RAW_WORDS
+
+
+def test_raw_text_of_parquet_is_split_into_words(tmp_path):
+    parquet(tmp_path / "a.parquet", {"id": [7, 8, 9], "text": [RAW, "[sic] [!]", None]})
+    corpus = read_corpus(tmp_path / "a.parquet")
+    assert [(one.words[0], one.document) for one in corpus] == [("Just", "7"), ("[", "8")]
+    assert corpus.notes.remarks == ("1 texts hold no word and were left out",)
+
+
+def test_labels_of_whole_texts_are_left_out_and_that_is_told(read):
+    corpus = read("text,label\nAnna ran home.,good\nok,bad\nBob slept.,good\n")
+    assert not corpus.is_labelled
+    assert "labels were not read" in corpus.notes.remarks[0]
+
+
+def test_a_column_name_of_parquet_that_is_no_text_is_refused(tmp_path):
+    parquet(tmp_path / "a.parquet", {"wordz": ["a"], "tag": ["O"]})
+    stored = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(stored.replace(b"wordz", b"word\xff"))
+    with pytest.raises(InputError, match=r"a\.parquet: .*(not UTF-8|Parquet)"):
+        read_corpus(tmp_path / "a.parquet")

@@ -50,6 +50,9 @@ def convert_command(
     labels: LabelKindOption = None,
     map_name: Map = None,
     typeless: Typeless = False,
+    labelled_only: Annotated[
+        bool, typer.Option("--labelled-only", help="Leave out sentences that nobody has annotated.")
+    ] = False,
     comments: Comments = False,
     pre_split: PreSplit = False,
     paragraphs: Paragraphs = False,
@@ -61,6 +64,7 @@ def convert_command(
     """Convert a corpus. Formats go by the file's name (.conll, .jsonl, .csv, …, also .gz and .xz) or by option."""
     from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.progress import stderr_console, warn
+    from acclimate.data.problems import InputError
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.table import count
 
@@ -81,6 +85,10 @@ def convert_command(
         skip_bad=skip_bad,
         borders=borders.value,
     )
+    if labelled_only:
+        corpus = corpus.labelled()
+        if not len(corpus):
+            raise InputError("no sentence has tags, so --labelled-only leaves nothing to write.", file=source)
     written = write_corpus(corpus, result, to_format, scheme=scheme.value)
     size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
     as_brat = ", as brat" if os.path.isdir(result) else ""  # nobody may have asked for it: a folder is read as such

@@ -63,7 +63,7 @@ def _read(name: str, options: dict[str, Any]) -> Corpus:
 
 
 def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) -> None:
-    """Say what the reader repaired, skipped or moved: nothing is lost silently."""
+    """Say what the reader repaired, skipped or moved, and what has no tags: nothing is lost silently."""
     notes = corpus.notes
     if notes.repaired and of_tags:
         verb = "was" if notes.repaired == 1 else "were"
@@ -71,6 +71,9 @@ def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) 
     _tell_list(corpus.name, "bad line", "skipped", notes.skipped, tell, most)
     if of_tags:
         _tell_list(corpus.name, "span", "missed word borders", notes.border_misses, tell, most)
+    annotated = sum(sentence.tags is not None for sentence in corpus)
+    if of_tags and 0 < annotated < len(corpus):
+        tell(f"{corpus.name}: {annotated:,} of {count(len(corpus), 'sentence')} are annotated, the others not.")
     for remark in notes.remarks:
         tell(f"{corpus.name}: {remark}")
 

@@ -17,6 +17,7 @@ from acclimate.cli.options import (
     Quiet,
     SkipBad,
     TaggerFolder,
+    WordsColumn,
 )
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 
@@ -39,6 +40,7 @@ def predict_command(
     input_format: InputFormat = None,
     pre_split: PreSplit = False,
     paragraphs: Paragraphs = False,
+    words_column: WordsColumn = None,
     skip_bad: SkipBad = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
@@ -48,7 +50,7 @@ def predict_command(
 
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
-    from acclimate.cli.corpora import open_corpus, tell_notes
+    from acclimate.cli.corpora import column_of, open_corpus, tell_notes
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.run_folder import require_finished
@@ -70,6 +72,7 @@ def predict_command(
         format=input_format,
         tokenize="blanks" if pre_split else None,
         paragraphs=paragraphs,
+        words_column=column_of(words_column),
         skip_bad=skip_bad,
         borders="drop",  # tags in the input are not looked at
     )

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Self
 
+import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -20,7 +21,8 @@ def stderr_console(quiet: bool) -> Console:
 
 def warn(message: str) -> None:
     """What a user must hear even with --quiet: something was repaired, skipped or moved."""
-    stderr_console(quiet=False).print(in_options(message, None))
+    context = click.get_current_context(silent=True)
+    stderr_console(quiet=False).print(in_options(message, context.info_name if context else None))
 
 
 class TrainingBar:

@@ -15,6 +15,7 @@ GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
 Compression = Literal["gzip", "xz"]
 
+_BY_SUFFIX: dict[str, Compression] = {".gz": "gzip", ".xz": "xz"}
 _BLOCK = 1 << 16  # bytes
 _PADDING = 4  # zeros that may stand behind a part of an .xz file, or any multiple of so many
 _UNREAD = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7-zip"}
@@ -22,11 +23,9 @@ _UNREAD = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zi
 
 def compression_of(start: bytes, suffix: str = "") -> Compression | None:
     """How a file is compressed, by its first bytes, or by its name where the bytes say nothing."""
-    if start.startswith(GZIP) or (suffix == ".gz" and start):
-        return "gzip"
-    if start.startswith(XZ) or (suffix == ".xz" and start):
-        return "xz"
-    return None
+    if start.startswith((GZIP, XZ)):
+        return "gzip" if start.startswith(GZIP) else "xz"
+    return _BY_SUFFIX.get(suffix) if start else None
 
 
 def unread_compression(start: bytes) -> str | None:

@@ -16,7 +16,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.readers.brat import read_brat
 from acclimate.data.readers.columns import read_columns
 from acclimate.data.readers.conllu import read_conllu
-from acclimate.data.readers.detection import detect_format
+from acclimate.data.readers.detection import detect_format, is_guessed
 from acclimate.data.readers.docbin import read_docbin
 from acclimate.data.readers.doccano import read_doccano
 from acclimate.data.readers.hub import PREFIX, read_hub
@@ -99,14 +99,21 @@ def read_corpus(
     source, ledger = Source(path), Ledger(request)
     if format is not None and format not in FORMATS:
         raise unknown_format(format, FORMATS)
-    format = format or detect_format(source)
+    asked, format = format, format or detect_format(source)
     with _collector_at_rest():
         settled = settle(FORMATS[format](source, ledger), ledger, source.name)
     if not settled.sentences:
         raise _nothing_found(source, ledger, format)
     _check_offsets(settled.sentences, ledger, source)
+    guess = f"read as {format}, by the look of its first lines; if it is raw text, say so with format="
+    guesses = (guess,) if asked is None and is_guessed(source, format) else ()
     notes = ReadingNotes(
-        format, settled.scheme, settled.repaired, tuple(ledger.skipped), tuple(ledger.border_misses), ledger.remarks
+        format,
+        settled.scheme,
+        settled.repaired,
+        tuple(ledger.skipped),
+        tuple(ledger.border_misses),
+        guesses + ledger.remarks,
     )
     return Corpus(settled.sentences, name or _corpus_name(source), settled.kind, notes)
 

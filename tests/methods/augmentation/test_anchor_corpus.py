@@ -16,7 +16,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import SCHEMES, Scheme, Span, convert_tags, faults
 from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
-from acclimate.methods.augmentation.anchor_draws import draw_all, draw_one
+from acclimate.methods.augmentation.anchor_draws import Donors, draw_all, draw_one
 from acclimate.methods.augmentation.anchor_report import Augmentation, Variant
 from acclimate.methods.augmentation.anchors import mentions, replace_entities
 
@@ -252,3 +252,37 @@ def test_a_huge_number_of_choices_is_never_listed() -> None:
 
 def test_of_nothing_nothing_is_drawn() -> None:
     assert not list(draw_one({}, Random(0)))
+
+
+class _Watched(tuple):
+    """A tuple that counts how many of its items are looked at."""
+
+    looks = 0
+
+    def __iter__(self):
+        for item in super().__iter__():
+            _Watched.looks += 1
+            yield item
+
+    def __getitem__(self, place):
+        _Watched.looks += 1
+        return super().__getitem__(place)
+
+
+def test_donors_are_not_looked_through_for_every_entity():
+    donors = Donors({"PER": _Watched((f"name{number}",) for number in range(5000))})
+    _Watched.looks = 0
+    sentence = Sentence(("name7", "met", "Eve"), ("B-PER", "O", "B-PER"))
+    fitting = donors.for_sentence(sentence)
+    assert [len(one) for one in fitting.values()] == [4999, 5000]
+    choices = list(islice(draw_one(fitting, Random(1)), 6))
+    assert len(choices) == 6
+    assert _Watched.looks <= 6
+
+
+def test_an_entity_is_no_donor_of_itself():
+    donors = Donors({"PER": (("Anna",), ("Bob",), ("Eve",))})
+    assert list(donors.for_mention("PER", ("Bob",))) == [("Anna",), ("Eve",)]
+    assert list(donors.for_mention("PER", ("Bob",))[-1:]) == [("Eve",)]
+    assert list(donors.for_mention("LOC", ("Bob",))) == []
+    assert Donors({"PER": (("Bob",),)}).for_sentence(Sentence(("Bob",), ("B-PER",))) == {}

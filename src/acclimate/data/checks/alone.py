@@ -54,6 +54,8 @@ def _how_it_was_read(survey: Survey) -> Iterator[Finding]:
         if count:
             examples = tuple(map(str, shown))
             yield Finding("warning", code, survey.name, f"{what}: {count:,}.", examples, {"count": count})
+    for remark in notes.remarks:
+        yield Finding("fact", "reading", survey.name, f"{remark}.")
 
 
 def _kind_of_tags(survey: Survey) -> Iterator[Finding]:

@@ -15,10 +15,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "fact")  # the worst fir
 ADVICE = {
     "empty": "Look at the file and at how it was read.",
     "no-labels": "Is it the right tag column?",
-    "partly-tagged": "Take corpus.labelled() to train on, and give the rest as unlabelled text.",
+    "partly-tagged": "Only those with tags are learnt from; the others may serve as unlabelled text.",
     "repaired-tags": "A few are slips of annotation; many mean that the scheme was guessed wrong: name it.",
     "skipped-lines": "Mend them in the file.",
-    "border-misses": "Check the offsets of the export, or split words where the annotation does.",
+    "border-misses": "Where they are many, check the offsets of the export.",
     "no-span-tags": 'Read it with labels="plain", or choose another tag column.',
     "span-tags": 'Read it with labels="spans".',
     "parts-of-speech": "Right for part-of-speech tagging; if entities were meant, choose another tag column.",

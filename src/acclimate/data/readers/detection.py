@@ -11,7 +11,7 @@ from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
 from acclimate.data.readers.hub import PREFIX
 from acclimate.data.readers.naming import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.opening import Source, inner_name
-from acclimate.data.schemes import looks_like_span_tag
+from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, names_a_span
 
 _BY_SUFFIX = {
     ".conllu": "conllu",
@@ -50,6 +50,13 @@ def detect_format(source: Source) -> str:
     if suffix == ".txt" and any(source.path.with_name(name).exists() for name in _annotation_names(source)):
         return "brat"
     return _by_lines(source, suffix)
+
+
+def is_guessed(source: Source, format: str) -> bool:
+    """Whether only the first lines of a file say that it is no raw text, while its name would allow that."""
+    if format in ("text", "brat", "hub") or (not source.is_stdin and source.path.is_dir()):
+        return False
+    return source.is_stdin or _suffix(source) not in (*_BY_SUFFIX, *_JSON_SUFFIXES, ".tsv")
 
 
 def looks_like_corpus(name: str, first_lines: list[str]) -> bool:
@@ -109,23 +116,47 @@ def _looks_like_array(source: Source) -> bool:
 
 
 def _looks_like_columns(lines: list[str]) -> bool:
-    """Raw text has lines of any number of words; columns have the same number on nearly all of them.
+    """Raw text has lines of any number of words; columns have the same number on nearly all of them, and the last is a
+    tag. Words such as `S` (a car), `B` (a vitamin) or `I-95` (a road) look like tags, too, and may well end a line.
 
     One column alone is not told from text here: a line of Chinese is one word to this test.
     """
     if any(line.startswith("-DOCSTART-") for line in lines):
         return True
-    separator = "\t" if sum("\t" in line for line in lines) * 2 > len(lines) else " "
-    rows = [[cell for cell in line.split(separator) if cell] for line in lines if not line.startswith("# ")]
+    by_tab = sum("\t" in line for line in lines) * 2 > len(lines)
+    rows = [
+        [cell for cell in line.split("\t" if by_tab else " ") if cell] for line in lines if not line.startswith("# ")
+    ]
     widths = [len(row) for row in rows]
     if not widths:
         return False
     usual = max(set(widths), key=widths.count)
     if usual < 2 or widths.count(usual) < 0.9 * len(widths) - 1:
         return False
-    tagged = sum(len(row) == usual and looks_like_span_tag(row[-1]) for row in rows)
-    repeated = len({row[-1] for row in rows}) * 3 <= len(rows)  # tags come again and again, last words do not
-    return tagged * 2 >= len(rows) or (len(rows) >= _ENOUGH and repeated)
+    last = [row[-1] for row in rows if len(row) == usual]
+    enough = len(rows) >= _ENOUGH
+    if by_tab:
+        return any(map(_are_span_tags, (last, [row[0] for row in rows]))) or (enough and _come_again(last))
+    few_but_sure = OUTSIDE in last and any(map(names_a_span, last)) and all(map(looks_like_span_tag, last))
+    return few_but_sure or (enough and (_are_span_tags(last) or (_come_again(last) and _are_in_capitals(last))))
+
+
+def _are_span_tags(cells: list[str]) -> bool:
+    """Most are spelled as span tags, and not by bare letters alone: a list of vitamins has those, too."""
+    sure = any(map(names_a_span, cells)) or cells.count(OUTSIDE) * 2 >= len(cells)
+    return sure and sum(map(looks_like_span_tag, cells)) >= 0.9 * len(cells) - 1
+
+
+def _come_again(cells: list[str]) -> bool:
+    """Tags come again and again, last words of sentences do not."""
+    return len(set(cells)) * 3 <= len(cells)
+
+
+def _are_in_capitals(cells: list[str]) -> bool:
+    """As tags of words are (NOUN, VBZ). Tags of marks are marks."""
+    capitals = sum(len(cell) > 1 and cell.isupper() for cell in cells)
+    marks = sum(not any(map(str.isalnum, cell)) for cell in cells)
+    return capitals > marks and capitals + marks >= 0.9 * len(cells)
 
 
 def _json_flavour(source: Source) -> str:

@@ -51,7 +51,7 @@ def sentences_of_text(
             line, counted = line + text.count("\n", counted, words[first][0]), words[first][0]
         one = Found(
             words=[text[start:end] for start, end in words[first:last]],
-            spans=None if aligned is None else _within(aligned.spans, first, last),
+            spans=None if aligned is None else spans_within(aligned.spans, first, last),
             lines=[line] * (last - first) if line is not None else (),
             text=text,
             offsets=words[first:last],
@@ -96,7 +96,7 @@ def grouped(words: Offsets, borders: Offsets) -> Iterator[tuple[int, int]]:
             yield first, position
 
 
-def _within(spans: list[Span], first: int, last: int) -> list[Span]:
+def spans_within(spans: list[Span], first: int, last: int) -> list[Span]:
     """The spans, which are in order, of the words from `first` to `last`, counted from `first`."""
     begin = bisect_left(spans, first, key=_start)
     end = bisect_left(spans, last, key=_start)
