@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from acclimate.cli.main import app
-from acclimate.cli.progress import TrainingBar
+from acclimate.training.progress_bar import TrainingBar
 
 TINY = [
     *("--encoder", "character-cnn-lstm"),

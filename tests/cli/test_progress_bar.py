@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from acclimate.cli.progress import TrainingBar, stderr_console
+from acclimate.cli.progress import stderr_console
+from acclimate.training.progress_bar import TrainingBar
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
 

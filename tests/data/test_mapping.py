@@ -87,6 +87,7 @@ def test_lines_to_add_are_quoted_where_yaml_would_misread_them():
 
 def test_entries_beyond_the_corpus_do_no_harm():
     assert map_labels(corpus_of("B-person"), LabelMap.load("wnut16-to-conll")).labels.names == ("PER",)
+    assert map_labels(corpus_of("B-person"), "wnut16-to-conll").labels.names == ("PER",)
 
 
 def test_sentences_without_tags_stay_without():

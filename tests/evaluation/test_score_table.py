@@ -19,7 +19,7 @@ def line(table: str, start: str) -> list[str]:
 def test_the_table_names_the_scorer_and_the_size_of_the_test_set():
     first, second, *_ = render(score(GOLD, PREDICTED)).splitlines()
     assert first == "acclimate span F1, lenient reading (= conlleval, seqeval default)"
-    assert second == "1 sentence, 8 words"
+    assert second == "1 sentence, 8 words; precision, recall and F1 in percent"
 
 
 def test_figures_are_percentages_with_two_decimals():

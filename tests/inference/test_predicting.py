@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.problems import Place
+from acclimate.data.problems import InputError, Place
 from acclimate.inference.predict import answers, planned, predict
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
@@ -116,3 +116,26 @@ def test_plain_tags_come_out_plain(build: Callable[..., Tagger], part_of_speech:
     predicted = predict(build(text=part_of_speech), part_of_speech)
     assert predicted.kind == "plain"
     assert set(predicted.label_counts) <= set(part_of_speech.labels)
+
+
+def test_raw_strings_are_tagged_and_keep_their_places(tagger: Tagger) -> None:
+    texts = ["Anna flew to  New York, didn't she?", " Oslo"]
+    predicted = predict(tagger, texts)
+    assert [sentence.text for sentence in predicted] == texts
+    for sentence in predicted:
+        assert tuple(sentence.text[start:end] for start, end in sentence.offsets or ()) == sentence.words
+        assert len(sentence.tags or ()) == len(sentence.words)
+    assert predicted[0].words[-4:] == ("did", "n't", "she", "?")
+    assert predict(tagger, texts[0]) == predict(tagger, texts[:1])
+    assert predict(tagger, (text for text in texts)) == predicted
+
+
+def test_words_are_taken_as_they_are(tagger: Tagger) -> None:
+    predicted = predict(tagger, [["Anna", "didn't"], ("New York",)])
+    assert [sentence.words for sentence in predicted] == [("Anna", "didn't"), ("New York",)]
+
+
+@pytest.mark.parametrize("empty", ["", " \n", ()])
+def test_a_text_without_a_word_is_named(tagger: Tagger, empty: str) -> None:
+    with pytest.raises(InputError, match=r"text number 1 \(counted from 0\) holds no word"):
+        predict(tagger, ["Anna", empty])

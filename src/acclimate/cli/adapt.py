@@ -94,6 +94,7 @@ def adapt_command(
     from acclimate.cli.adapt_run import run_adapt
     from acclimate.cli.settings import AdaptSettings, gathered, with_own_source
     from acclimate.cli.task import with_fitting_encoder
+    from acclimate.recipes.catalogue import default_recipe
     from acclimate.settings import complete
 
     given: dict[str, Any] = {
@@ -120,7 +121,7 @@ def adapt_command(
     values = with_own_source(gathered(config, given, assignments))
     nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
     if nothing_to_adapt_to:
-        values.setdefault("recipe", "source-only")
+        values.setdefault("recipe", default_recipe(has_target=False))
     settings = complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
     if budget is not None and settings.recipe != "auto":
         raise typer.BadParameter(f"is of a race, --recipe auto, and not of {settings.recipe}.", param_hint="--budget")

@@ -13,7 +13,7 @@ from acclimate.cli.auto import clear_race, run_race
 from acclimate.cli.encoder_run import told_how_to_go_on
 from acclimate.cli.evidence import domains_json, feature_keeper, predictions_json
 from acclimate.cli.places import check_folder_to_write
-from acclimate.cli.progress import TrainingBar, stderr_console, warn
+from acclimate.cli.progress import stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.run_folder import claim_of, default_folder, finish, require_free, take
 from acclimate.cli.settings import AdaptSettings
@@ -25,6 +25,7 @@ from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
 from acclimate.training.folder_lock import locked
 from acclimate.training.loop import completed
+from acclimate.training.progress_bar import TrainingBar
 
 
 def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:

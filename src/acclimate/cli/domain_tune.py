@@ -80,9 +80,10 @@ def domain_tune_command(
 
 def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
-    from acclimate.cli.progress import TrainingBar, stderr_console
+    from acclimate.cli.progress import stderr_console
     from acclimate.recipes.domain_tune import domain_tune
     from acclimate.training.engine import is_main_process
+    from acclimate.training.progress_bar import TrainingBar
 
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())

@@ -77,10 +77,11 @@ def pretrain_command(
 
 def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
-    from acclimate.cli.progress import PretrainingBar, stderr_console
+    from acclimate.cli.progress import stderr_console
     from acclimate.evaluation.table import count
     from acclimate.recipes.pretrain import pretrain
     from acclimate.training.engine import is_main_process
+    from acclimate.training.progress_bar import PretrainingBar
 
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())

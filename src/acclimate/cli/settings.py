@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from acclimate.recipes.catalogue import default_recipe
 from acclimate.recipes.task import TaggerSettings
 from acclimate.settings import Seed, Settings, load_yaml, with_assignments, with_values
 from acclimate.training.settings import TrainingSettings
@@ -43,7 +44,7 @@ class AdaptSettings(Settings):
     target_labelled: str | None = None
     target_dev: str | None = None
     target_test: str | None = None
-    recipe: str = "acclimate"
+    recipe: str = default_recipe()
     options: dict[str, Any] = Field(default_factory=dict)  # the recipe's own settings
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
     train_on_dev: bool = False  # the source dev sentences are learnt from as well; the last state is kept

@@ -10,7 +10,7 @@ _ARGUMENT = re.compile(
     r"(?P<value>True|-?\d+|[\"']\w+[\"'])?"
 )
 _PHRASES: dict[str, str | Callable[[re.Match[str]], str]] = {
-    r"map_labels\(corpus, LabelMap\.load\('([^']+)'\)\)": r"--map \1",
+    r"map_labels\(corpus, '([^']+)'\)": r"--map \1",
     r"typeless\(corpus\)": "--typeless",
     r"\(map_labels\)": "(--map)",
     r"\(typeless\)": "(--typeless)",

@@ -70,6 +70,7 @@ def _train(trial: Trial, ground: Ground) -> None:
         look=look,
         shortened=settings.share,
         begin=lambda: take(trial, ground),
+        progress=False,  # who compares is told how far all runs are
         **settings.options,
     )
     memory = peak_megabytes()

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import overload
 
 from acclimate.data.labels import Kind, LabelSet, kind_of_tags
-from acclimate.data.problems import Place, Skipped
+from acclimate.data.problems import InputError, Place, Skipped
 from acclimate.data.schemes import Span, spans_from_tags, tags_from_spans
+from acclimate.data.words import find_words
 
 _NOWHERE = Place()
 
@@ -109,6 +110,11 @@ class Corpus(Sequence[Sentence]):
     def of(cls, sentences: Iterable[Sentence], name: str = "corpus", kind: Kind = "spans") -> Corpus:
         return cls(tuple(sentences), name, kind)
 
+    @classmethod
+    def of_texts(cls, texts: Iterable[str | Sequence[str]], name: str = "text") -> Corpus:
+        """A sentence for each text: a string, whose words are found, or a sequence of words."""
+        return cls(tuple(_sentence_of(text, number) for number, text in enumerate(texts)), name)
+
     def __len__(self) -> int:
         return len(self.sentences)
 
@@ -197,3 +203,13 @@ class Corpus(Sequence[Sentence]):
 
     def _with(self, sentences: tuple[Sentence, ...]) -> Corpus:
         return Corpus(sentences, self.name, self.kind, self.notes)
+
+
+def _sentence_of(text: str | Sequence[str], number: int) -> Sentence:
+    if isinstance(text, str):
+        offsets = tuple(find_words(text))
+        if offsets:
+            return Sentence(tuple(text[start:end] for start, end in offsets), None, text, offsets)
+    elif len(text):
+        return Sentence(tuple(text))
+    raise InputError(f"text number {number} (counted from 0) holds no word. Leave such texts out.")

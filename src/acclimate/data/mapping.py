@@ -69,9 +69,15 @@ def bundled_maps() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".yaml") for file in _BUNDLED.iterdir() if file.name.endswith(".yaml")))
 
 
-def map_labels(corpus: Corpus, label_map: Mapping[str, str | None]) -> Corpus:
-    """The corpus under the map's names. Two neighbours that come to share a name stay two spans."""
-    names = label_map if isinstance(label_map, LabelMap) else LabelMap.of(label_map)
+def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path) -> Corpus:
+    """The corpus under the map's names. Two neighbours that come to share a name stay two spans.
+
+    The map is a dictionary, a YAML file, or one that ships, by its name (`bundled_maps`).
+    """
+    if isinstance(label_map, str | Path):
+        names = LabelMap.load(label_map)
+    else:
+        names = label_map if isinstance(label_map, LabelMap) else LabelMap.of(label_map)
     _require_named(corpus, names)
     if corpus.kind == "plain":
         return corpus.map(lambda sentence: _renamed_tags(sentence, names)).renamed(f"{corpus.name}[{names.name}]")
@@ -124,7 +130,7 @@ def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> s
     """How to make labels known ones. A pair of names is suggested only where they look alike."""
     closest = fitting_map(corpus, known)
     if closest:
-        return f"The bundled map {closest!r} fits: map_labels(corpus, LabelMap.load({closest!r}))."
+        return f"The bundled map {closest!r} fits: map_labels(corpus, {closest!r})."
     drops = corpus.kind != "plain"
     similar = alike(unknown, known)
     if similar:

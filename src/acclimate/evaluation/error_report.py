@@ -13,8 +13,8 @@ from acclimate.evaluation.entity_lengths import ENTITY_BUCKETS, entity_bucket, t
 from acclimate.evaluation.errors import Mistake, MistakeKind, count_errors, mistakes_of
 from acclimate.evaluation.matching import overlap, same_borders
 from acclimate.evaluation.pairs import Pair, Reading, pair_up
-from acclimate.evaluation.table import count, percent
-from acclimate.evaluation.tally import Tally
+from acclimate.evaluation.table import count
+from acclimate.evaluation.tally import Tally, percent
 from acclimate.evaluation.unseen import surface
 
 BorderFault = Literal["too long", "too short", "shifted"]

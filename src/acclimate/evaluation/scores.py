@@ -12,7 +12,7 @@ from acclimate.data.labels import Kind
 from acclimate.evaluation.confusion import Confusion, confuse
 from acclimate.evaluation.lengths import ByLength, split_by_length
 from acclimate.evaluation.pairs import Pair, Reading, outside_tag, pair_up
-from acclimate.evaluation.tally import Average, Tally, ratio
+from acclimate.evaluation.tally import Average, Tally, percent, ratio
 from acclimate.evaluation.unseen import Unseen, Vocabulary, split_by_seen
 
 SPAN_SCORERS: dict[Reading, str] = {
@@ -49,6 +49,9 @@ class TokenScores:
 class Scores:
     """Everything that was counted. All figures lie between 0 and 1; what has no denominator is 0.0, never NaN.
 
+    So they do wherever a program reads them: in Python, and in JSON and CSV. What a person reads is in percent: tables
+    that are printed (`print(scores)`), Markdown and HTML.
+
     For plain tags each word is a span of its own: `span` and `token` are then the micro figures over words, which all
     equal accuracy, and `typeless` is None because borders cannot be wrong.
     """
@@ -66,6 +69,15 @@ class Scores:
     sentences: int
     words: int
     scorer: str  # which F1 is this?
+
+    def __repr__(self) -> str:
+        figures = f"F1 {percent(self.span.f1)} %, precision {percent(self.span.precision)} %"
+        return f"Scores({figures}, recall {percent(self.span.recall)} % on {self.sentences:,} sentences)"
+
+    def __str__(self) -> str:
+        from acclimate.evaluation.table import render  # which knows the scores
+
+        return render(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain JSON types, in the order in which people read them."""

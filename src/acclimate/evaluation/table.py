@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from acclimate.evaluation.confusion import Confusion
 from acclimate.evaluation.scores import Scores
-from acclimate.evaluation.tally import Average, Tally
+from acclimate.evaluation.tally import Average, Tally, percent
 from acclimate.evaluation.unseen import Unseen
 
 HEADER = ("", "precision", "recall", "F1", "gold", "predicted", "correct")
@@ -24,7 +24,7 @@ def render(scores: Scores) -> str:
             rows += [*([(), (title,)] if title else []), *section]
     lines = [
         scores.scorer,
-        f"{count(scores.sentences, 'sentence')}, {count(scores.words, 'word')}",
+        f"{count(scores.sentences, 'sentence')}, {count(scores.words, 'word')}; precision, recall and F1 in percent",
         "",
         *align(rows),
         "",
@@ -84,10 +84,6 @@ def most_confused(confusion: Confusion) -> list[str]:
 
 def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.2f}"
 
 
 def align(rows: Sequence[Row]) -> list[str]:

@@ -16,6 +16,11 @@ def ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
+def percent(share: float) -> str:
+    """As people read it: two digits behind the point."""
+    return f"{100 * share:.2f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Tally:
     """How many there were, how many were predicted, how many of these are right. Tallies add up over sentences."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -17,20 +17,30 @@ from acclimate.model.view import View
 
 def predict(
     tagger: Tagger,
-    corpus: Corpus,
+    text: Corpus | str | Iterable[str | Sequence[str]],
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
 ) -> Corpus:
     """The same sentences under the tagger's own tags, one per word, in the same order.
 
+    `text` is a corpus, or raw text: a string for each sentence, or its words. `predict(tagger, ["Anna flew to Oslo."])`
+    gives a corpus of one sentence, with its words, their places in the string, `tags` and `spans`.
+
     Gold tags are dropped first: what a tagger is given to predict from never holds the answer. `words_per_batch` is
     the most that is read at once, padding counted; for a pre-trained encoder it counts pieces.
     """
+    corpus = _corpus_of(text)
     tags: list[list[str]] = [[] for _ in corpus]
     for number, decoded in answers(tagger, corpus, lambda view: view.decoded, words_per_batch, progress):
         tags[number] = tagger.spell(decoded.tolist())
     predicted = corpus.unlabelled().with_tags(tags)
     return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
+
+
+def _corpus_of(text: Corpus | str | Iterable[str | Sequence[str]]) -> Corpus:
+    if isinstance(text, Corpus):
+        return text
+    return Corpus.of_texts([text] if isinstance(text, str) else text)
 
 
 def answers(

@@ -18,12 +18,14 @@ from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baseline import shared_baseline
 from acclimate.recipes.beginning import beginning_of
+from acclimate.recipes.catalogue import default_recipe
 from acclimate.recipes.claim import claim
 from acclimate.recipes.outcome import Outcome, SiblingResult, change_of, predict_all
 from acclimate.recipes.preparation import SelectorName, prepare
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.folder_lock import in_locked_folder
+from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, first_seed, run_stages
 from acclimate.training.settings import TrainingSettings
@@ -32,11 +34,12 @@ from acclimate.training.watches import Confidence
 
 
 @in_locked_folder
+@shown_in_training
 def adapt(
     tagger: Tagger,
     source: Corpus,
     target: Corpus | None = None,
-    recipe: str = "source-only",
+    recipe: str | None = None,
     *,
     target_labelled: Corpus | None = None,
     source_dev: Corpus | None = None,
@@ -54,9 +57,13 @@ def adapt(
     look: Callable[[str, Tagger, Mapping[str, Tagger]], Any] | None = None,
     shortened: float = 1.0,
     begin: Callable[[], Any] | None = None,
+    progress: bool | None = None,
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
+
+    `recipe` is `acclimate` when it is not given, as for the command; without anything of a target it is `source-only`.
+    While it trains, a terminal or a notebook shows how far it is; `progress=False` keeps silent.
 
     The same tagger trained on the source alone is trained beside it; its scores are the "before". Test sentences are
     scored once, when all training is over: no recipe and no selector ever sees them. `source_dev` decides which state
@@ -75,6 +82,7 @@ def adapt(
     `begin` is called when nothing is left to refuse, before anything is written or trained.
     """
     started = time.monotonic()
+    recipe = recipe or default_recipe(has_target=target is not None or target_labelled is not None)
     ready = prepare(
         tagger,
         source,

@@ -142,6 +142,11 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+def default_recipe(has_target: bool = True) -> str:
+    """What is done where no recipe is named, in Python as on the command line."""
+    return "acclimate" if has_target else BASELINE.name
+
+
 def find_recipe(name: str) -> Recipe:
     if name in RECIPES:
         return RECIPES[name]

@@ -12,6 +12,7 @@ from acclimate.evaluation.both_tests import BothTests, both_tests
 from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.significance import Metric
+from acclimate.evaluation.tally import percent
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 
@@ -26,6 +27,11 @@ class Change:
     comparison: BothTests | None
     # gold, before and after
     texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        moved = f"{percent(self.before.span.f1)} % → {percent(self.after.span.f1)} %"
+        sure = "" if self.comparison is None else f", p = {self.comparison.larger_p:.3f}"
+        return f"Change({self.corpus!r}: F1 {moved}{sure})"
 
     @property
     def told_before(self) -> float | None:
@@ -77,6 +83,9 @@ class Outcome:
     # what the recipe makes of the tagger, in words, and "before" likewise: a tagger of the settings alone is another
     make: tuple[str, ...] = ()
     siblings: Mapping[str, SiblingResult] = field(default_factory=dict)  # taggers that were trained beside, by name
+
+    def __repr__(self) -> str:
+        return f"Outcome({self.recipe!r}, source={self.source!r}, target={self.target!r}, seconds={self.seconds:.0f})"
 
     @property
     def reservation(self) -> Reservation | None:

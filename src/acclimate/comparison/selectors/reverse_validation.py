@@ -56,7 +56,8 @@ class ReverseValidation:
         settings = completed(material.training, back)
         updates = min(self.updates, settings.updates or self.updates)
         settings = settings.model_copy(update={"updates": updates, "epochs": None, "tensorboard": False})
-        adapt(back, taught, None, "source-only", select="last", training=settings, seed=material.seed)
+        seed = material.seed
+        adapt(back, taught, None, "source-only", select="last", training=settings, seed=seed, progress=False)
         return DevelopmentScore(material.source_dev)(back)
 
 

@@ -1,0 +1,159 @@
+"""What a person sees while a model trains."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import signature
+from typing import Any, ParamSpec, Self, TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from acclimate.evaluation.table import count
+from acclimate.training.console import stderr_console
+from acclimate.training.engine import is_main_process
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class TrainingBar:
+    """A bar per stage with loss, words per second, the best score so far and the time left; between the stages, where
+    text is tagged and scored, a sign of life.
+
+    Where stderr is no terminal (a log file), one line per look at the selector instead. Leaving the `with` block puts
+    the terminal right again, also after an error or Ctrl-C: a bar that is not stopped keeps the cursor hidden.
+    """
+
+    unit = "words"
+    pause = "between stages: tagging and scoring"
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._bar: Progress | None = None
+        self._waiting = console.status(self.pause)
+        self._task: Any = None
+        self._best = ""
+        self._words, self._since = 0, time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._waiting.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._waiting.stop()
+        self._stop_bar()
+
+    def begin(self, stage: str, update: int, updates: int) -> None:
+        self._waiting.stop()
+        self._best, self._words, self._since = "", 0, time.monotonic()
+        if update:
+            self.console.print(f"stage {stage}: going on from update {update:,} of {updates:,}")
+        if not self.console.is_terminal:
+            self.console.print(f"stage {stage}: {count(updates, 'update')}")
+            return
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+        )
+        self._bar.start()
+        self._task = self._bar.add_task(stage, total=updates, completed=update, state="")
+
+    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
+        self._words += progress.words
+        if self._bar is not None:
+            self._bar.update(self._task, completed=progress.update)
+            if losses is not None:
+                speed = self._words / max(1e-9, time.monotonic() - self._since)
+                shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+                self._bar.update(self._task, state=f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}")
+
+    def judged(self, update: int, told: str, is_best: bool) -> None:
+        if is_best:
+            self._best = told
+        if self._bar is None and told:
+            self.console.print(f"  update {update:,}: {told}{' (best so far)' if is_best else ''}")
+
+    def end(self, stage: str) -> None:
+        self._stop_bar()
+        elapsed = time.monotonic() - self._since
+        best = f", best {self._best}" if self._best else ""
+        self.console.print(f"stage {stage}: done in {elapsed:,.0f} s{best}")
+        self._waiting.start()
+
+    def _standing(self) -> str:
+        return f" best {self._best}" if self._best else ""
+
+    def _stop_bar(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+class PretrainingBar(TrainingBar):
+    """The same for pre-training: pieces, and the loss on held-out text instead of a score."""
+
+    unit = "pieces"
+    pause = "preparing text"
+
+    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
+        super().advance(progress, losses)
+        if losses is not None and self._bar is None and progress.update % self._log_every(progress.updates) == 0:
+            elapsed = max(1e-9, time.monotonic() - self._since)
+            speed = self._words / elapsed
+            left = (progress.updates - progress.update) * progress.words / max(speed, 1e-9)
+            shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+            self.console.print(f"  update {progress.update:,}: {shown}, {speed:,.0f} pieces/s, {left:,.0f} s left")
+
+    def judged(self, update: int, told: str, is_best: bool) -> None:
+        super().judged(update, told, is_best)
+        if told:
+            self._best = told  # no choice is made: how it stands now
+
+    @staticmethod
+    def _log_every(updates: int) -> int:
+        """About fifty lines in a log file, at updates where the loss is read anyway."""
+        return max(10, updates // 50 // 10 * 10)
+
+    def _standing(self) -> str:
+        return f" {self._best}" if self._best else ""
+
+    def end(self, stage: str) -> None:
+        self._stop_bar()
+        now = f", {self._best}" if self._best else ""
+        self.console.print(f"stage {stage}: done in {time.monotonic() - self._since:,.0f} s{now}")
+
+
+def shown_in_training(work: Callable[P, R]) -> Callable[P, R]:
+    """Around a function that trains: where nobody is named as its `watcher`, a `TrainingBar` looks on.
+
+    The function's argument `progress` decides: True shows it, False does not, and None shows it to a person, in a
+    terminal or a notebook.
+    """
+    asked = signature(work)
+
+    @wraps(work)
+    def shown(*given: P.args, **named: P.kwargs) -> R:
+        arguments = asked.bind(*given, **named).arguments
+        progress = arguments.get("progress")
+        wanted = _has_a_reader() if progress is None else progress
+        if arguments.get("watcher") is not None or not wanted or not is_main_process():
+            return work(*given, **named)
+        with TrainingBar(stderr_console()) as bar:
+            return work(*given, **{**named, "watcher": bar})  # type: ignore[arg-type]
+
+    return shown
+
+
+def _has_a_reader() -> bool:
+    console = Console(stderr=True)
+    return console.is_terminal or console.is_jupyter
