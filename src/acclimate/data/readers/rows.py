@@ -69,7 +69,7 @@ def _is_tagged(row: Row, layout: Layout) -> bool:
     try:
         words, tags = _as_list(row.cells[layout.words]), _as_list(row.cells[layout.tags])
     except InputError:
-        return True  # which will be said of it
+        return False
     return isinstance(words, list) and isinstance(tags, list) and len(words) == len(tags)
 
 

@@ -54,7 +54,9 @@ def _read(source: Source, ledger: Ledger, read_rows: Callable[..., Iterator[Row]
 
 def _checked(row: Row, width: int, source: Source, ledger: Ledger) -> Row:
     fault = row.fault or source.faults.get(row.line)
-    if fault is None and row.cells and len(row.cells) != width:
+    if fault is None and not any(str(cell).strip() for cell in row.cells):
+        return Row(row.line, [])
+    if fault is None and len(row.cells) != width:
         problem = f"{len(row.cells)} cells, but the first line names {width} columns."
         fault = InputError(f"{problem} A cell that holds the separator must stand in quotes.")
     if fault is None and any("\n" in str(cell) for cell in row.cells):
