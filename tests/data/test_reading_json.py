@@ -264,11 +264,3 @@ def test_an_empty_list_of_doccano_hides_no_labels(read):
     assert read(record, format="doccano")[0].tags == ("B-PER", "O")
     with pytest.raises(InputError, match="labels under 'entities' and 'label'"):
         read(record | {"entities": [{"start_offset": 5, "end_offset": 8, "label": "X"}]}, format="doccano")
-
-
-def test_values_that_are_nested_deeply_are_refused(tmp_path):
-    for depth in (100, 900, 5000):
-        nested = "[" * depth + "]" * depth
-        (tmp_path / "a.jsonl").write_text(f'{{"text": {nested}, "label": []}}\n')
-        with pytest.raises(InputError, match=r"a\.jsonl, line 1: "):
-            read_corpus(tmp_path / "a.jsonl", "doccano")
