@@ -3,6 +3,8 @@
     python benchmarks/reproduce_small.py --out DIR [--only S4.17,S0.19] [--jobs 1] [--minutes M] [--table FILE.md]
 
 Bundled corpora, a few updates, one seed, on a CPU: what comes out says that a runner runs, and nothing about a paper.
+The sizes are such that every training learns something. A cell at zero, or two rows that say the same, can therefore be
+a runner that is wired wrongly: the page names them, and the script then ends with exit code 1.
 A runner that is done is a line of DIR/results.jsonl and is not done again; trainings of one that was cut off are kept,
 too. `--minutes`: no runner is begun after that. Every page, CSV file and picture is in DIR.
 """
@@ -10,9 +12,11 @@ too. `--minutes`: no runner is begun after that. Every page, CSV file and pictur
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import sys
 import time
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +27,9 @@ HEAD = """# Every table at small scale
 `python benchmarks/reproduce_small.py --out DIR`: `acclimate reproduce ID --scale small` for every id, one after the
 other in one process. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
 beginning to end, on a CPU; trainings that an earlier one has made already are shared. The last column is the first line
-of our figures in the page that the runner wrote. A few updates teach most taggers nothing: an F1 of 0.00 is usual here.
-This page was made in pieces on two busy cores; the script goes on where it stood."""
+of our figures in the page that the runner wrote. "At zero" counts the cells whose figures of one measure are all 0;
+"alike" counts groups of rows whose figures are all the same. There should be none of either: a runner whose cells are
+all 0, or all equal, cannot show that it is wired wrongly. The script goes on where it stood."""
 
 
 def main() -> None:
@@ -47,6 +52,8 @@ def main() -> None:
         results.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), encoding="utf-8")
         print(f"{name}: exit {row['exit']}, {row['seconds']} s", file=sys.stderr, flush=True)
     show(page(rows), options.table)
+    if any(row["zero"] or row["alike"] for row in rows):
+        sys.exit(1)
 
 
 def run(name: str, out: Path, jobs: int) -> dict[str, Any]:
@@ -59,7 +66,32 @@ def run(name: str, out: Path, jobs: int) -> dict[str, Any]:
     found = CliRunner().invoke(app, command)
     seconds = round(time.monotonic() - began, 1)
     last = "" if found.exit_code == 0 else (found.output.strip().splitlines() or [repr(found.exception)])[-1]
-    return {"id": name, "exit": found.exit_code, "seconds": seconds, "error": last, "shown": first_line(out, name)}
+    shown = {"shown": first_line(out, name), **findings(out / f"{name}.csv")}
+    return {"id": name, "exit": found.exit_code, "seconds": seconds, "error": last, **shown}
+
+
+def findings(file: Path) -> dict[str, Any]:
+    """How many cells a table has, which of them are at zero, and which rows say the same."""
+    cells: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
+    if file.is_file():
+        with file.open(encoding="utf-8") as lines:
+            for line in csv.DictReader(lines):
+                if line["mean"] and not line["measure"].startswith("change"):
+                    cells[line["measure"], line["row"], line["column"]][line["figure"]] = float(line["mean"])
+    zero = [" | ".join(place) for place, figures in cells.items() if not any(figures.values())]
+    return {"cells": len(cells), "zero": zero, "alike": _alike(cells)}
+
+
+def _alike(cells: dict[tuple[str, str, str], dict[str, float]]) -> list[str]:
+    """Rows with the same figures in all columns, by measure. Rows of zeros are told as such."""
+    rows: dict[tuple[str, str], dict[str, dict[str, float]]] = defaultdict(dict)
+    for (measure, row, column), figures in cells.items():
+        rows[measure, row][column] = figures
+    same: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for (measure, row), columns in rows.items():
+        if any(value for figures in columns.values() for value in figures.values()):
+            same[measure, json.dumps(columns, sort_keys=True)].append(row)
+    return [f"{measure} | {' = '.join(names)}" for (measure, _), names in same.items() if len(names) > 1]
 
 
 def first_line(out: Path, name: str) -> str:
@@ -84,12 +116,20 @@ def page(rows: list[dict[str, Any]]) -> str:
     lines = []
     for table in all_tables().values():
         row = found.get(table.id)
-        told = ["", "not run", ""] if row is None else [row["seconds"], state(row), row["shown"]]
+        told = ["", "not run", "", "", ""] if row is None else [row["seconds"], state(row), *check(row), row["shown"]]
         lines.append([table.id, f"{table.paper}, {table.shows}: {table.title}", *told])
     passed = sum(row["exit"] == 0 for row in rows)
     total = sum(row["seconds"] for row in rows)
     summary = f"{passed} of {len(lines)} runners end with exit code 0, in {total / 60:.0f} minutes together."
-    return f"{HEAD}\n\n{summary}\n\n{markdown(['id', 'what', 'seconds', 'state', 'first figures'], lines)}"
+    found_out = [f"- {row['id']}, at zero: {one}" for row in rows for one in row["zero"]]
+    found_out += [f"- {row['id']}, alike: {one}" for row in rows for one in row["alike"]]
+    told = "\n".join(found_out) or "No cell is at zero, and no two rows are alike."
+    columns = ["id", "what", "seconds", "state", "at zero", "alike", "first figures"]
+    return f"{HEAD}\n\n{summary}\n\n{told}\n\n{markdown(columns, lines)}"
+
+
+def check(row: dict[str, Any]) -> list[str]:
+    return [f"{len(row['zero'])} of {row['cells']}", str(len(row["alike"]))]
 
 
 def state(row: dict[str, Any]) -> str:

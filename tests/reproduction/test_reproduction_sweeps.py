@@ -20,7 +20,7 @@ def test_a_coefficient_has_a_panel_of_its_own_and_a_target_a_line() -> None:
     assert [(panel.title, panel.across) for panel in found] == [
         (f"span f1, {name}", name) for name in ("gamma", "alpha", "alpha'", "beta")
     ]
-    assert found[0].places == ("0.1", "0.3", "0.5", "0.7", "0.9", "0.98")
+    assert found[0].places == ("0.1", "0.3", "0.5", "0.7", "0.75", "0.9")
     assert list(found[0].lines) == ["SciTech", "WNUT2016", "Webpage", "Wikigold"]
     assert found[2].lines["Webpage"]["0.5"].row == "alpha' 0.5"
 

@@ -16,7 +16,7 @@ from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.reproduction.catalogue import all_tables, find_table, read_table
 from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.reproduction.sets import find_set, known_sets
-from acclimate.reproduction.table import Table
+from acclimate.reproduction.table import Scale, Table
 from acclimate.settings import SettingsError, UsageError
 
 # tables and figures that can be run, by paper (docs/papers/README.md)
@@ -69,14 +69,16 @@ def in_effect(cell: Cell) -> str:
     return json.dumps(found, sort_keys=True)
 
 
+@pytest.mark.parametrize("scale", ["full", "small"])
 @pytest.mark.parametrize("table_id", IDS)
-def test_no_two_cells_of_a_table_are_the_same_under_two_names(table_id: str) -> None:
+def test_no_two_cells_of_a_table_are_the_same_under_two_names(table_id: str, scale: Scale) -> None:
     rows_by_settings: dict[str, list[str]] = {}
-    for cell in cells_of(find_table(table_id)):
+    for cell in cells_of(find_table(table_id), scale):
         rows_by_settings.setdefault(in_effect(cell), []).append(cell.row)
     same = {tuple(rows) for rows in rows_by_settings.values() if len(rows) > 1}
     # the sweeps of one coefficient each meet where all three have their usual value
-    assert same == ({("gamma 0.98", "alpha 0.1", "beta 0.1")} if table_id == "S3.18" else set())
+    meet = table_id == "S3.18" and scale == "full"
+    assert same == ({("gamma 0.75", "alpha 0.1", "beta 0.1")} if meet else set())
 
 
 def test_an_option_that_a_row_names_is_the_one_that_the_recipe_is_given() -> None:
@@ -96,7 +98,28 @@ def test_small_scale_trains_on_a_cpu_and_for_a_few_updates_only() -> None:
         for cell in cells_of(table, "small"):
             if cell.settings.recipe is not None:
                 assert cell.settings.training.device == "cpu"
-                assert (cell.settings.training.updates or 0) <= 60, cell.name
+                assert 0 < (cell.settings.training.updates or 0) <= most(cell), cell.name
+
+
+def most(cell: Cell) -> int:
+    return 150 if cell.settings.tagger.encoder == OWN_ENCODER else 30
+
+
+def test_at_small_scale_a_row_learns_at_a_rate_that_suits_its_encoder() -> None:
+    rates = {
+        (cell.settings.tagger.encoder, cell.settings.training.learning_rate)
+        for table in ("S3.19", "S4.24")
+        for cell in cells_of(find_table(table), "small")
+    }
+    assert rates == {(OWN_ENCODER, 0.02), ("acclimate-mini", 0.0004), ("acclimate-mini", 0.0003)}
+
+
+def test_mslms_search_is_about_the_papers_optimizer_and_sgd_has_a_rate_of_its_own() -> None:
+    cells = [(cell.row, cell.settings.training) for cell in cells_of(find_table("S2.25"))]
+    assert {training.optimizer for row, training in cells if row != "SGD"} == {"adam"}
+    sgd, chosen = (next(training for row, training in cells if row == name) for name in ("SGD", "as chosen"))
+    assert sgd.optimizer == "sgd"
+    assert (sgd.learning_rate or 0) > 10 * (chosen.learning_rate or 1)
 
 
 def test_every_set_has_a_bundled_one_to_stand_in_for_it() -> None:

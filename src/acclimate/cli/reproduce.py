@@ -29,7 +29,7 @@ def reproduce_command(
         int | None, typer.Option(min=1, metavar="N", help="How many.", show_default="the paper's; small: 1")
     ] = None,
     scale: Annotated[
-        ScaleOption, typer.Option(help="small: bundled corpora and a few updates, in a minute or two on a CPU.")
+        ScaleOption, typer.Option(help="small: bundled corpora and a few updates, in a few minutes on a CPU.")
     ] = ScaleOption.full,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where trainings and tables go.")] = Path("runs/reproduce"),
     jobs: Annotated[

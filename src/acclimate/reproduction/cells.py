@@ -10,7 +10,7 @@ from acclimate.comparison.plan import merged
 from acclimate.recipes.catalogue import RECIPES, find_recipe
 from acclimate.reproduction.measures import MEASURES
 from acclimate.reproduction.statistics import STATISTICS
-from acclimate.reproduction.table import CellSettings, Scale, Table
+from acclimate.reproduction.table import CellSettings, Scale, SmallScale, Table
 from acclimate.settings import SettingsError, complete, with_assignments
 
 
@@ -40,9 +40,7 @@ def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = (
             if only is None or column in map(str, only):
                 values = _settled(table, of_row, of_column)
                 if small is not None:
-                    # what a row leaves out (labelled: null) is not brought back
-                    less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
-                    values = merged(merged(values, less), small.of_recipe.get(values.get("recipe") or "", {}))
+                    values = _made_small(values, small)
                 found.append(_cell(table, row, column, with_assignments(values, _meant(assignments, values))))
     _require_meant(table, found, assignments)
     return found
@@ -58,6 +56,14 @@ def _settled(table: Table, of_row: Mapping[str, Any], of_column: Mapping[str, An
         find_recipe(name)  # or a slip would have no effect
     column = merged(column, by_recipe.get(recipe or "", {}))
     return merged(merged(table.all, column), row)
+
+
+def _made_small(values: Mapping[str, Any], small: SmallScale) -> dict[str, Any]:
+    """What a row leaves out (labelled: null) is not brought back."""
+    less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
+    encoder = values.get("tagger", {}).get("encoder", "")
+    of_both = merged(small.of_encoder.get(encoder, {}), small.of_recipe.get(values.get("recipe") or "", {}))
+    return merged(merged(values, less), of_both)
 
 
 def _meant(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:

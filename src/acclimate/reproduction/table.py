@@ -75,6 +75,7 @@ class SmallScale(Settings):
     rows: tuple[str, ...] | None = None  # of the table's; all if not said
     columns: tuple[str, ...] | None = None
     all: dict[str, Any] = Field(default_factory=dict)  # over the settings of every cell
+    of_encoder: dict[str, dict[str, Any]] = Field(default_factory=dict)  # besides, by the tagger's encoder
     of_recipe: dict[str, dict[str, Any]] = Field(default_factory=dict)  # besides, by recipe
 
 

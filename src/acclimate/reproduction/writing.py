@@ -14,6 +14,7 @@ from acclimate.reproduction.changes import change_lines, change_rows
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.pictures import draw, draw_maps
 from acclimate.reproduction.results import PAPER, Figure, Panel, Reproduction, panels
+from acclimate.reproduction.told_settings import told_settings
 
 SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bundled corpora stand in for the data."
 
@@ -78,6 +79,9 @@ def markdown(found: Reproduction, pictures: list[str]) -> str:
     lines += ["", "## Where this comes from", ""]
     lines += [f"- Data, {name}: {told}" for name, told in found.data.items()]
     lines += [f"- Missing, left out: {one}" for one in found.missing]
+    settings = told_settings(cell for cell in found.cells if cell.name not in found.skipped)
+    if settings:
+        lines += [f"- Trained with {', '.join(f'`{name}={value}`' for name, value in settings.items())}."]
     lines += [f"- Failed: {name}. {why}" for name, why in found.failures.items()]
     lines += [f"- Not as in the paper: {remark}" for remark in found.remarks]
     if found.seeds:

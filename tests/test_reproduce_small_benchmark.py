@@ -1,0 +1,59 @@
+"""The page of all tables at small scale names cells that are at zero, and rows that say the same."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from acclimate.analysis.tables import write_csv
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+
+from reproduce_small import findings, page
+
+NAMES = ("row", "column", "measure", "figure", "mean")
+
+
+def table(place: Path, *lines: tuple[str, str, str, str, float | None]) -> Path:
+    write_csv([dict(zip(NAMES, line, strict=True)) for line in lines], place)
+    return place
+
+
+def test_a_cell_is_at_zero_where_all_its_figures_of_a_measure_are(tmp_path: Path) -> None:
+    file = table(
+        tmp_path / "S1.csv",
+        ("base", "news", "span f1", "span f1", 0.0),
+        ("base", "news", "by type", "PER", 0.0),
+        ("base", "news", "by type", "LOC", 7.0),
+        ("AT", "news", "span f1", "span f1", 3.0),
+        ("AT", "news", "by type", "PER", 0.0),
+        ("AT", "news", "by type", "LOC", 0.0),
+    )
+    assert findings(file) == {"cells": 4, "zero": ["span f1 | base | news", "by type | AT | news"], "alike": []}
+
+
+def test_rows_are_alike_where_every_column_is_the_same(tmp_path: Path) -> None:
+    file = table(
+        tmp_path / "S1.csv",
+        *((row, "news", "span f1", "span f1", 3.0) for row in ("one", "two", "three")),
+        *((row, "tweets", "span f1", "span f1", 4.0) for row in ("one", "two")),
+        ("three", "tweets", "span f1", "span f1", 5.0),
+    )
+    assert findings(file)["alike"] == ["span f1 | one = two"]
+
+
+def test_changes_and_what_only_the_paper_has_are_no_cells(tmp_path: Path) -> None:
+    file = table(
+        tmp_path / "S1.csv",
+        ("AT", "news", "change of span f1", "against base", 0.0),
+        ("rival", "news", "span f1", "span f1", None),
+    )
+    assert findings(file) == {"cells": 0, "zero": [], "alike": []}
+
+
+def test_the_page_names_what_was_found() -> None:
+    row = {"id": "S4.13", "exit": 0, "seconds": 3.0, "error": "", "shown": "base: 0.00", "cells": 2}
+    found = page([{**row, "zero": ["span f1 | base | news"], "alike": ["span f1 | one = two"]}])
+    assert "- S4.13, at zero: span f1 | base | news\n- S4.13, alike: span f1 | one = two\n" in found
+    assert "| 3.0 | passed | 1 of 2 | 1 | base: 0.00 |" in found
+    assert "No cell is at zero, and no two rows are alike." in page([{**row, "zero": [], "alike": []}])
