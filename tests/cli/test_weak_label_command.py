@@ -58,6 +58,17 @@ def test_raw_text_is_labelled_and_nothing_is_lost(concepts: Path) -> None:
     assert len(read_corpus("weak.csv")) == 3
 
 
+@pytest.mark.parametrize("column", ["label", "type"])
+def test_a_list_with_labels_of_its_own_needs_no_map(concepts: Path, column: str) -> None:
+    Path("names.csv").write_text(f"name,{column}\nAnna Kern,PER\nAcme,ORG\ndisease X,Disease\n", encoding="utf-8")
+    Path("text.txt").write_text("Anna Kern left Acme .\nDisease X .\n", encoding="utf-8")
+    answer = acclimate("weak-label", "--concepts", "names.csv", "--text", "text.txt", "--out", "weak.conll")
+    assert "labels: the types as they are" in answer.out
+    assert read_corpus("weak.conll").label_counts == {"PER": 1, "ORG": 1, "Disease": 1}
+    told = acclimate("weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--out", "b.conll").out
+    assert "types to labels: table-12" in told
+
+
 def test_true_labels_may_come_from_another_file(concepts: Path) -> None:
     Path("gold.conll").write_text(
         "Asthma\tB-ill\nand\tO\nCHF\tB-ill\n.\tO\n\nchf\tB-ill\n:\tO\ngive\tO\naspirin\tO\n\nfine\tO\n",

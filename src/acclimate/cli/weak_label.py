@@ -14,9 +14,15 @@ from acclimate.cli.options import InputFormat, Json, Map, Overwrite, Paragraphs,
 from acclimate.cli.select import spelled_out
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from acclimate.data.concepts.concept import Concept
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.finding import Annotator
     from acclimate.data.concepts.groups import Groups
+
+
+DICTIONARY = "dictionary"
 
 
 class CaseName(StrEnum):
@@ -56,10 +62,15 @@ def weak_label_command(
     ] = None,
     annotator: Annotated[
         str, typer.Option(metavar="KIND", help="dictionary, spacy:MODEL or medcat:PACK (where these are installed).")
-    ] = "dictionary",
+    ] = DICTIONARY,
     groups: Annotated[
-        str, typer.Option(metavar="MAP", help="Types to labels: a YAML file, table-12, clinical, or none.")
-    ] = "table-12",
+        str,
+        typer.Option(
+            metavar="MAP",
+            help="Types to labels: a YAML file, table-12, clinical, or none: types are labels. auto: table-12 for UMLS "
+            "types, else none.",
+        ),
+    ] = "auto",
     other_types: Annotated[
         OtherTypes, typer.Option(help="Types that the map does not name: drop them, or keep them as labels.")
     ] = OtherTypes.drop,
@@ -112,7 +123,6 @@ def weak_label_command(
     from acclimate.cli.weak_label_files import LabelledFiles, shares_of
     from acclimate.cli.weak_label_report import WeakLabelReport
     from acclimate.cli.weak_label_text import LabellingBar, Stream
-    from acclimate.data.concepts.groups import Groups
     from acclimate.data.concepts.labelling import Labeller
     from acclimate.settings import UsageError
 
@@ -120,8 +130,9 @@ def weak_label_command(
         raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
     inputs = [*texts, *(concepts or ()), gold, leave_out]
     files = LabelledFiles(out, None if split is None else shares_of(split), seed, overwrite, inputs)
-    grouped = Groups.load(groups, other_types.value, label)
-    finder, dictionary = _annotator(annotator, concepts, grouped, case, shortest, plurals, leave_out)
+    listed = _concepts(annotator, concepts)
+    grouped = _groups(groups, annotator, listed, other_types, label)
+    finder, dictionary = _annotator(annotator, listed, grouped, case, shortest, plurals, leave_out)
     labeller = Labeller(finder, grouped, abbreviations=not no_abbreviations)
     reading = {"format": input_format, "skip_bad": skip_bad, "paragraphs": paragraphs}
     reading["tokenize"] = "blanks" if pre_split else "words"
@@ -140,9 +151,36 @@ def weak_label_command(
         typer.echo(report.render(most), err=out == "-")
 
 
+def _concepts(annotator: str, sources: list[str] | None) -> dict[str, list[Concept]]:
+    """What the dictionary is made of; nothing for another annotator."""
+    from acclimate.data.concepts.sources import load_concepts
+    from acclimate.settings import UsageError
+
+    if annotator != DICTIONARY and sources:
+        raise UsageError(
+            f"--concepts is for the dictionary; {annotator} has concepts of its own. Leave out one of both."
+        )
+    if annotator == DICTIONARY and not sources:
+        raise UsageError("Say where the names are: --concepts FILE, clinical, package:diseases or package:drugs.")
+    return {source: list(load_concepts(source)) for source in sources or ()}
+
+
+def _groups(
+    name: str, annotator: str, concepts: Mapping[str, Sequence[Concept]], others: OtherTypes, label: str | None
+) -> Groups:
+    from acclimate.data.concepts.groups import AUTO_GROUPS, Groups
+
+    if name != AUTO_GROUPS:
+        return Groups.load(name, others.value, label)
+    if annotator.startswith("medcat:"):  # its types are those of UMLS
+        return Groups.load("table-12", others.value, label)
+    types = (type for listed in concepts.values() for concept in listed for type in concept.types)
+    return Groups.suited_to(types, others.value, label)
+
+
 def _annotator(
     name: str,
-    concepts: list[str] | None,
+    concepts: Mapping[str, Sequence[Concept]],
     groups: Groups,
     case: CaseName,
     shortest: int,
@@ -152,19 +190,11 @@ def _annotator(
     from acclimate.data.concepts.annotators import load_annotator
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.files import read_names
-    from acclimate.data.concepts.sources import load_concepts
-    from acclimate.settings import UsageError
 
-    if name != "dictionary":
-        if concepts:
-            raise UsageError(
-                f"--concepts is for the dictionary; {name} has concepts of its own. Leave out one of both."
-            )
+    if name != DICTIONARY:
         return load_annotator(name), None
-    if not concepts:
-        raise UsageError("Say where the names are: --concepts FILE, clinical, package:diseases or package:drugs.")
     dictionary = ConceptDictionary.of(
-        {source: load_concepts(source) for source in concepts},
+        concepts,
         groups,
         case=case.value,
         shortest=shortest,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.data.concepts.dictionary import ConceptDictionary
-from acclimate.data.concepts.groups import Groups
+from acclimate.data.concepts.groups import NO_GROUPS, Groups
 from acclimate.data.concepts.labelling import Coverage
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.table import count
@@ -69,7 +69,8 @@ class WeakLabelReport:
 
 def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> Iterator[str]:
     notes = dictionary.notes
-    yield f"{count(notes.concepts, 'concept')}, {count(notes.names, 'name')}; {len(dictionary):,} in use"
+    labels = "labels: the types as they are" if groups.name == NO_GROUPS else f"types to labels: {groups.name}"
+    yield f"{count(notes.concepts, 'concept')}, {count(notes.names, 'name')}; {len(dictionary):,} in use; {labels}"
     gone = {
         "twice there": notes.twice,
         "too short": notes.too_short,

@@ -16,6 +16,7 @@ BUNDLED_GROUPS = {
     "clinical": "the same, and also procedures, devices, injuries, pathologic functions and findings",
 }
 NO_GROUPS = "none"
+AUTO_GROUPS = "auto"
 NO_TYPE = "(none)"  # what reports call it
 Others = Literal["drop", "keep"]
 
@@ -38,14 +39,22 @@ class Groups:
         if source == NO_GROUPS:
             return cls({}, "keep", single)
         if source in BUNDLED_GROUPS and not Path(source).exists():
-            with as_file(files("acclimate.data.concepts") / "groups" / f"{source}.yaml") as file:
-                return cls.of(LabelMap.load(file), others, single)
+            return cls.of(_bundled(str(source)), others, single)
         if not Path(source).exists():
             problem = (
                 f"there is no such map of types. Give a YAML file, or one of {', '.join(BUNDLED_GROUPS)}, {NO_GROUPS}."
             )
             raise InputError(problem, file=source)
         return cls.of(LabelMap.load(source), others, single)
+
+    @classmethod
+    def suited_to(cls, types: Iterable[str], others: Others = "drop", single: str | None = None) -> Groups:
+        """`table-12` where it names one of these types; else they are no UMLS types, but labels already."""
+        label_map = _bundled("table-12")
+        named = {type.lower() for type, _ in label_map.items()}
+        if any(type.lower() in named for type in types):
+            return cls.of(label_map, others, single)
+        return cls.load(NO_GROUPS, single=single)
 
     @classmethod
     def of(cls, label_map: LabelMap, others: Others = "drop", single: str | None = None) -> Groups:
@@ -68,3 +77,8 @@ class Groups:
             if label is not None:
                 return type, label
         return first, None
+
+
+def _bundled(name: str) -> LabelMap:
+    with as_file(files("acclimate.data.concepts") / "groups" / f"{name}.yaml") as file:
+        return LabelMap.load(file)
