@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import shlex
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,30 @@ def huge(tmp_path: Path) -> list[Path]:
 def test_the_lines_most_like_the_target_are_written_best_first(files: Files, huge: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "extra.txt"
     answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 2, "--out", out)
-    assert out.read_text(encoding="utf-8").splitlines() == ["It rained all day .", "Anna flew to Oslo ."]
-    assert f"{out}: 2 of 7 lines, scores 0." in answer.out
-    assert f"acclimate domain-tune --text {out}" in answer.out
+    assert out.read_text(encoding="utf-8").splitlines() == ["It rained all day .", "Acme opens an office"]
+    assert f"{out}: 2 of 7 lines, scores 1 to 1; 4.5 words a line, the target has " in answer.out
     assert "100 % read" in answer.err
+
+
+def test_the_next_command_runs_as_it_is_printed(
+    files: Files, huge: list[Path], tmp_path: Path, bert: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = acclimate("select", "--like", files.tweets, "--from", *huge, "--top", 2, "--out", "my extra.txt")
+    (line,) = (line for line in answer.out.splitlines() if line.startswith("use it: "))
+    words = shlex.split(line.removeprefix("use it: "))[1:]
+    assert words == ["domain-tune", "--text", str(files.tweets), "my extra.txt", "--out", "tuned-encoder"]
+    acclimate(*words, "--encoder", bert, "--updates", 1, "--masking", "random", "-q")
+    assert (tmp_path / "tuned-encoder" / "config.json").is_file()
+
+
+def test_lines_of_quite_another_length_are_told_even_when_quiet(files: Files, tmp_path: Path) -> None:
+    huge, out = tmp_path / "huge.txt", tmp_path / "out"
+    long = "x ".join(["It rained all day .", "Anna", "Acme opens an office in", "left", "yesterday ."] * 3)
+    huge.write_text(f"It rained all day .\n{long}\n", encoding="utf-8")
+    words = ("select", "--like", files.news, "--from", huge, "--top", 1, "--out", out, "--overwrite", "-q")
+    assert "words a line" not in acclimate(*words).err
+    assert "--measure overlap, --shortest and --longest" in acclimate(*words, "--measure", "jaccard").err
 
 
 def test_several_texts_may_follow_one_option(files: Files, huge: list[Path], tmp_path: Path) -> None:
@@ -51,7 +72,7 @@ def test_json_says_what_was_done(files: Files, huge: list[Path], tmp_path: Path)
     assert answer.err == ""
     found = answer.json
     assert (found["out"], found["lines_read"], found["lines_kept"], found["lines_too_long"]) == (str(out), 7, 3, 0)
-    assert 0 < found["lowest"] < found["highest"] < 1
+    assert 0 < found["lowest"] < found["highest"] <= 1
     assert found["megabytes_per_second"] > 0
     assert len(gzip.decompress(out.read_bytes()).splitlines()) == 3
 

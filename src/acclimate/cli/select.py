@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from acclimate.data.target_text import Text
 
 
+_TOO_FAR = 2.0  # times longer or shorter lines than the target's
+
+
 class MeasureName(StrEnum):
-    jaccard = "jaccard"
     overlap = "overlap"
+    jaccard = "jaccard"
 
 
 class SelectCommand(TyperCommand):
@@ -65,8 +68,11 @@ def select_command(
     ],
     measure: Annotated[
         MeasureName,
-        typer.Option(help="jaccard: as published, favours long lines; overlap: share of a line that the target has."),
-    ] = MeasureName.jaccard,
+        typer.Option(
+            help="overlap: share of a line's n-grams that the target has; jaccard: mlm4uda's rule, which takes the "
+            "longest lines."
+        ),
+    ] = MeasureName.overlap,
     shortest: Annotated[int, typer.Option(min=1, help="Take no line with fewer words.")] = 1,
     longest: Annotated[int | None, typer.Option(min=1, help="Take no line with more words.")] = None,
     lower_case: Annotated[
@@ -111,7 +117,7 @@ def select_command(
             format=input_format,
             watch=bar.show,
         )
-    _tell(selection, top, out, as_json)
+    _tell(selection, top, like, out, as_json)
 
 
 def _warn_of_corpora(files: list[str]) -> None:
@@ -139,7 +145,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tell(selection: Selection, top: int, out: str, as_json: bool) -> None:
+def _tell(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
     from acclimate.cli.progress import warn
     from acclimate.evaluation.table import count
 
@@ -148,14 +154,19 @@ def _tell(selection: Selection, top: int, out: str, as_json: bool) -> None:
         warn(f"--top {top:,} is more than there is: all {count(kept, 'different line')} that fit were taken.")
     if selection.lines_too_long:
         warn(f"{count(selection.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
+    taken, target = selection.words_per_line, selection.target_words_per_line
+    lengths = f"{taken:.1f} words a line, the target has {target:.1f}"
+    if not target / _TOO_FAR <= taken <= target * _TOO_FAR:
+        warn(f"{out}: {lengths}. Lines of about that length: --measure overlap, --shortest and --longest.")
     if as_json:
         typer.echo(json.dumps({"out": out, **selection.as_dict()}, ensure_ascii=False))
         return
     scores = f"scores {selection.lowest:.6g} to {selection.highest:.6g}"
-    typer.echo(f"{out}: {kept:,} of {count(selection.lines_read, 'line')}, {scores}")
+    typer.echo(f"{out}: {kept:,} of {count(selection.lines_read, 'line')}, {scores}; {lengths}")
     speed = f"{selection.megabytes_per_second:,.1f} MB/s"
     typer.echo(f"read {selection.megabytes:,.1f} MB in {selection.seconds:,.1f} s ({speed})")
-    typer.echo(f"use it: acclimate domain-tune --text {shlex.quote(out)}")
+    texts = shlex.join([*(name for name in like if name != "-"), out])
+    typer.echo(f"use it: acclimate domain-tune --text {texts} --out tuned-encoder")
 
 
 class ReadingBar:

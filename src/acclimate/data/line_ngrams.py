@@ -37,6 +37,11 @@ class Target:
     lower_case: bool
     tokenize: Tokenize
 
+    @property
+    def words_per_line(self) -> float:
+        lines = int((self.words == LINE_END).sum())
+        return (len(self.words) - lines) / lines
+
     @cached_property
     def fingerprint(self) -> str:
         digest = blake2b(f"{self.lower_case} {self.tokenize} ".encode(), digest_size=16)

@@ -1,7 +1,8 @@
 """Selection of extra text: out of huge raw text, the lines most like a target text.
 
-The rule is that of adversarial masking (mlm4uda): the Jaccard similarity between the set of n-grams of a line and that
-of the whole target, averaged over n = 1 to 4.
+What is compared is the set of n-grams of a line with that of the whole target, averaged over n = 1 to 4. "overlap", the
+default, is the share of the line's n-grams that the target has. "jaccard" is the rule of adversarial masking (mlm4uda):
+the target has so many n-grams that it counts what is shared, and takes the longest lines.
 
 The files are read in pieces, each by whoever is free, and the best lines of all pieces are the best of all. Which lines
 these are does not depend on the number of workers: equal scores are ranked by file and line.
@@ -19,6 +20,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from acclimate.data.best_lines import BestLines, RankedLines
 from acclimate.data.line_ngrams import Measure, Target
 from acclimate.data.problems import InputError
@@ -27,6 +30,7 @@ from acclimate.data.readers.ledger import Tokenize
 from acclimate.data.selection_task import Choice, Found, best_of_pieces, forget_ngrams
 from acclimate.data.target_text import Text, read_target
 from acclimate.data.text_blocks import Piece, cut_into_pieces
+from acclimate.data.word_numbers import WordNumbers
 from acclimate.data.writers.saving import written_aside
 
 _SMALL_FILES = 8 << 20  # bytes on disk that make up a task
@@ -50,6 +54,8 @@ class Selection:
     lines_too_long: int  # more than a megabyte; left out
     lowest: float
     highest: float
+    words_per_line: float  # of the lines taken
+    target_words_per_line: float
     megabytes: float  # of text, 10^6 bytes
     seconds: float
 
@@ -72,7 +78,7 @@ def select_text(
     *,
     executor: Executor | None = None,
     jobs: int | None = None,
-    measure: Measure = "jaccard",
+    measure: Measure = "overlap",
     lower_case: bool = True,
     tokenize: Tokenize = "words",
     shortest: int = 1,
@@ -89,7 +95,8 @@ def select_text(
     out: compressed if it ends in .gz or .xz. It appears when all is done.
     executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
         processes (default: 1). With one, `jobs` is how many workers are to be kept busy (default: the cores here).
-    measure: "jaccard" divides what line and target share by all that either has, "overlap" by what the line has.
+    measure: "overlap" divides what line and target share by what the line has, "jaccard", the paper's, by all that
+        either has.
     lower_case: `The` and `the` are one word.
     tokenize: "words", or "blanks" for text that is already split into words.
     shortest, longest: lines with fewer or more words are not taken.
@@ -115,6 +122,8 @@ def select_text(
         lines_too_long=tally.too_long,
         lowest=float(best.scores[-1]),
         highest=float(best.scores[0]),
+        words_per_line=_words_per_line(best.texts, target),
+        target_words_per_line=target.words_per_line,
         megabytes=tally.text / 1e6,
         seconds=round(time.monotonic() - started, 3),
     )
@@ -213,6 +222,16 @@ def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *w
             raise InputError("this file is read; it cannot be written over. Name another one.", file=place)
     if len(set(places)) < len(places):
         raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
+
+
+def _words_per_line(lines: Sequence[bytes], target: Target) -> float:
+    """The mean over lines, with words as the target has them."""
+    words = WordNumbers(lower_case=target.lower_case, tokenize=target.tokenize, most=1 << 20)
+    total = 0
+    for start in range(0, len(lines), 10_000):
+        read = words.read(b"\n".join((*lines[start : start + 10_000], b"")))
+        total += int(words.number(read, np.arange(len(read))).lengths.sum())
+    return total / len(lines)
 
 
 def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:

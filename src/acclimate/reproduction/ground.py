@@ -148,7 +148,8 @@ def extra_files(settings: CellSettings, sets: DataSets, folder: Path) -> dict[st
         if not place.is_file():
             folder.mkdir(parents=True, exist_ok=True)
             if extra.by == "likeness":
-                select_text(like.unlabelled(), [sets.file(extra.text, "unlabelled")], extra.lines, place)
+                pool = [sets.file(extra.text, "unlabelled")]
+                select_text(like.unlabelled(), pool, extra.lines, place, measure="jaccard")  # the paper's
             else:
                 text = sets.require(extra.text, "unlabelled")
                 write_corpus(take_sentences(text, min(extra.lines, len(text))), place, "text")
