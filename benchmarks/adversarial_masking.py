@@ -286,7 +286,7 @@ def loss_table(rows: list[dict[str, Any]]) -> str:
 
 
 def mask_tables(rows: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
-    """What kind of words each policy hid; in brackets the same of all words there, as a blind choice would have it."""
+    """What kind of words each policy hid; in brackets the same of all words there."""
     from acclimate.analysis.mask_log import read_masks
     from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
     from acclimate.analysis.yardsticks import Yardsticks

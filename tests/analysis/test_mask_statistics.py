@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import random
 from collections import Counter
 
 import pytest
@@ -12,7 +14,7 @@ from mask_rows import TagsByRule, corpus, row
 
 from acclimate.analysis.domain_distance import DensityRatio
 from acclimate.analysis.mask_counts import Compared, chunks, count_rows
-from acclimate.analysis.mask_log import MaskedRow
+from acclimate.analysis.mask_log import MaskedRow, chance_to_be_drawn
 from acclimate.analysis.mask_statistics import MaskStatistics, mask_statistics, over_hidden, period_length
 from acclimate.analysis.tables import mask_tables
 from acclimate.analysis.yardsticks import RememberingTagger, Yardsticks
@@ -122,14 +124,14 @@ def test_mixtures_are_split_by_who_chose() -> None:
 
 def test_shares_of_unseen_words_are_told() -> None:
     found = statistics(row("the [LOL] [bank]"), source=NEWS).everything
-    assert found.unseen == Compared(1 / 2, pytest.approx(1 / 3))
-    assert statistics(row("[bank]"), source=NEWS, lower_case=False).everything.unseen == Compared(1.0, 1.0)
+    assert found.unseen == Compared(1 / 2, pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert statistics(row("[bank]"), source=NEWS, lower_case=False).everything.unseen == Compared(1.0, 1.0, 1.0)
 
 
 def test_hidden_entities_are_found_in_the_gold_corpora() -> None:
     rows = [row("the [bank] [lol]"), row("[omg] the loan"), row("[not] there")]
     found = statistics(*rows, gold=[POSTS]).everything
-    assert found.in_entities == Compared(pytest.approx(1 / 3), pytest.approx(1 / 6))
+    assert found.in_entities == Compared(pytest.approx(1 / 3), pytest.approx(1 / 6), pytest.approx(2 / 9))
     assert found.looked_up == 2
 
 
@@ -146,8 +148,8 @@ def test_parts_of_speech_of_hidden_words_stand_beside_those_of_all() -> None:
     found = statistics(row("the [cat] [sat]"), row("[Anna] sat"), tagger=TagsByRule(TAGGER)).everything
     shares = found.parts_of_speech
     assert shares is not None
-    assert shares["NOUN"] == Compared(pytest.approx(1 / 3), pytest.approx(1 / 5))
-    assert shares["others"] == Compared(0.0, pytest.approx(1 / 5))
+    assert shares["NOUN"] == Compared(pytest.approx(1 / 3), pytest.approx(1 / 5), pytest.approx(2 / 9))
+    assert shares["others"] == Compared(0.0, pytest.approx(1 / 5), pytest.approx(2 / 9))
     assert sum(share.hidden for share in shares.values()) == pytest.approx(1)
     assert sum(share.overall for share in shares.values()) == pytest.approx(1)
 
@@ -175,16 +177,52 @@ def test_a_full_memory_begins_anew() -> None:
 
 def test_the_most_over_hidden_words_come_first() -> None:
     overall, hidden = Counter(cat=100, dog=100, rare=1, the=799), Counter(cat=50, dog=20, rare=1, the=79)
-    found = over_hidden(hidden, overall)
     average = 150 / 1000
+    blind = {word: average * count for word, count in overall.items()}
+    found = over_hidden(hidden, overall, blind)
     assert [item.word for item in found] == ["cat", "rare", "dog"]
     assert found[0].lift == pytest.approx((50 + 10 * average) / (100 + 10) / average)
-    assert over_hidden(hidden, overall, most=1) == found[:1]
-    assert over_hidden(Counter(), overall) == []
+    assert over_hidden(hidden, overall, blind, most=1) == found[:1]
+    assert over_hidden(Counter(), overall, dict.fromkeys(overall, 0.0)) == []
 
 
 def test_words_hidden_at_the_average_rate_are_not_over_hidden() -> None:
-    assert over_hidden(Counter(a=1, b=1), Counter(a=4, b=4)) == []
+    assert over_hidden(Counter(a=1, b=1), Counter(a=4, b=4), {"a": 1.0, "b": 1.0}) == []
+
+
+PIECES = {"a": 1, "the": 1, "bank": 2, "lol": 2, "omgomgomg": 5}  # of each word
+
+
+def drawn_by_pieces(words: list[str], drawn: int, dice: random.Random) -> MaskedRow:
+    """A row of which so many pieces are hidden by chance, and with them the words that they are pieces of."""
+    places = tuple(PIECES[word] for word in words)
+    owners = [number for number, count in enumerate(places) for _ in range(count)]
+    hidden = sorted(set(dice.sample(owners, drawn)))
+    return MaskedRow(1, "random", tuple(words), tuple(hidden), "random", places, drawn)
+
+
+@pytest.mark.parametrize(
+    ("count", "drawn", "total"), [(1, 2, 9), (3, 2, 9), (5, 4, 9), (9, 1, 9), (2, 8, 9), (0, 3, 9)]
+)
+def test_the_chance_of_a_word_is_that_of_all_draws_that_touch_it(count: int, drawn: int, total: int) -> None:
+    draws = list(itertools.combinations(range(total), drawn))
+    touching = sum(any(place < count for place in draw) for draw in draws)
+    assert chance_to_be_drawn(count, drawn, total) == pytest.approx(touching / len(draws))
+
+
+def test_the_blind_figures_are_those_of_pieces_drawn_by_chance() -> None:
+    dice = random.Random(3)
+    rows = [drawn_by_pieces(dice.choices(list(PIECES), k=dice.randint(2, 12)), 2, dice) for _ in range(20_000)]
+    source, target = corpus("the a the bank"), corpus("omgomgomg lol the bank")
+    gold = corpus("the [omgomgomg] a")
+    found = statistics(*rows, source=source, target=target, gold=[gold], tagger=TagsByRule(TAGGER)).everything
+    assert found.density_ratio is not None
+    assert found.unseen is not None
+    assert found.parts_of_speech is not None
+    for compared in (found.density_ratio, found.unseen, *found.parts_of_speech.values()):
+        assert compared.hidden == pytest.approx(compared.blind, abs=0.01)
+    assert found.unseen.blind > found.unseen.overall + 0.08  # long words are hidden more often
+    assert all(item.lift < 1.1 for item in found.over_hidden)
 
 
 def test_no_run_gives_no_statistics() -> None:
@@ -203,7 +241,7 @@ def test_statistics_can_be_stored() -> None:
     found = statistics(*rows, source=NEWS, target=POSTS, tagger=TagsByRule(TAGGER))
     stored = json.loads(json.dumps(found.as_dict()))
     assert stored["policy"] == "mix"
-    assert stored["by"]["adversarial"]["parts_of_speech"]["NOUN"] == {"hidden": 1.0, "overall": 0.5}
+    assert stored["by"]["adversarial"]["parts_of_speech"]["NOUN"] == {"hidden": 1.0, "overall": 0.5, "blind": 0.5}
 
 
 def test_statistics_are_flat_tables_too() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,16 +10,18 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from acclimate.analysis.mask_log import read_masks
 from acclimate.data.corpus import Corpus
-from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces
+from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces, hidden_words
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle
+from acclimate.methods.masking.puzzle import Puzzle, hide
 from acclimate.methods.masking.uniform import Uniform
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.reader import Reader
 from acclimate.model.view import NoView, TextView
 from acclimate.model.word_guesser import WordGuesser
+from acclimate.training.record import Record
 
 
 class Chosen(Policy):
@@ -193,6 +196,28 @@ def test_sentences_are_noted_with_the_words_that_were_hidden(
         ]
         assert len(row["hidden"]) == min(len(known), max(1, round(0.4 * len(known))))
         assert row["by"] == "random"
+
+
+@pytest.mark.parametrize("by_words", [False, True])
+def test_the_log_tells_what_chance_would_hide(bert: str, news: Corpus, tmp_path: Path, by_words: bool) -> None:
+    """How often each word is hidden by chance is what the logged row says of it."""
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(bert)
+    reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
+    mlm, text = objective(tokenizer, Uniform(), budget=Budget(0.3, by_words)), news[:4]
+    puzzle = mlm.puzzle(reader.view(text))
+    draws = 1_000
+    times = [torch.zeros(len(sentence)) for sentence in text]
+    for _ in range(draws):
+        rows = hidden_words(puzzle, hide(puzzle, mlm.policy(puzzle)), mlm.policy, 4)
+        for count, row in zip(times, rows, strict=True):
+            count[row["hidden"]] += 1
+    record = Record(tmp_path)
+    record.add("masks", "tuning", 1, policy="random", rows=rows)
+    for count, row in zip(times, read_masks(tmp_path), strict=True):
+        assert (count / draws).tolist() == pytest.approx(row.chances, abs=0.06)
+    longest = max(max(row["places"]) for row in rows)
+    assert longest == 1 if by_words else longest > 1
 
 
 def test_several_puzzles_of_a_batch_are_averaged(model: Any, tokenizer: Any) -> None:

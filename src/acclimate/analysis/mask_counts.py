@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from operator import mul
 from typing import TypeVar
 
 from acclimate.analysis.mask_log import MaskedRow
@@ -17,30 +18,36 @@ from acclimate.evaluation.unseen import fold
 ROWS_AT_ONCE = 512
 
 Item = TypeVar("Item")
+Expected = defaultdict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A mean over the hidden words, and over all words of the same rows."""
+    """A mean over the hidden words, over all words of the same rows, and over those that a blind choice would hide."""
 
     hidden: float
     overall: float
+    blind: float
 
 
 @dataclass
 class Sums:
-    """A value per word, added up over the hidden words and over all."""
+    """A value per word, added up over the hidden words, over all, and over all by their chances to be hidden."""
 
     hidden: float = 0.0
     hidden_count: int = 0
     overall: float = 0.0
     overall_count: int = 0
+    blind: float = 0.0
+    blind_count: float = 0.0
 
-    def add(self, values: Sequence[float], hidden: Collection[int]) -> None:
+    def add(self, values: Sequence[float], hidden: Collection[int], chances: Sequence[float]) -> None:
         self.hidden += sum(values[number] for number in hidden)
         self.hidden_count += len(hidden)
         self.overall += sum(values)
         self.overall_count += len(values)
+        self.blind += sum(map(mul, values, chances))
+        self.blind_count += sum(chances)
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(
@@ -48,14 +55,17 @@ class Sums:
             self.hidden_count + other.hidden_count,
             self.overall + other.overall,
             self.overall_count + other.overall_count,
+            self.blind + other.blind,
+            self.blind_count + other.blind_count,
         )
 
     @property
     def compared(self) -> Compared | None:
-        """The two means; None where nothing was hidden."""
+        """The means; None where nothing was hidden."""
         if not self.hidden_count:
             return None
-        return Compared(self.hidden / self.hidden_count, self.overall / self.overall_count)
+        means = (self.hidden / self.hidden_count, self.overall / self.overall_count, self.blind / self.blind_count)
+        return Compared(*means)
 
 
 @dataclass
@@ -65,6 +75,7 @@ class Counts:
     rows: int = 0
     words: Counter[str] = field(default_factory=Counter)
     hidden: Counter[str] = field(default_factory=Counter)
+    blind: Expected = field(default_factory=lambda: Expected(float))  # how often chance would have hidden each word
     hidden_by_update: Counter[int] = field(default_factory=Counter)
     ratios_by_update: dict[int, Sums] = field(default_factory=dict)
     unseen: Sums = field(default_factory=Sums)
@@ -72,6 +83,7 @@ class Counts:
     looked_up: int = 0
     tags: Counter[str] = field(default_factory=Counter)
     hidden_tags: Counter[str] = field(default_factory=Counter)
+    blind_tags: Expected = field(default_factory=lambda: Expected(float))
 
     def add(self, row: MaskedRow, tags: Sequence[str] | None, yardsticks: Yardsticks) -> None:
         """One more row, with its parts of speech where a tagger gave them."""
@@ -80,21 +92,24 @@ class Counts:
         self.words.update(words)
         self.hidden.update(words[number] for number in row.hidden)
         self.hidden_by_update[row.update] += len(row.hidden)
+        chances = row.chances
+        _add_up(self.blind, words, chances)
         if tags is not None:
             self.tags.update(tags)
             self.hidden_tags.update(tags[number] for number in row.hidden)
-        self._judge(row, yardsticks)
+            _add_up(self.blind_tags, tags, chances)
+        self._judge(row, chances, yardsticks)
 
-    def _judge(self, row: MaskedRow, yardsticks: Yardsticks) -> None:
+    def _judge(self, row: MaskedRow, chances: Sequence[float], yardsticks: Yardsticks) -> None:
         ratio, known, inside = yardsticks.density_ratio, yardsticks.known, yardsticks.entities.get(row.words)
         if ratio is not None:
             sums = self.ratios_by_update.setdefault(row.update, Sums())
-            sums.add([ratio(word) for word in row.words], row.hidden)
+            sums.add([ratio(word) for word in row.words], row.hidden, chances)
         if known is not None:
-            self.unseen.add([not known.has_word(word) for word in row.words], row.hidden)
+            self.unseen.add([not known.has_word(word) for word in row.words], row.hidden, chances)
         if inside is not None:
             self.looked_up += 1
-            self.in_entities.add([number in inside for number in range(len(row.words))], row.hidden)
+            self.in_entities.add([number in inside for number in range(len(row.words))], row.hidden, chances)
 
     def __add__(self, other: Counts) -> Counts:
         updates = self.ratios_by_update.keys() | other.ratios_by_update.keys()
@@ -102,6 +117,7 @@ class Counts:
             self.rows + other.rows,
             self.words + other.words,
             self.hidden + other.hidden,
+            _sum(self.blind, other.blind),
             self.hidden_by_update + other.hidden_by_update,
             {
                 update: self.ratios_by_update.get(update, Sums()) + other.ratios_by_update.get(update, Sums())
@@ -112,6 +128,7 @@ class Counts:
             self.looked_up + other.looked_up,
             self.tags + other.tags,
             self.hidden_tags + other.hidden_tags,
+            _sum(self.blind_tags, other.blind_tags),
         )
 
     @property
@@ -151,6 +168,17 @@ def count_rows(
         if progress is not None:
             progress(len(some))
     return found
+
+
+def _add_up(sums: Expected, items: Iterable[str], values: Iterable[float]) -> None:
+    for item, value in zip(items, values, strict=True):
+        sums[item] += value
+
+
+def _sum(one: Expected, other: Expected) -> Expected:
+    both = Expected(float, one)
+    _add_up(both, other.keys(), other.values())
+    return both
 
 
 def chunks(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -1,7 +1,8 @@
 """The masks that a run logged: which words of which sentences were hidden, when, and by whom.
 
 Domain tuning writes them to `records.jsonl` as `{"kind": "masks", "update": …, "policy": …, "rows": [{"words": […],
-"hidden": […], "by": …}, …]}`. A log may be long: it is read line by line and never held as a whole.
+"hidden": […], "places": […], "drawn": …, "by": …}, …]}`. A log may be long: it is read line by
+line and never held as a whole.
 """
 
 from __future__ import annotations
@@ -24,10 +25,29 @@ class MaskedRow:
     words: tuple[str, ...]
     hidden: tuple[int, ...]  # numbers of words
     by: str
+    places: tuple[int, ...] | None = None  # of each word, that could be drawn: its pieces, or 1; None: 1 for all
+    drawn: int = 0  # places of the row that were drawn, where `places` is known
+
+    @property
+    def chances(self) -> list[float]:
+        """How likely each word is to be hidden, in part at least, where as many places are drawn blindly."""
+        places = self.places if self.places is not None else (1,) * len(self.words)
+        drawn = self.drawn if self.places is not None else len(self.hidden)
+        total = sum(places)
+        known = {count: chance_to_be_drawn(count, drawn, total) for count in set(places)}
+        return [known[count] for count in places]
 
     @property
     def hidden_words(self) -> tuple[str, ...]:
         return tuple(self.words[number] for number in self.hidden)
+
+
+def chance_to_be_drawn(count: int, drawn: int, total: int) -> float:
+    """That of `total` places, of which so many are drawn, one of these `count` at least is among them."""
+    missed = 1.0
+    for number in range(count):
+        missed *= max(0, total - drawn - number) / (total - number)
+    return 1 - missed
 
 
 def read_masks(place: str | Path) -> Iterator[MaskedRow]:
@@ -68,4 +88,10 @@ def _row(update: int, policy: str, row: Mapping[str, Any]) -> MaskedRow:
     hidden = sorted({int(number) for number in row["hidden"]})  # a word in several pieces is still hidden once
     if hidden and not 0 <= hidden[0] <= hidden[-1] < len(words):
         raise ValueError(f"hidden {row['hidden']} of {len(words)} words")
-    return MaskedRow(update, policy, tuple(words), tuple(hidden), str(row.get("by") or policy))
+    by = str(row.get("by") or policy)
+    if "places" not in row:
+        return MaskedRow(update, policy, tuple(words), tuple(hidden), by)
+    places, drawn = tuple(int(count) for count in row["places"]), int(row["drawn"])
+    if len(places) != len(words) or min(places, default=0) < 0 or not bool(hidden) <= drawn <= sum(places):
+        raise ValueError(f"places {row['places']} of {len(words)} words, of which {drawn} were drawn")
+    return MaskedRow(update, policy, tuple(words), tuple(hidden), by, places, drawn)

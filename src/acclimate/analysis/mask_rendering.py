@@ -29,7 +29,7 @@ def _overview(statistics: Sequence[MaskStatistics]) -> list[str]:
         )
         policy = run.policy if group is run.everything else ""
         table.append((name, policy, f"{run.updates:,}", f"{group.rows:,}", f"{group.hidden:,}", *figures))
-    lines = [*align(table), "in brackets: the same of all words in these rows, as a blind choice would have it"]
+    lines = [*align(table), "in brackets: what a blind choice of as many places of each row would give"]
     found = {run.run: run.everything.looked_up for run in statistics if run.everything.looked_up}
     looked_up = ", ".join(f"{rows:,} of {run}" for run, rows in found.items())
     return [*lines, f"rows found in the gold corpora: {looked_up}"] if found else lines
@@ -56,6 +56,7 @@ def _parts_of_speech(statistics: Sequence[MaskStatistics]) -> list[str]:
         if shares is not None:
             table.append((name, *(f"{100 * shares[part].hidden:.1f}" for part in names)))
             if group is run.everything:
+                table.append(("  a blind choice", *(f"{100 * shares[part].blind:.1f}" for part in names)))
                 table.append((f"  {ALL_WORDS}", *(f"{100 * shares[part].overall:.1f}" for part in names)))
     return ["parts of speech of the hidden words (%)", *align(table)] if len(table) > 1 else []
 
@@ -65,7 +66,7 @@ def _over_hidden(statistics: Sequence[MaskStatistics]) -> list[str]:
     for name, _, group in _groups(statistics):
         words = [f"{item.word} x{item.lift:.1f} ({item.hidden:,}/{item.occurrences:,})" for item in group.over_hidden]
         lines += [f"  {name.strip()}: {', '.join(words)}"] if words else []
-    head = "hidden more often than others: how many times the average rate, smoothed (hidden/occurrences)"
+    head = "hidden more often than by a blind choice: how many times, smoothed (hidden/occurrences)"
     return [head, *lines] if lines else []
 
 
@@ -84,4 +85,4 @@ def _ratio_of(group: HiddenWords, number: int) -> str:
 def _beside(found: Compared | None, factor: int, digits: int) -> str:
     if found is None:
         return UNKNOWN
-    return f"{factor * found.hidden:.{digits}f} ({factor * found.overall:.{digits}f})"
+    return f"{factor * found.hidden:.{digits}f} ({factor * found.blind:.{digits}f})"

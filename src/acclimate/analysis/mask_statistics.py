@@ -1,7 +1,8 @@
 """What a masking policy hides: words of the target, words of which part of speech, unseen words, entities.
 
 mlm4uda's Figure 3 (S0.20) and Table 4 (S0.21). Every figure of the hidden words stands beside the same figure of all
-words in the same rows, which is what a blind choice would give.
+words in the same rows, and beside what a blind choice would give: one that draws as many places of each row by chance.
+Where the places are pieces, these are not the same, for a word of several pieces is hidden more often.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from acclimate.data.problems import InputError
 PARTS_OF_SPEECH = ("ADJ", "VERB", "NOUN", "PROPN", "PRON", "ADV")
 OTHERS = "others"
 EVERYTHING = "all"
+_NOISE = 1e-9  # of sums of fractions
 SMOOTHING = 10.0  # a word counts as if it had also been seen so often, and hidden at the average rate
 
 
@@ -35,7 +37,7 @@ class Period:
 
 @dataclass(frozen=True, slots=True)
 class OverHidden:
-    """A word that was hidden more often than others. `lift` 2 means twice the average rate, smoothed."""
+    """A word that was hidden more often than by chance. `lift` 2 means twice as often, smoothed."""
 
     word: str
     lift: float
@@ -127,8 +129,10 @@ def describe(counts: Counts, updates: int, every: int, most: int = 20) -> Hidden
         unseen=counts.unseen.compared,
         in_entities=counts.in_entities.compared,
         looked_up=counts.looked_up,
-        parts_of_speech=part_of_speech_shares(counts.hidden_tags, counts.tags) if counts.tags else None,
-        over_hidden=tuple(over_hidden(counts.hidden, counts.words, most)),
+        parts_of_speech=part_of_speech_shares(counts.hidden_tags, counts.tags, counts.blind_tags)
+        if counts.tags
+        else None,
+        over_hidden=tuple(over_hidden(counts.hidden, counts.words, counts.blind, most)),
     )
 
 
@@ -138,34 +142,37 @@ def period_length(updates: int, wanted: int = 10) -> int:
     return int(next(length for length in rounds if length * wanted >= updates))
 
 
-def part_of_speech_shares(hidden: Counter[str], overall: Counter[str]) -> dict[str, Compared]:
+def part_of_speech_shares(
+    hidden: Mapping[str, float], overall: Mapping[str, float], blind: Mapping[str, float]
+) -> dict[str, Compared]:
     """Shares of the parts of speech of Table 4, and of PROPN, which the paper counts among the others."""
     return {
-        part: Compared(_share(hidden, part) if hidden else 0.0, _share(overall, part))
+        part: Compared(*(_share(counts, part) for counts in (hidden, overall, blind)))
         for part in (*PARTS_OF_SPEECH, OTHERS)
     }
 
 
-def over_hidden(hidden: Counter[str], overall: Counter[str], most: int = 20) -> list[OverHidden]:
-    """The words whose share among the hidden ones most exceeds their share among all.
+def over_hidden(
+    hidden: Counter[str], overall: Counter[str], blind: Mapping[str, float], most: int = 20
+) -> list[OverHidden]:
+    """The words that were hidden most often, measured by how often a blind choice would have hidden them.
 
-    That quotient is the word's own rate of being hidden over the average rate. A word seen twice and hidden twice says
-    little, so each is also given `SMOOTHING` occurrences that were hidden at the average rate.
+    A word seen twice and hidden twice says little, so each is also given `SMOOTHING` occurrences that were hidden at
+    the average rate.
     """
-    if not hidden:
-        return []
-    average = hidden.total() / overall.total()
+    usual = SMOOTHING * hidden.total() / max(1, overall.total())
     found = []
     for word, times in hidden.items():
-        rate = (times + SMOOTHING * average) / (overall[word] + SMOOTHING)
-        if rate > average:
-            found.append(OverHidden(word, rate / average, times, overall[word]))
+        lift = (times + usual) / (blind[word] + usual)
+        if lift > 1 + _NOISE:
+            found.append(OverHidden(word, lift, times, overall[word]))
     return sorted(found, key=lambda item: (-item.lift, -item.hidden, item.word))[:most]
 
 
-def _share(counts: Counter[str], part: str) -> float:
-    named = counts[part] if part != OTHERS else counts.total() - sum(counts[name] for name in PARTS_OF_SPEECH)
-    return named / counts.total()
+def _share(counts: Mapping[str, float], part: str) -> float:
+    total = sum(counts.values())
+    named = counts.get(part, 0) if part != OTHERS else total - sum(counts.get(name, 0) for name in PARTS_OF_SPEECH)
+    return named / total if total else 0.0
 
 
 def _periods(counts: Counts, updates: int, every: int) -> Iterator[Period]:

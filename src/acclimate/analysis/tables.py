@@ -72,6 +72,6 @@ def _overview(group: HiddenWords) -> Row:
 
 
 def _figures(name: str, found: Compared | None) -> dict[str, float | None]:
-    """Of the hidden words, and of all."""
-    hidden, overall = (None, None) if found is None else (found.hidden, found.overall)
-    return {name: hidden, f"{name}_of_all": overall}
+    """Of the hidden words, of all, and of those that a blind choice would hide."""
+    hidden, overall, blind = (None, None, None) if found is None else (found.hidden, found.overall, found.blind)
+    return {name: hidden, f"{name}_of_all": overall, f"{name}_blind": blind}

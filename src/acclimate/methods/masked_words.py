@@ -157,11 +157,12 @@ class MaskedWords(Objective):
 
 
 def hidden_words(puzzle: Puzzle, hidden: Hidden, policy: Policy, rows: int) -> list[dict[str, Any]]:
-    """The first rows as words, with the numbers of those of which a piece is hidden."""
+    """The first rows as words, with the numbers of those of which a piece is hidden. `places` says how many places of
+    each word could be drawn, and `drawn` how many of the row were: what chance would have hidden follows from both."""
     assert puzzle.words is not None
     rows = min(rows, len(puzzle.pieces))
     places, counts = hidden.places[:rows].cpu(), hidden.counts[:rows].cpu()
-    numbers = puzzle.words[:rows].cpu()
+    numbers, allowed, drawn = puzzle.words[:rows].cpu(), puzzle.allowed[:rows].cpu(), puzzle.sizes[:rows].tolist()
     spelled = [word for sentence in puzzle.originals for word in sentence.words]
     by = policy.chosen_by(len(puzzle.pieces))
     found = []
@@ -169,7 +170,16 @@ def hidden_words(puzzle: Puzzle, hidden: Hidden, policy: Policy, rows: int) -> l
         here = numbers[row][numbers[row] >= 0]
         begin, end = int(here.min()), int(here.max()) + 1
         masked = sorted(set(numbers[row][places[row][counts[row]]].tolist()))
-        found.append({"words": spelled[begin:end], "hidden": [word - begin for word in masked], "by": by[row]})
+        open_to = torch.bincount(numbers[row][allowed[row]] - begin, minlength=end - begin)  # (word)
+        found.append(
+            {
+                "words": spelled[begin:end],
+                "hidden": [word - begin for word in masked],
+                "places": open_to.tolist(),
+                "drawn": drawn[row],
+                "by": by[row],
+            }
+        )
     return found
 
 
