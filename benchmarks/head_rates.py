@@ -2,6 +2,7 @@
 
     python benchmarks/head_rates.py --data FOLDER --out DIR [--rates 1x1,10x30] [--seeds 1,2,3] [--jobs 14]
         [--targets wnut2016,fin] [--minutes M] [--table FILE.md]
+    python benchmarks/head_rates.py --published docs/results
 
 A pair such as 10x30 means: the linear layer learns at 10 times the encoder's rate, the CRF's transitions at 30 times.
 Data, draws of labelled sentences, training and judges are those of the leaderboard (leaderboard.py): CoNLL-2003 to
@@ -9,6 +10,9 @@ seven targets, `source-only` without labels and `plain` with 100. `plain` learns
 labelled target in every update. F1 is that of the judges; test is not read. `reach` is the largest transition of a
 trained CRF, in absolute value. A ± is the standard error of the mean difference over all pairs of runs that share
 target and seed.
+
+`--published` trains nothing: it prints the tables of docs/results/head-rates.md from the rows beside it. The second one
+compares lines of the leaderboard (head-rates-board.jsonl) with the same lines at one rate for all (leaderboard.jsonl).
 """
 
 from __future__ import annotations
@@ -18,14 +22,16 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 
-from grid import Row, common_arguments, markdown, run_grid
+from grid import Row, common_arguments, markdown, read_rows, run_grid
 from leaderboard import run_of
-from leaderboard_jobs import EVERY, PLAIN, VARIANTS, Job, Run, job_for, job_of, judged, trained
+from leaderboard_jobs import EVERY, MAIN, MODELS, PLAIN, VARIANTS, Job, Run, job_for, job_of, judged, trained
 from targets import TARGETS, targets_there
 
 FIRST = "1x1"
 RATES = (FIRST, "1x30", "10x1", "10x30", "10x100", "30x30", "30x100")
+PUBLISHED = ("head-rates", "head-rates-board", "leaderboard")
 LINES = (("source-only", 0), (PLAIN, 100))
 
 
@@ -62,6 +68,33 @@ def tables(rows: Sequence[Row], rates: Sequence[str]) -> str:
     return markdown(["linear layer x transitions", "no labels", "100 labels", "both", "reach"], lines)
 
 
+def board_table(rows: Sequence[Row], before: Sequence[Row]) -> str:
+    """Lines of the leaderboard at the new rates, against runs of the same line, target and seed at one rate."""
+    known = {job_of_tested(row): row for row in before if row["part"] == MAIN}
+    lines = []
+    for labels, model in dict.fromkeys((row["labels"], row["model"]) for row in sorted(rows, key=in_order)):
+        pairs = [
+            (row, known[job_of_tested(row)])
+            for row in rows
+            if (row["labels"], row["model"]) == (labels, model) and job_of_tested(row) in known
+        ]
+        cells = []
+        for measure in ("f1", "judges"):
+            means = [statistics.fmean(row[measure] for row in side) for side in zip(*pairs, strict=True)]
+            gain = above([new[measure] - old[measure] for new, old in pairs])
+            cells.append(f"{means[1]:.2f} → {means[0]:.2f} ({gain})")
+        lines.append([str(labels or "none"), model, *cells, str(len(pairs))])
+    return markdown(["labels", "line", "test", "judges", "pairs of runs"], lines)
+
+
+def job_of_tested(row: Row) -> tuple[Job, str]:
+    return job_of(row), row["tested"]
+
+
+def in_order(row: Row) -> tuple[int, int]:
+    return row["labels"], list(MODELS).index(row["model"])
+
+
 def scores(rows: Sequence[Row], rates: str) -> dict[tuple[int, str, int], float]:
     """F1 of the judges by number of labels, target and seed."""
     return {
@@ -80,6 +113,10 @@ def above(differences: Sequence[float]) -> str:
 
 def main() -> None:
     options = arguments()
+    if options.published:
+        chosen, board, before = (read_rows(options.published / f"{name}.jsonl") for name in PUBLISHED)
+        print(tables(chosen, options.rates), board_table(board, before), sep="\n\n")
+        return
     run = run_of(options)
     wanted = [
         job_for(VARIANTS, target, labels, True, model, changes_for(pair))
@@ -92,11 +129,14 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = common_arguments(__doc__)
+    parser = common_arguments(__doc__, required=False)
+    parser.add_argument("--published", type=Path, metavar="FOLDER", help="of rows: their tables, and no training")
     parser.add_argument("--rates", default=",".join(RATES), metavar="PAIRS", help="linear layer x transitions")
     parser.add_argument("--targets", default=",".join(TARGETS), metavar="TARGETS")
     parser.add_argument("--encoder", default="acclimate-mini")
     options = parser.parse_args()
+    if not options.published and not (options.data and options.out):
+        parser.error("--data and --out say what to learn from and where results go; or give --published.")
     options.rates, options.targets, options.selectors = options.rates.split(","), options.targets.split(","), ()
     return options
 
