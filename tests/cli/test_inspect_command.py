@@ -100,3 +100,14 @@ def test_a_target_that_is_not_there_is_named(files: Files, name: str) -> None:
 def test_an_encoder_that_was_never_trained_is_refused(files: Files) -> None:
     answer = acclimate("inspect", files.news, files.tweets, "--encoder", "character-cnn-lstm", code=2)
     assert "acclimate-mini" in answer.err
+
+
+def test_labels_of_other_names_stand_in_the_rows_of_the_source_s(files: Files, bert: str, tmp_path: Path) -> None:
+    text = files.gold.read_text(encoding="utf-8").replace("-PER", "-person").replace("-LOC", "-location")
+    (tmp_path / "few.conll").write_text("\n\n".join(text.split("\n\n")[:3]), encoding="utf-8")
+    words = ["inspect", files.news, files.tweets, "--target-labelled", tmp_path / "few.conll", "--encoder", bert]
+    rows = acclimate(*words).out.split("\nlabels\n")[1].split("\nrecipes\n")[0].splitlines()
+    names = [row.strip().split("  ")[0] for row in rows[1:]]
+    assert "PER (target: person)" in names
+    assert "LOC (target: location)" in names
+    assert not {"PER", "LOC", "person", "location"} & set(names)

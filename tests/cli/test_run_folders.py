@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 from command_line import TINY, Files, acclimate, ctrl_c_after
 from safetensors import SafetensorError
 
+from acclimate.model.tagger import Tagger
 from acclimate.training.folder_lock import locked
 
 LONGER = [*TINY, "--set", "training.updates=9", "--set", "training.checkpoint_every=2"]
@@ -274,3 +276,61 @@ def test_a_file_that_really_cannot_grow_ends_in_a_sentence(words, tmp_path: Path
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "File too large. What" in answer.err
     acclimate(*words, "--out", tmp_path / "a", "--quiet")
+
+
+def test_going_on_says_what_was_done_before(words, tmp_path: Path) -> None:
+    with ctrl_c_after(12):  # the baseline's 9 updates are made
+        acclimate(*words, "--out", tmp_path / "a", code=130)
+    answer = acclimate(*words, "--out", tmp_path / "a")
+    assert f"{tmp_path / 'a'} holds the beginning of this run: it goes on from there." in answer.err
+    assert "stage source: finished before (9 updates, best span F1 " in answer.err
+    assert "expected time" not in answer.err
+
+
+def test_the_time_of_a_run_counts_what_was_done_before(words, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, ctrl_c_after(12):
+        ticks = iter(range(0, 10**9, 100))  # a slow machine: every look at the clock takes a while
+        patch.setattr("acclimate.training.run.time.monotonic", lambda: float(next(ticks)))
+        acclimate(*words, "--out", tmp_path / "a", "--quiet", code=130)
+    report = acclimate(*words, "--out", tmp_path / "a", "--quiet", "--json").json
+    assert sum(stage["seconds"] for stage in report["stages"]) > 100
+    assert report["seconds"] >= sum(stage["seconds"] for stage in report["stages"])
+
+
+def test_a_plan_and_an_expected_time_come_first_and_change_nothing(words, tmp_path: Path) -> None:
+    answer = acclimate(*words, "--recipe", "self-training", "--out", tmp_path / "a")
+    plan = answer.err.index("plan: source 9 updates, round-1 ")
+    assert plan < answer.err.index("expected time: about ") < answer.err.index("stage source: 9 updates")
+    acclimate(*words, "--recipe", "self-training", "--out", tmp_path / "b", "--no-estimate", "--quiet")
+    assert weights(tmp_path / "a") == weights(tmp_path / "b")
+
+
+def test_both_taggers_are_kept(tagger: Path, files: Files, tmp_path: Path) -> None:
+    report = json.loads((tagger / "report.json").read_text(encoding="utf-8"))
+    for when, option in (("after", []), ("before", ["--before"])):
+        scores = acclimate("evaluate", tagger, files.gold, *option, "--json", "--quiet").json
+        assert scores["span"] == report["target"][when]["span"]
+        acclimate("predict", tagger, files.tweets, *option, "--out", tmp_path / f"{when}.conll", "--quiet")
+    assert Tagger.load(tagger / "before").labels == Tagger.load(tagger).labels
+    assert (tmp_path / "before.conll").read_bytes() != (tmp_path / "after.conll").read_bytes()
+    assert "## Which tagger to use" in (tagger / "report.md").read_text(encoding="utf-8")
+    assert report["use"]["tagger"] in ("before", "after")
+
+
+def test_where_nothing_was_adapted_there_is_no_tagger_before(words, files: Files, tmp_path: Path) -> None:
+    acclimate(*words, "--recipe", "self-training", "--out", tmp_path / "a", "--quiet")
+    assert (tmp_path / "a" / "before" / "manifest.json").is_file()
+    acclimate(*words, "--recipe", "source-only", "--out", tmp_path / "a", "--overwrite", "--quiet")
+    assert not (tmp_path / "a" / "before").exists()
+    for command in (["predict", tmp_path / "a", files.tweets], ["evaluate", tmp_path / "a", files.gold]):
+        answer = acclimate(*command, "--before", "--quiet", code=2)
+        assert f"{tmp_path / 'a'} holds one tagger only: nothing was adapted there" in answer.err
+
+
+def test_in_a_comparison_before_is_a_run_of_its_own(files: Files, tmp_path: Path) -> None:
+    given = ["--source", files.news, "--target", files.tweets, "--recipes", "self-training", "--seeds", "1"]
+    few = [*TINY, "--set", "training.updates=2", "--selectors", "none", "--quiet"]
+    acclimate("compare", *given, *few, "--out", tmp_path / "c")
+    runs = tmp_path / "c" / "runs"
+    answer = acclimate("predict", runs / "self-training" / "seed-1", files.tweets, "--before", code=2)
+    assert f"is a run of its own, {runs / 'source-only' / 'seed-1'}. Name that one." in answer.err

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.cli.report import verdict
+from acclimate.cli.report import told_advice, verdict
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.shared_sentences import Shared
 from acclimate.recipes.outcome import Change, Outcome, change_of
@@ -49,3 +49,39 @@ def test_a_rise_on_sentences_that_were_learnt_is_not_claimed() -> None:
     given: Any = ("mat", "last update", changed(12, known=1), changed(12, known=1), [], 1.0)
     assert verdict(Outcome(*given, learnt=Shared(13, 13))).startswith("Nothing can be claimed: the target test")
     assert verdict(Outcome(*given, learnt=Shared(6, 13))).startswith("The target score rose (")
+
+
+def reversed_(change: Change) -> Change:
+    gold, before, after = change.texts or ()
+    assert before is not None
+    tagger: Any = SimpleNamespace(seen=None)
+    return change_of(gold, after, before, tagger)
+
+
+KNOWN = changed(12, known=1)
+ADVICE = {
+    "a clear rise": (KNOWN, "Use the adapted tagger: the target score rose clearly, from 14.29 to 100.00."),
+    "a clear fall": (
+        reversed_(KNOWN),
+        'Use the tagger "before", which was not adapted: the target score fell clearly, from 100.00 to 14.29.',
+    ),
+    "no clear effect": (
+        reversed_(changed(1, known=1)),
+        "Use the adapted tagger: the target score went from 100.00 to 66.67, and neither tagger is clearly better.",
+    ),
+    "no test": (None, "Use the adapted tagger: no labelled target test sentences say which of the two is better."),
+}
+
+
+@pytest.mark.parametrize("case", ADVICE)
+def test_the_better_tagger_is_named_and_why(case: str) -> None:
+    target, told = ADVICE[case]
+    tagger: Any = SimpleNamespace()
+    outcome = Outcome("mat", "last", changed(1, known=1), target, [], 1.0, tagger_before=tagger)
+    assert outcome.advice is not None
+    assert told_advice(outcome.advice) == told
+    assert outcome.as_dict()["use"]["tagger"] == outcome.advice.tagger
+
+
+def test_nothing_is_advised_where_nothing_was_adapted() -> None:
+    assert Outcome("source-only", "last", None, None, [], 1.0).advice is None

@@ -20,6 +20,7 @@ from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.adapt import adapt
 from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.outcome import change_of
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import SettingsError
 
@@ -230,7 +231,7 @@ def test_an_outcome_is_plain_json(build: Build, news: Corpus, tweets: Corpus, tm
     shown = json.loads(json.dumps(outcome.as_dict()))
     assert [stage["stage"] for stage in shown["stages"]] == ["source", "round-1", "round-2"]
     assert shown["source"]["corpus"].startswith("news")
-    assert "longer training alone" in " ".join(shown["remarks"])
+    assert "self-training made 6 updates, the baseline 4" in " ".join(shown["remarks"])
     assert shown["target"]["before"]["span"].keys() == shown["target"]["after"]["span"].keys()
 
 
@@ -341,3 +342,25 @@ def test_to_look_for_learnt_tests_changes_no_weight(build: Build, news: Corpus, 
         taggers.append(build())
         adapt(taggers[-1], news, tweets, "self-training", target_labelled=tweets, training=QUICK, target_test=test)
     assert all(same_weights(taggers[0], other) for other in taggers[1:])
+
+
+@pytest.mark.parametrize("rises", [True, False])
+def test_longer_training_explains_a_gain_and_no_fall(
+    build: Build, news: Corpus, tweets: Corpus, monkeypatch: pytest.MonkeyPatch, rises: bool
+) -> None:
+    nothing = tweets.map(lambda sentence: sentence.with_tags(["O"] * len(sentence)))
+    answers = (nothing, tweets) if rises else (tweets, nothing)
+    monkeypatch.setattr("acclimate.recipes.adapt.change_of", lambda test, *_: change_of(tweets, *answers, build()))
+    outcome = adapt(build(), news, tweets.unlabelled(), "self-training", training=QUICK, target_test=tweets)
+    told = " ".join(outcome.remarks)
+    assert "self-training made 6 updates, the baseline 4" in told
+    assert ("longer training alone may explain a part of any gain" in told) == rises
+
+
+def test_the_tagger_before_is_handed_out(build: Build, news: Corpus, tweets: Corpus) -> None:
+    tagger = build()
+    outcome = adapt(tagger, news, tweets.unlabelled(), "self-training", training=QUICK, target_test=tweets)
+    assert outcome.tagger_before is not None
+    assert evaluate(outcome.tagger_before, tweets).span == outcome.target.before.span
+    assert evaluate(tagger, tweets).span == outcome.target.after.span
+    assert adapt(build(), news, training=QUICK).tagger_before is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from acclimate.reporting.report import report_page
 from acclimate.reporting.run_page import QUICK, Look
 
 OF_RUN = ["scores", "labels", "confusion", "gallery", "curves", "adversary", "changed", "distance", "map", "settings"]
+WITHOUT_GAME = [name for name in OF_RUN if name != "adversary"]  # of recipes without a discriminator
 OF_COMPARISON = ["recipes", "seeds", "costs", "chosen", "distance", "runs", "settings"]
 
 
@@ -79,14 +81,15 @@ def test_the_page_of_a_comparison_has_all_its_parts(comparison_page: str) -> Non
     found = Page(comparison_page)
     assert [name for name in found.sections if "-" not in name] == OF_COMPARISON
     for recipe in ("source-only", "self-training"):
-        assert [name for name in found.sections if name.startswith(f"{recipe}-")] == [f"{recipe}-{n}" for n in OF_RUN]
+        parts = [f"{recipe}-{name}" for name in WITHOUT_GAME]
+        assert [name for name in found.sections if name.startswith(f"{recipe}-")] == parts
     assert "regret" in found.sections["chosen"]
     assert "±" in found.sections["costs"]
 
 
 def test_one_run_of_a_comparison_has_a_page_of_its_own(folders: Folders) -> None:
     found = Page(report_page(folders.comparison / "runs" / "self-training" / "seed-2", Look(quick=True)))
-    assert list(found.sections) == OF_RUN
+    assert list(found.sections) == WITHOUT_GAME
     assert "the run of source-only with the same seed" in found.text
 
 
@@ -135,6 +138,17 @@ def test_a_part_whose_file_is_gone_says_why(run: Path, file: str, part: str, sen
     found = Page(report_page(run))
     assert list(found.sections) == OF_RUN
     assert sentence in found.sections[part]
+
+
+def test_without_scikit_learn_page_and_command_say_why_there_is_no_map(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
+    told: list[str] = []
+    found = Page(report_page(run, Look(tell=told.append)))
+    why = "a map of features needs scikit-learn: pip install 'acclimate[plots]'."
+    assert why in found.sections["map"]
+    assert f"The report has no map of the features: {why}" in told
 
 
 def test_a_run_without_records_says_so(run: Path) -> None:

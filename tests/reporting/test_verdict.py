@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from acclimate.data.schemes import Span
+from acclimate.evaluation.table import duration
 from acclimate.reporting.figures import (
     coordinate,
     decimal,
-    duration,
     p_equals,
     p_of_tests,
     p_value,
@@ -17,6 +17,7 @@ from acclimate.reporting.figures import (
     signed,
     signed_between,
 )
+from acclimate.reporting.run_page import forgetting
 from acclimate.reporting.score_lines import ScoreLine
 from acclimate.reporting.sections.gallery import BROKEN, MENDED, WRONG, Example
 from acclimate.reporting.sections.settings import flat
@@ -90,3 +91,27 @@ def test_a_sentence_is_mended_broken_or_still_wrong(
 def test_settings_are_told_by_their_whole_names() -> None:
     tree = {"a": {"b": 1, "c": {}}, "d": None, "e": True}
     assert list(flat(tree)) == [("a.b", "1"), ("a.c", "{}"), ("d", "none"), ("e", "true")]
+
+
+def line(domain: str, difference: float) -> ScoreLine:
+    change = {"difference": difference, "p_value": 0.001, "permutation_p": 0.001}
+    return ScoreLine(domain, "F1, with labels", 0.5, 0.5 + difference, None, None, change)
+
+
+@pytest.mark.parametrize(
+    ("target", "source", "told"),
+    [
+        (0.1, 0.1, "rose, too (+10.0 points)"),
+        (-0.1, 0.1, "rose (+10.0 points)"),
+        (0.1, -0.1, "fell: a part of the source was forgotten (−10.0 points)"),
+        (-0.1, -0.1, "fell, too: a part of the source was forgotten (−10.0 points)"),
+        (-0.1, 0.0, "shows no difference (±0.0 points)"),
+    ],
+)
+def test_the_source_score_is_told_beside_what_the_target_did(target: float, source: float, told: str) -> None:
+    lines = [line("target", target), line("source", source)]
+    assert f"The source score {told}." in str(forgetting(lines[0], lines))
+
+
+def test_a_measure_reads_well_within_a_sentence() -> None:
+    assert line("target", 0.1).in_a_sentence == "F1 with labels"

@@ -7,7 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SkipBad, SourceDev, SourceTest, TargetLabelled, Typeless
+from acclimate.cli.options import (
+    OUR_TARGET,
+    Estimate,
+    Json,
+    Map,
+    Quiet,
+    SkipBad,
+    SourceDev,
+    SourceTest,
+    TargetLabelled,
+    Typeless,
+)
 
 _FILE = "a file, or a bundled corpus by name"
 
@@ -82,6 +93,7 @@ def adapt_command(
     typeless: Typeless = False,
     skip_bad: SkipBad = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
+    estimate: Estimate = True,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -125,4 +137,4 @@ def adapt_command(
     settings = complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
     if budget is not None and settings.recipe != "auto":
         raise typer.BadParameter(f"is of a race, --recipe auto, and not of {settings.recipe}.", param_hint="--budget")
-    run_adapt(settings, out, overwrite, quiet, as_json)
+    run_adapt(settings, out, overwrite, estimate, quiet, as_json)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 import typer
@@ -15,12 +18,16 @@ from acclimate.cli.evidence import domains_json, feature_keeper, predictions_jso
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.progress import stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
-from acclimate.cli.run_folder import claim_of, default_folder, finish, require_free, take
+from acclimate.cli.run_folder import claim_of, default_folder, finish, goes_on, require_free, save_before, take
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
+from acclimate.comparison.cost import expected_cost
+from acclimate.comparison.failures import is_expected
 from acclimate.comparison.race_settings import AUTO
+from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.model.siblings import save_siblings
 from acclimate.recipes.adapt import adapt
+from acclimate.recipes.task import Task
 from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
 from acclimate.training.folder_lock import locked
@@ -28,7 +35,9 @@ from acclimate.training.loop import completed
 from acclimate.training.progress_bar import TrainingBar
 
 
-def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
+def run_adapt(
+    settings: AdaptSettings, out: Path | None, overwrite: bool, estimate: bool, quiet: bool, as_json: bool
+) -> None:
     """Train, compare, save, and print what came of it."""
     settings = with_recipe_options(settings)
     console = stderr_console(quiet or not is_main_process())
@@ -56,6 +65,10 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
             torch.manual_seed(settings.seed)
             tagger = build_tagger(settings, task)
             settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
+        if goes_on(folder, claim) and not overwrite:
+            console.print(f"{folder} holds the beginning of this run: it goes on from there.")
+        elif estimate and not console.quiet:
+            _tell_plan(settings, task, folder, console.print)
         tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
         keeper = feature_keeper(task)
         with TrainingBar(console) as bar:
@@ -88,6 +101,7 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
             result["race"] = found.as_dict()
             told["race.json"] = json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
         save_siblings(folder, {name: each.tagger for name, each in outcome.siblings.items()})
+        save_before(folder, outcome.tagger_before)
         tagger.save(
             folder,
             **{
@@ -103,3 +117,23 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
         clear_race(folder)
         finish(folder)
         typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))
+
+
+def _tell_plan(settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any]) -> None:
+    """The stages, and how long they will take. What cannot be timed will refuse by itself."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        return
+    tell("timing a few updates of every stage")
+    kept = settings.model_dump(include={"options", "select", "train_on_dev"})
+    trial = Trial(
+        settings.recipe,
+        settings.seed,
+        TrialSettings(**kept, tagger=settings.tagger, training=settings.training),
+        folder,
+    )
+    try:
+        with torch.random.fork_rng():
+            tell(expected_cost(trial, Ground.of(task)).told())
+    except Exception as failure:
+        if not is_expected(failure):
+            raise

@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SkipBad, SourceDev, SourceTest, TargetLabelled, Typeless
+from acclimate.cli.options import (
+    OUR_TARGET,
+    Estimate,
+    Json,
+    Map,
+    Quiet,
+    SkipBad,
+    SourceDev,
+    SourceTest,
+    TargetLabelled,
+    Typeless,
+)
 
 if TYPE_CHECKING:
     from acclimate.cli.compare_settings import CompareSettings
@@ -84,9 +95,7 @@ def compare_command(
     map_name: Map = None,
     typeless: Typeless = False,
     skip_bad: SkipBad = False,
-    estimate: Annotated[
-        bool, typer.Option("--estimate/--no-estimate", help="Time a few updates first, and tell the expected cost.")
-    ] = True,
+    estimate: Estimate = True,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:

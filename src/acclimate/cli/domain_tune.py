@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Quiet
+from acclimate.cli.options import Estimate, Json, Quiet
 
 if TYPE_CHECKING:
     from acclimate.recipes.domain_tune import DomainTuned, DomainTuneSettings
@@ -47,6 +47,7 @@ def domain_tune_command(
         typer.Option("--set", metavar="A=B", help="One setting; see `acclimate settings --domain-tune`."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
+    estimate: Estimate = True,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -75,10 +76,10 @@ def domain_tune_command(
     }
     where = str(config or "domain-tune")
     settings = complete(DomainTuneSettings, gathered(config, given, assignments), where)
-    _run(settings, out, overwrite, quiet, as_json)
+    _run(settings, out, overwrite, estimate, quiet, as_json)
 
 
-def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
+def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, estimate: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import stderr_console
     from acclimate.recipes.domain_tune import domain_tune
@@ -88,7 +89,7 @@ def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, 
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
     with told_how_to_go_on(out, overwrite), TrainingBar(console) as bar:
-        done = domain_tune(settings, out, bar, console.print, overwrite)
+        done = domain_tune(settings, out, bar, console.print, overwrite, estimate and not quiet)
     if is_main_process():
         typer.echo(json.dumps({"out": str(out), **done.as_dict()}) if as_json else _told(done, out))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import (
+    Before,
     Borders,
     BordersOption,
     Column,
@@ -53,6 +54,7 @@ def evaluate_command(
     comments: Comments = False,
     skip_bad: SkipBad = False,
     borders: BordersOption = Borders.split_words,
+    before: Before = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -62,7 +64,7 @@ def evaluate_command(
     from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
-    from acclimate.cli.run_folder import require_finished
+    from acclimate.cli.run_folder import tagger_in
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.saving import encoded, save
     from acclimate.data.writing import write_corpus
@@ -71,7 +73,6 @@ def evaluate_command(
     from acclimate.evaluation.table import count, render
     from acclimate.inference.evaluate import lacks_spans, require_comparable
     from acclimate.inference.predict import predict
-    from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
     from acclimate.settings import UsageError
 
@@ -93,9 +94,7 @@ def evaluate_command(
         skip_bad=skip_bad,
         borders=borders.value,
     )
-    folder = resolved_tagger(tagger_folder)
-    require_finished(folder)
-    tagger = Tagger.load(folder, choose_device(device))
+    tagger = Tagger.load(tagger_in(tagger_folder, before), choose_device(device))
     if not typeless:
         require_comparable(tagger, corpus)
     with sentence_bar(console, "tagging") as bar:

@@ -37,6 +37,9 @@ OUR_TARGET = "social, if --source is left out; else none"
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
 ]
+Estimate = Annotated[
+    bool, typer.Option("--estimate/--no-estimate", help="Time a few updates first, and tell the expected time.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there. What is read is never replaced.")]
@@ -77,6 +80,12 @@ class LabelKind(StrEnum):
 LabelKindOption = Annotated[
     LabelKind | None,
     typer.Option("--labels", help="spans (B-PER, I-PER, O) or plain (a label per word); detected if not given."),
+]
+Before = Annotated[
+    bool,
+    typer.Option(
+        "--before", help='Of a run of adapt: take the tagger "before", which was not adapted; it is kept, too.'
+    ),
 ]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 TaggerFolder = Annotated[

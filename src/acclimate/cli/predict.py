@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from acclimate.cli.options import (
+    Before,
     Device,
     InputFormat,
     Overwrite,
@@ -42,6 +43,7 @@ def predict_command(
     paragraphs: Paragraphs = False,
     words_column: WordsColumn = None,
     skip_bad: SkipBad = False,
+    before: Before = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -53,19 +55,17 @@ def predict_command(
     from acclimate.cli.corpora import column_of, open_corpus, tell_notes
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
-    from acclimate.cli.run_folder import require_finished
+    from acclimate.cli.run_folder import tagger_in
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.table import count
     from acclimate.inference.predict import predict
-    from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
     format = output_format or (OutputFormat.conll if out is None or is_text else None)
     check_place_to_write("--out", out, overwrite, [text], format and format.value, has_tags=True)
     console = stderr_console(quiet)
-    folder = resolved_tagger(tagger_folder)
-    require_finished(folder)
+    folder = tagger_in(tagger_folder, before)
     tagger = Tagger.load(folder, choose_device(device))
     corpus = open_corpus(
         text,

@@ -16,7 +16,7 @@ from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import Tally
 from acclimate.model.siblings import FOLDER
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
-from acclimate.recipes.outcome import Change, Outcome, SiblingResult
+from acclimate.recipes.outcome import BEFORE, Advice, Change, Outcome, SiblingResult
 from acclimate.settings import dump_yaml
 
 
@@ -27,9 +27,20 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race 
     lines += _table(outcome, trains_target(settings))
     lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
     typed = shlex.quote(str(folder))
-    lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {typed} TEXT"]
+    advice = outcome.advice
+    use = " --before" if advice is not None and advice.tagger == "before" else ""
+    if advice is not None:
+        lines += ["", told_advice(advice)]
+    lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {typed} TEXT{use}"]
+    if advice is not None:
+        lines.append(f"the tagger before: {folder / BEFORE} (--before)")
     lines += [f"see what changed:  acclimate report {typed}"]
     return "\n".join(lines)
+
+
+def told_advice(advice: Advice) -> str:
+    which = {"before": 'the tagger "before", which was not adapted', "after": "the adapted tagger"}[advice.tagger]
+    return f"Use {which}: {advice.why}."
 
 
 def has_no_target(settings: AdaptSettings) -> bool:
@@ -117,6 +128,9 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
     yield ""
     yield verdict(outcome)
     yield from ("", *_no_target(settings), *outcome.remarks)
+    if outcome.advice is not None:
+        yield from ("", "## Which tagger to use", "", told_advice(outcome.advice))
+        yield f"The adapted one stands in this folder, the one before in `{BEFORE}/` (`--before` takes that one)."
     for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
         if change is not None:
             yield from _change(domain, change)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,12 @@ from acclimate.analysis.run_records import runs_of_comparison
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
-from acclimate.model.storage import MANIFEST
+from acclimate.inference.shipped import resolved_tagger
+from acclimate.model.storage import MANIFEST, remove_listed
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.catalogue import BASELINE
 from acclimate.recipes.claim import clear_stages
+from acclimate.recipes.outcome import BEFORE
 from acclimate.reporting.folders import COMPARISON
 from acclimate.settings import UsageError, differences, dump_yaml
 
@@ -68,6 +73,36 @@ def require_finished(folder: Path) -> None:
         raise InputError(
             f"{folder}: this run is not finished. Give its `acclimate adapt` command again to go on with it."
         )
+
+
+def tagger_in(place: str, before: bool) -> Path:
+    """The folder of a tagger: of a shipped one, of a run's adapted one, or of the one "before" that the run keeps."""
+    folder = resolved_tagger(place)
+    require_finished(folder)
+    if not before:
+        return folder
+    kept = folder / BEFORE
+    if (kept / MANIFEST).is_file():
+        return kept
+    beside = folder.parent.parent / BASELINE.name / folder.name  # in a comparison
+    if (beside / MANIFEST).is_file():
+        raise UsageError(f'{folder}: in a comparison "before" is a run of its own, {beside}. Name that one.')
+    raise UsageError(f'{folder} holds one tagger only: nothing was adapted there, so there is no "before".')
+
+
+def save_before(folder: Path, tagger: Tagger | None) -> None:
+    """Keep the tagger "before" in the folder of its run; where there is none, no older one stays."""
+    if tagger is not None:
+        tagger.save(folder / BEFORE)
+    elif (folder / BEFORE / MANIFEST).is_file():
+        remove_listed(folder / BEFORE)
+        with suppress(OSError):  # something of the user's own is there
+            (folder / BEFORE).rmdir()
+
+
+def goes_on(folder: Path, claim: str) -> bool:
+    """Whether the folder holds the beginning of the very same run."""
+    return _begun(folder) == claim
 
 
 def require_free(folder: Path, claim: str, overwrite: bool) -> None:

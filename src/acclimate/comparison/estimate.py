@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from acclimate.comparison.cost import RULE, expected_cost
+from acclimate.comparison.cost import expected_cost
 from acclimate.comparison.failures import is_expected, told
-from acclimate.comparison.making import duration
 from acclimate.comparison.running import using_threads
 from acclimate.comparison.trial import Ground, Trial
+from acclimate.evaluation.table import duration
+from acclimate.training.rehearsal import RULE
 
 
 def estimate_lines(left: Sequence[Trial], ground: Ground, jobs: int, threads: int | None) -> Iterator[str]:
@@ -28,7 +29,7 @@ def estimate_lines(left: Sequence[Trial], ground: Ground, jobs: int, threads: in
         parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())
         shared = f" by {hands} processes" if hands > 1 else ""
         whole = duration(seconds_of_all(left, expected, hands))
-        yield f"expected time: about {whole}{shared} ({RULE}). One run: {parts}."
+        yield f"expected time: about {whole}{shared} ({RULE}; judging the runs comes on top). One run: {parts}."
 
 
 def expected_seconds(trial: Trial, ground: Ground) -> float:

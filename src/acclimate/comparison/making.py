@@ -8,6 +8,7 @@ from typing import Any
 
 from acclimate.comparison.failures import is_expected, told
 from acclimate.comparison.workers import Job, do_all, visible_gpus, workers
+from acclimate.evaluation.table import duration
 
 
 def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Callable[[str], Any]) -> dict[str, str]:
@@ -32,9 +33,3 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
     with workers(executor, min(jobs, len(work)), gpus) as hands:
         do_all(work, hands, done, failed)
     return failures
-
-
-def duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.budget import read_budget
-from acclimate.comparison.cost import Cost, expected_cost
+from acclimate.comparison.cost import expected_cost
 from acclimate.comparison.failures import is_expected
 from acclimate.comparison.plan import obstacle_for
 from acclimate.comparison.race_judge import hold_out, judged, named_judge, require_judge
@@ -27,6 +27,7 @@ from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.preparation import CHOSEN_WITH_TARGET_LABELS
 from acclimate.recipes.task import Task
 from acclimate.settings import UsageError, complete, differences
+from acclimate.training.rehearsal import Cost
 from acclimate.training.selectors import DevelopmentScore
 
 _PLAN = "race-plan.json"

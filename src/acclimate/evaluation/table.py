@@ -86,6 +86,12 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
 def align(rows: Sequence[Row]) -> list[str]:
     """Names to the left, figures to the right. A title stands alone in its row and does not widen a column."""
     figures = [cells for cells in rows if len(cells) > 1]

@@ -27,7 +27,7 @@ from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
-from acclimate.training.run import Watcher, first_seed, run_stages
+from acclimate.training.run import EARLIER, Watcher, first_seed, run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
 from acclimate.training.watches import Confidence
@@ -77,7 +77,7 @@ def adapt(
     `baseline` is the folder of a finished source-only run (compare makes such): where it was begun as this run's own
     baseline would be, that one is taken, and nothing is trained twice.
     `look` is shown the tagger "before", where there is one, and "after", each with the taggers that were trained beside
-    it, by name: DATNet's of the "source", the "second" task's of MAT. The tagger "before" is not kept.
+    it, by name: DATNet's of the "source", the "second" task's of MAT. The outcome keeps the tagger "before", too.
     `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
     `begin` is called when nothing is left to refuse, before anything is written or trained.
     """
@@ -122,10 +122,12 @@ def adapt(
         summaries = run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
         said.extend(which.remarks(record.rows))
         record.close()
+        earlier.extend(float(summary.pop(EARLIER)) for summary in summaries)
         return summaries
 
     said: list[str] = []
     learners: list[Learner | None] = []  # that of the last stage
+    earlier: list[float] = []  # seconds of what was done before this process went on with it
     tagger.seen = ready.seen
     is_first = chosen is ready.first
     plain = tagger if is_first else copy.deepcopy(tagger)
@@ -139,16 +141,16 @@ def adapt(
     else:
         plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages
     before = predict_all(plain, tests)
-    after = before
+    after, length = before, ""
     plain_stages = len(summaries)
     look = look if look is not None and is_main_process() else lambda when, shown, siblings: None
     if not is_first:
         look("before", plain, {})
         if chosen.starts_from_baseline:
             tagger.load_state_dict(plain.state_dict())
-        del plain
+        plain = plain.to("cpu").eval()
         extra = run(chosen, tagger)
-        remarks += _longer(recipe, chosen, summaries, extra)
+        length = _length(recipe, chosen, summaries, extra)
         summaries = [*summaries, *extra]
         after = predict_all(tagger, tests)
     tagger.eval()
@@ -159,7 +161,10 @@ def adapt(
         name: None if test is None else change_of(test, before[name], after[name], tagger)
         for name, test in tests.items()
     }
-    seconds = time.monotonic() - started
+    if length:
+        fell = changes["target"] is not None and changes["target"].difference <= 0
+        remarks += (f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain.",)
+    seconds = time.monotonic() - started + sum(earlier)
     outcome = Outcome(
         recipe,
         summaries[-1]["selector"],
@@ -174,6 +179,7 @@ def adapt(
         ready.first.name,
         make,
         siblings,
+        None if is_first else plain,
     )
     found = outcome.reservation
     return outcome if found is None else replace(outcome, remarks=(*outcome.remarks, found.why))
@@ -211,12 +217,8 @@ def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
     return (f"Second task: {score}. It is not compared with anything.",)
 
 
-def _longer(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Say so when the recipe trains longer than the baseline: a part of any gain may be that."""
+def _length(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+    """How much longer the recipe trains than the baseline; empty where it does not."""
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
     total = plain + more if chosen.starts_from_baseline else more
-    if total <= plain:
-        return ()
-    return (
-        f"{recipe} made {count(total, 'update')}, the baseline {plain:,}: longer training alone may explain a part.",
-    )
+    return "" if total <= plain else f"{recipe} made {count(total, 'update')}, the baseline {plain:,}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from accelerate import Accelerator
 
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.table import count
@@ -25,7 +26,10 @@ from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process
 from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.record import Record
+from acclimate.training.rehearsal import Cost, rehearse
 from acclimate.training.run import Watcher, run_stages
+
+_REHEARSED = 200  # sentences of each text that the expected time is found with
 
 
 class DomainTuneSettings(DomainTuning):
@@ -68,9 +72,10 @@ def domain_tune(
     watcher: Watcher | None = None,
     tell: Callable[[str], None] = lambda message: None,
     overwrite: bool = False,
+    estimate: bool = False,
 ) -> DomainTuned:
     """Tune the encoder to the text, and write it to `out` as `transformers` does. Goes on where it was cut off; where
-    it is finished, nothing is trained. `overwrite` starts anew."""
+    it is finished, nothing is trained. `overwrite` starts anew. `estimate` tells first how long it will take."""
     if not settings.text:
         raise UsageError("Domain tuning needs text of the domain: --text FILE...")
     training = Path(out) / "training"
@@ -92,6 +97,8 @@ def domain_tune(
         if overwrite:
             shutil.rmtree(training, ignore_errors=True)
         claim(training, begun_with)
+    if estimate and engine.num_processes == 1 and not any(training.glob("[0-9][0-9]-*")):
+        tell(_expected_cost(settings, tuning, source, target, engine).told())
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None
@@ -148,6 +155,20 @@ def _begun_with(
     if extra is not None:
         data["extra"] = extra.fingerprint
     return {**kept, "data": data, "encoder": encoder_digest(settings.encoder)}
+
+
+def _expected_cost(
+    settings: DomainTuneSettings, tuning: Tuning, source: Corpus | None, target: Corpus, engine: Accelerator
+) -> Cost:
+    """What the tuning will take, tried out on another reader and a part of the text."""
+    with torch.random.fork_rng():
+        reader = _reader(settings.encoder)
+        part = None if source is None else source[:_REHEARSED]
+        short = tuning_stage(reader.encoder, None, part, target[:_REHEARSED], settings, settings.seed).stage
+        as_long = {"updates": tuning.stage.updates, "evaluate_every": tuning.stage.evaluate_every}
+        stage = replace(short, settings=short.settings.model_copy(update=as_long))
+        assert tuning.stage.selector is not None
+        return rehearse(reader, reader, stage, engine, tuning.stage.selector)
 
 
 def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, Any], sentences: int) -> DomainTuned:

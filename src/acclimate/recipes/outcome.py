@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.shared_sentences import Shared
-from acclimate.evaluation.both_tests import BothTests, both_tests
+from acclimate.evaluation.both_tests import SURE, BothTests, both_tests
 from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.tally import percent
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
+
+BEFORE = "before"  # in the folder of a run: the folder of the tagger that the adapted one is compared with
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,11 @@ class Change:
         moved = f"{percent(self.before.span.f1)} % → {percent(self.after.span.f1)} %"
         sure = "" if self.comparison is None else f", p = {self.comparison.larger_p:.3f}"
         return f"Change({self.corpus!r}: F1 {moved}{sure})"
+
+    @property
+    def difference(self) -> float:
+        """After less before, of the score that is compared."""
+        return self.after.span.f1 - self.before.span.f1
 
     @property
     def told_before(self) -> float | None:
@@ -66,6 +73,14 @@ class SiblingResult:
 
 
 @dataclass(frozen=True)
+class Advice:
+    """Which tagger to use, the adapted one ("after") or the one that it is compared with ("before"), and why."""
+
+    tagger: Literal["before", "after"]
+    why: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What an adaptation did. `source` and `target` are None where no labelled test sentences were given."""
 
@@ -83,9 +98,26 @@ class Outcome:
     # what the recipe makes of the tagger, in words, and "before" likewise: a tagger of the settings alone is another
     make: tuple[str, ...] = ()
     siblings: Mapping[str, SiblingResult] = field(default_factory=dict)  # taggers that were trained beside, by name
+    tagger_before: Tagger | None = field(default=None, repr=False, compare=False)  # None where nothing was adapted
 
     def __repr__(self) -> str:
         return f"Outcome({self.recipe!r}, source={self.source!r}, target={self.target!r}, seconds={self.seconds:.0f})"
+
+    @property
+    def advice(self) -> Advice | None:
+        """Which of the two taggers to use; None where there is only one."""
+        if self.tagger_before is None:
+            return None
+        change, reserved = self.target, self.reservation
+        if change is None or change.comparison is None:
+            return Advice("after", "no labelled target test sentences say which of the two is better")
+        if reserved is not None:
+            return Advice("after", f"{reserved.said[0].lower()}{reserved.said[1:]}")
+        moved = f"from {100 * change.before.span.f1:.2f} to {100 * change.after.span.f1:.2f}"
+        if change.comparison.larger_p > SURE:
+            return Advice("after", f"the target score went {moved}, and neither tagger is clearly better")
+        fell = change.comparison.difference < 0
+        return Advice("before" if fell else "after", f"the target score {'fell' if fell else 'rose'} clearly, {moved}")
 
     @property
     def reservation(self) -> Reservation | None:
@@ -109,6 +141,7 @@ class Outcome:
             "before": self.before,
             "make": list(self.make),
             "siblings": {name: found.as_dict() for name, found in self.siblings.items()},
+            "use": None if self.advice is None else {"tagger": self.advice.tagger, "why": self.advice.why},
         }
 
 

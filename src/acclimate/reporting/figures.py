@@ -59,12 +59,6 @@ def decimal(value: float | None, digits: int = 3) -> str:
     return UNKNOWN if value is None else f"{value:.{digits}f}".replace("-", MINUS)
 
 
-def duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
 def figures_of(tally: Mapping[str, Any] | None) -> tuple[float | None, float | None, float | None]:
     """Precision, recall and F1; none of them where nothing was to be found and nothing was found."""
     if tally is None or (tally.get("gold") == 0 and tally.get("predicted") == 0):

@@ -9,14 +9,15 @@ from typing import Any
 from acclimate.analysis.feature_map import FeaturePoints, require_scikit_learn
 from acclimate.analysis.run_evidence import SOURCE, TARGET
 from acclimate.data.problems import InputError
-from acclimate.reporting.figures import duration, equals, figures_of, p_of_tests, percent, signed, signed_between
+from acclimate.evaluation.table import duration
+from acclimate.reporting.figures import equals, figures_of, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.markup import Markup, join, paragraph
 from acclimate.reporting.measures import Measures, map_of, measure
 from acclimate.reporting.page import opening, page
 from acclimate.reporting.run_data import RunData
 from acclimate.reporting.score_lines import ScoreLine, score_lines
 from acclimate.reporting.section import Section
-from acclimate.reporting.sections.adversary import adversary_section
+from acclimate.reporting.sections.adversary import adversary_sections
 from acclimate.reporting.sections.changed_words import changed_words_section
 from acclimate.reporting.sections.confusion import confusion_section
 from acclimate.reporting.sections.curves import curves_section
@@ -69,7 +70,7 @@ def run_sections(run: RunData, look: Look, lines: list[ScoreLine] | None = None)
         confusion_section(run),
         gallery_section(run, look.sentences),
         curves_section(run),
-        adversary_section(run),
+        *adversary_sections(run),
         changed_words_section(run),
         distance_section(run.text, features.measures, run.text_missing, features.why_not or run.points_missing),
         feature_map_section(run, features.points, features.maps, features.why_not or features.why_no_map),
@@ -94,6 +95,7 @@ def features_of(run: RunData, look: Look) -> Features:
         require_scikit_learn()
         maps = {when: map_of(found) for when, found in points.items()}
     except InputError as problem:
+        look.tell(f"The report has no map of the features: {problem}")
         return Features(points, measures, {}, None, str(problem))
     return Features(points, measures, maps)
 
@@ -110,7 +112,7 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         return opening("open", said, paragraph(told), _memory(run), tiles=tiles)
     change = line.change
     told = (
-        f"On the target test, {line.measure} went from {percent(line.before)} to {percent(line.after)} percent "
+        f"On the target test, {line.in_a_sentence} went from {percent(line.before)} to {percent(line.after)} percent "
         f"({signed(change['difference'])} points; 95 % interval {signed_between(change['low'], change['high'])}, "
         f"p {equals(p_of_tests(change))})."
     )
@@ -124,7 +126,12 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
         "open": "No difference is shown on the target",
     }[verdict.class_]
     small = "So small a difference may be chance: more test sentences or more seeds would tell."
-    more = [paragraph(told), paragraph(small) if verdict.class_ == "open" else None, _forgetting(lines), _memory(run)]
+    more = [
+        paragraph(told),
+        paragraph(small) if verdict.class_ == "open" else None,
+        forgetting(line, lines),
+        _memory(run),
+    ]
     return opening(verdict.class_, said, more, tiles=tiles)
 
 
@@ -135,11 +142,16 @@ def _memory(run: RunData) -> Markup | None:
     return paragraph(f"{told} were learnt with their labels: the score on them measures memory.")
 
 
-def _forgetting(lines: list[ScoreLine]) -> Markup | None:
+def forgetting(target: ScoreLine, lines: list[ScoreLine]) -> Markup | None:
     line = next((line for line in lines if line.domain == SOURCE and line.change is not None), None)
     if line is None or line.change is None:
         return None
-    told = {"good": "rose, too", "bad": "fell: a part of the source was forgotten", "open": "shows no difference"}
+    both = target.verdict.class_ == line.verdict.class_
+    told = {
+        "good": "rose, too" if both else "rose",
+        "bad": "fell, too: a part of the source was forgotten" if both else "fell: a part of the source was forgotten",
+        "open": "shows no difference",
+    }
     return paragraph(f"The source score {told[line.verdict.class_]} ({signed(line.change['difference'])} points).")
 
 

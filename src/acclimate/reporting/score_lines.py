@@ -36,6 +36,11 @@ class ScoreLine:
     is_reserved: bool = False  # whether something speaks against any claim
 
     @property
+    def in_a_sentence(self) -> str:
+        """The measure, as it stands within a sentence: "F1 with labels"."""
+        return self.measure.replace(",", "")
+
+    @property
     def verdict(self) -> Verdict:
         """By the larger of both p-values."""
         if self.is_reserved:

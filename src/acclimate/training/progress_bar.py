@@ -46,6 +46,10 @@ class TrainingBar:
         self._waiting.stop()
         self._stop_bar()
 
+    def skip(self, stage: str, updates: int, told: str) -> None:
+        best = f", best {told}" if told else ""
+        self.console.print(f"stage {stage}: finished before ({count(updates, 'update')}{best})")
+
     def begin(self, stage: str, update: int, updates: int) -> None:
         self._waiting.stop()
         self._best, self._words, self._since = "", 0, time.monotonic()

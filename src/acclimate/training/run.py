@@ -35,6 +35,9 @@ from acclimate.training.selectors import Selector
 from acclimate.training.stage import Stage
 
 _WEIGHTS = "learner.safetensors"
+EARLIER = (
+    "seconds_earlier"  # in a stage's summary: how many of its seconds were spent before this process went on with it
+)
 _LOG_EVERY = 10  # updates: often enough to watch, seldom enough not to make a GPU wait
 
 
@@ -45,6 +48,7 @@ class Diverged(RuntimeError):
 class Watcher(Protocol):
     """Somebody who looks on: a progress bar, or nobody."""
 
+    def skip(self, stage: str, updates: int, told: str) -> None: ...
     def begin(self, stage: str, update: int, updates: int) -> None: ...
     def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
     def judged(self, update: int, told: str, is_best: bool) -> None: ...
@@ -54,6 +58,7 @@ class Watcher(Protocol):
 class Nobody:
     """A watcher that does not look."""
 
+    def skip(self, stage: str, updates: int, told: str) -> None: ...
     def begin(self, stage: str, update: int, updates: int) -> None: ...
     def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
     def judged(self, update: int, told: str, is_best: bool) -> None: ...
@@ -130,7 +135,12 @@ def run_stages(
         for stage in _seeded(stages, seed):
             place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
             summary = _load_finished(stage.learner or learner, place)
-            if summary is None:
+            if summary is not None:
+                score = summary["score"]
+                told = "" if score is None else (stage.selector or selector).told(score)
+                watcher.skip(stage.name, summary["updates"], told)
+                summary[EARLIER] = summary["seconds"]
+            else:
                 with under_way(stage.learner or learner, stage, engine, known) as training:
                     summary = _run_stage(learner, training, stage.selector or selector, place, watcher, record)
             summaries.append(summary)
@@ -177,7 +187,8 @@ def _run_stage(
         memory = Memory(**{**notes, "looks": [(update, score) for update, score in notes["looks"]]})
     record.rewind(stage.name, -1 if resumed is None else training.update)
     watcher.begin(stage.name, training.update, stage.updates)
-    started = time.monotonic() - memory.seconds
+    earlier = memory.seconds
+    started = time.monotonic() - earlier
     if stage.selector is not None and not selector.is_blind and resumed is None:
         # how it was before: a stage that only makes things worse leaves everything as it is
         score = _agreed(selector(learner), engine)
@@ -221,6 +232,7 @@ def _run_stage(
         "selector": selector.name,
         "looks": memory.looks,
         "seconds": round(time.monotonic() - started, 3),
+        EARLIER: round(earlier, 3),
     }
     engine.free_memory()  # it would keep this stage's optimizer otherwise
     if folder is not None and engine.is_main_process:

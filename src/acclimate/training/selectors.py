@@ -54,16 +54,19 @@ class DevelopmentScore:
     of_target: bool = False  # these are sentences of the target
 
     @property
+    def _measure(self) -> str:
+        return "accuracy" if self.corpus.kind == "plain" else "span F1"
+
+    @property
     def name(self) -> str:
-        measure = "accuracy" if self.corpus.kind == "plain" else "span F1"
-        return f"{measure} on {self.split} ({count(len(self.corpus), 'sentence')})"
+        return f"{self._measure} on {self.split} ({count(len(self.corpus), 'sentence')})"
 
     def __call__(self, tagger: Tagger) -> float:
         found = score(self.corpus, predict(tagger, self.corpus))
         return found.token.accuracy if self.corpus.kind == "plain" else found.span.f1
 
     def told(self, score: float) -> str:
-        return f"score {100 * score:.2f}"
+        return f"{self._measure} {100 * score:.2f} on {self.split}"
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,15 @@ class TargetLabels:
     alike: dict[str, str]  # a target label that only looks different, and the source's name for it
     bundled_map: str | None  # one that makes all target labels those of the source
 
+    @property
+    def own_names(self) -> dict[str, list[str]]:
+        """The target's labels by the names that the source has for them; one that it has none for, by its own."""
+        names = _names(self.alike, self.bundled_map)
+        found: dict[str, list[str]] = {}
+        for label in self.counts:
+            found.setdefault(names.get(label) or label, []).append(label)
+        return found
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -61,7 +70,7 @@ def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
     shared = shared_labels(source, target)
     lookalikes = alike(shared.only_target, source.labels)
     fitting = fitting_map(target, source.labels) if shared.only_target and target.kind == source.kind else None
-    names: Mapping[str, str | None] = lookalikes if fitting is None else LabelMap.load(fitting)
+    names = _names(lookalikes, fitting)
     mentions, known = _mentions(target), _mentions(source)
     strings = {string for string, _ in known}
     total = mentions.total()
@@ -85,6 +94,10 @@ def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
         alike=lookalikes,
         bundled_map=fitting,
     )
+
+
+def _names(lookalikes: Mapping[str, str], bundled_map: str | None) -> Mapping[str, str | None]:
+    return lookalikes if bundled_map is None else LabelMap.load(bundled_map)
 
 
 def _mentions(corpus: Corpus) -> Counter[tuple[str, str]]:

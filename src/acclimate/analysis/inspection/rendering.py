@@ -110,11 +110,16 @@ def _encoder(found: Inspection) -> list[str]:
 def _labels(found: Inspection) -> list[str]:
     labels = found.facts.labels
     target = labels.target
-    names = list(dict.fromkeys([*labels.source, *(target.counts if target is not None else ())]))
+    own = {} if target is None else target.own_names
     rows: list[Row] = [("", "source", "target")] if target is not None else [("", "source")]
-    for name in names:
-        counts = [labels.source.get(name, 0), *([target.counts.get(name, 0)] if target is not None else [])]
-        rows.append((name, *(_support(number) for number in counts)))
+    for name in dict.fromkeys([*labels.source, *own]):
+        counts = [labels.source.get(name, 0)]
+        called = own.get(name, [])
+        if target is not None:
+            counts.append(sum(target.counts[label] for label in called))
+        other = ", ".join(label for label in called if label != name)
+        shown = f"{name} (target: {other})" if other else name
+        rows.append((shown, *(_support(number) for number in counts)))
     lines = align(rows)
     if target is None:
         return [*lines, "no labelled target sentences: whether these labels occur there is not known"]

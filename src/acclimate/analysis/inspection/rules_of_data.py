@@ -81,7 +81,7 @@ def weak_support(facts: Facts) -> Suggestion | None:
     if not facts.has_few or target is None or target.kind == "plain":
         return None
     rare = {label: number for label, number in target.counts.items() if number < line.SUPPORT}
-    absent = [label for label in target.only_source if label not in target.alike.values()]
+    absent = [label for label in target.only_source if label not in target.own_names]
     if not rare:
         return None
     rarest = min(rare.values())

@@ -14,21 +14,20 @@ _TITLE = "Health of the adversary"
 _SHOWN = ("accuracy", "source_accuracy", "target_accuracy")
 
 
-def adversary_section(run: RunData) -> Section:
+def adversary_sections(run: RunData) -> list[Section]:
+    """None where no discriminator played."""
     stages = [stage for stage in run.curves if stage.game]
+    if not stages and run.curves:
+        return []
     if not stages:
-        why = f"The recipe {run.recipe} has no discriminator between the domains, so there is no game to watch."
-        if not run.curves:
-            why = (
-                "Nothing of the training is recorded in this folder, so it is not known whether a discriminator played."
-            )
-        return no_such("adversary", _TITLE, why)
+        why = "Nothing of the training is recorded in this folder, so it is not known whether a discriminator played."
+        return [no_such("adversary", _TITLE, why)]
     about = (
         "A discriminator learns to tell source from target, and the encoder learns to deceive it. Near chance, the "
         "domains look alike to it; near 100 %, it sees through the encoder; far below chance, the encoder outruns it."
     )
     body = [part for stage in stages for part in _stage(stage)]
-    return Section("adversary", _TITLE, about, join(body))
+    return [Section("adversary", _TITLE, about, join(body))]
 
 
 def _stage(stage: StageCurves) -> list[Markup]:

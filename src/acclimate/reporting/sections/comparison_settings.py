@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from acclimate.evaluation.table import duration
 from acclimate.reporting.comparison_data import ComparisonData
-from acclimate.reporting.figures import duration, listed
+from acclimate.reporting.figures import listed
 from acclimate.reporting.markup import join, paragraph, table, tag
 from acclimate.reporting.section import Section
 from acclimate.reporting.sections.settings import all_settings

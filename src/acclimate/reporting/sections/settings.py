@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from acclimate.reporting.figures import UNKNOWN, duration
+from acclimate.evaluation.table import duration
+from acclimate.reporting.figures import UNKNOWN
 from acclimate.reporting.markup import Markup, details, join, paragraph, table, tag
 from acclimate.reporting.run_data import RunData
 from acclimate.reporting.section import Section

@@ -1,0 +1,77 @@
+"""What a stage will take: a few of its updates are made, timed, and multiplied by how many there will be."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from accelerate import Accelerator
+
+from acclimate.evaluation.table import count, duration
+from acclimate.model.learner import Learner
+from acclimate.training.loop import Training, under_way
+from acclimate.training.selectors import DevelopmentScore, Selector
+from acclimate.training.stage import Stage
+
+RULE = "from a few timed updates of every stage, with looks at the selector; stopping early saves some"
+_UPDATES = 3  # the first one is not counted: it also warms up
+_LOOK = 50  # sentences of a look at the selector that is timed
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a training will take. `stages` are its stages in order, with their updates."""
+
+    seconds: float = 0.0
+    updates: int = 0
+    stages: tuple[tuple[str, int], ...] = ()
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.seconds + other.seconds, self.updates + other.updates, (*self.stages, *other.stages))
+
+    def told(self) -> str:
+        """The plan for people: the stages, and about how long all of it takes."""
+        plan = ", ".join(f"{name} {count(updates, 'update')}" for name, updates in self.stages)
+        return f"plan: {plan}\nexpected time: about {duration(self.seconds)} ({RULE})"
+
+
+def rehearse(learner: Learner, tagger: Any, stage: Stage, engine: Accelerator, selector: Selector) -> Cost:
+    """Try a stage out for a moment. The learner is another one afterwards, and not to be used."""
+    with under_way(learner, stage, engine) as training:
+        seconds = _per_update(training) * stage.updates
+    looks = -(-stage.updates // stage.evaluate_every)
+    seconds += looks * _per_look(selector, tagger)
+    engine.free_memory()
+    return Cost(seconds, stage.updates, ((stage.name, stage.updates),))
+
+
+def _per_look(selector: Selector, tagger: Any) -> float:
+    if selector.is_blind:
+        return 0.0
+    share = 1.0
+    if isinstance(selector, DevelopmentScore) and len(selector.corpus) > _LOOK:
+        share = len(selector.corpus) / _LOOK
+        selector = replace(selector, corpus=selector.corpus[:_LOOK])
+    begun = time.monotonic()
+    selector(tagger)
+    return share * (time.monotonic() - begun)
+
+
+def _per_update(training: Training) -> float:
+    times = list(_times(training))
+    counted = times[1:] or times
+    return sum(counted) / max(1, len(counted))
+
+
+def _times(training: Training) -> Iterator[float]:
+    begun = time.monotonic()
+    for progress in training:
+        for loss in progress.losses.values():
+            float(loss)  # waits for the GPU
+        now = time.monotonic()
+        yield now - begun
+        begun = now
+        if progress.update >= _UPDATES:
+            return
