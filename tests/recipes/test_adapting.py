@@ -332,7 +332,7 @@ def test_sentences_that_choose_the_model_and_test_it_are_told(build: Build, news
 
 
 def test_what_a_baseline_does_not_learn_is_not_told_as_learnt(build: Build, news: Corpus, tweets: Corpus) -> None:
-    outcome = adapt(build(), news, target_labelled=tweets, target_test=tweets, training=QUICK)
+    outcome = adapt(build(), news, recipe="source-only", target_labelled=tweets, target_test=tweets, training=QUICK)
     assert outcome.learnt == Shared(0, 5, 6)
 
 
