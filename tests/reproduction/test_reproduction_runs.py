@@ -111,6 +111,26 @@ def test_missing_sets_are_named_and_their_cells_left_out(tmp_path: Path) -> None
     assert "Missing, left out: fin" in (tmp_path / "out" / "S0.19.md").read_text(encoding="utf-8")
 
 
+def test_rows_of_more_text_than_there_is_are_told_and_made_once(tmp_path: Path, bert: str) -> None:
+    for name, bundled in (("conll2003", "news"), ("wnut2016", "social")):
+        a_set(tmp_path / "data", name, bundled)
+    (tmp_path / "data" / "tweets").mkdir()
+    (tmp_path / "data" / "tweets" / "unlabelled.txt").write_text("omg so tired\nlol ok\nlol ok\n", encoding="utf-8")
+    shorter = ["limit=8", "training.updates=1", "training.epochs=null", "training.device=cpu", f"tagger.encoder={bert}"]
+    shorter += ["adversarial-masking.options.rows_per_batch=4", "adversarial-masking.options.updates=1"]
+    told: list[str] = []
+    found = reproduce("S0.18", tmp_path / "data", tmp_path / "out", seeds=1, assignments=shorter, tell=told.append)
+    short = "Extra text of WNUT2016: 2 lines of tweets, all that there are, where 500,000 and 1,000,000 were asked for."
+    left = "Left out: mix-pos + 1M | WNUT2016, which has no more text than mix-pos + 500K."
+    page = (tmp_path / "out" / "S0.18.md").read_text(encoding="utf-8")
+    for note in (short, left):
+        assert note in told
+        assert f"- {note}" in page
+    policies = ("random", "mix-pos", "mix-entropy", "mix-adversarial")
+    assert {figure.row for figure in found.figures if figure.values} == {f"{policy} + 500K" for policy in policies}
+    assert "random + 1M (paper)" in page  # its numbers stay
+
+
 def test_without_any_data_nothing_is_run_and_the_exit_code_is_1(tmp_path: Path) -> None:
     done = command("S1.14", "--data", str(tmp_path), "--out", str(tmp_path / "out"), "--quiet")
     assert done.exit_code == 1

@@ -16,7 +16,7 @@ from acclimate.data.writing import write_corpus
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.task import Task
 from acclimate.reproduction.sets import DataSets
-from acclimate.reproduction.table import CellSettings, Watch
+from acclimate.reproduction.table import CellSettings, Extra, Watch
 
 _READS_TEXT = ("adversarial-masking", "pdaln", "self-training")  # recipes that learn from unlabelled target text
 _KNOWN = 5  # times that train must have a word that misleads
@@ -141,19 +141,7 @@ def extra_files(settings: CellSettings, sets: DataSets, folder: Path) -> dict[st
     """Options that are files: more text like the target's, and another task. Made once, in `folder`."""
     made: dict[str, object] = {}
     if settings.extra is not None:
-        assert settings.target is not None
-        extra, like = settings.extra, sets.require(settings.target, "train")
-        told = f"{sets.resolved(extra.text)}-{extra.lines}-{extra.by}"
-        place = folder / f"{told}-{_digest(told, like.fingerprint)}.txt"
-        if not place.is_file():
-            folder.mkdir(parents=True, exist_ok=True)
-            if extra.by == "likeness":
-                pool = [sets.file(extra.text, "unlabelled")]
-                select_text(like.unlabelled(), pool, extra.lines, place, measure="jaccard")  # the paper's
-            else:
-                text = sets.require(extra.text, "unlabelled")
-                write_corpus(take_sentences(text, min(extra.lines, len(text))), place, "text")
-        made["extra"] = (str(place),)
+        made["extra"] = (str(extra_text(settings, settings.extra, sets, folder)),)
     if settings.second is not None:
         second = sets.require(settings.second, "train")[: settings.limit]
         place = folder / f"{sets.resolved(settings.second)}-{_digest(second.fingerprint)}.conll"
@@ -162,6 +150,23 @@ def extra_files(settings: CellSettings, sets: DataSets, folder: Path) -> dict[st
             write_corpus(second, place)
         made["second"] = str(place)
     return made
+
+
+def extra_text(settings: CellSettings, extra: Extra, sets: DataSets, folder: Path) -> Path:
+    """A file with a sentence per line: as many as are wanted, or as there are."""
+    assert settings.target is not None
+    like = sets.require(settings.target, "train")
+    told = f"{sets.resolved(extra.text)}-{extra.lines}-{extra.by}"
+    place = folder / f"{told}-{_digest(told, like.fingerprint)}.txt"
+    if not place.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        if extra.by == "likeness":
+            pool = [sets.file(extra.text, "unlabelled")]
+            select_text(like.unlabelled(), pool, extra.lines, place, measure="jaccard")  # the paper's
+        else:
+            text = sets.require(extra.text, "unlabelled")
+            write_corpus(take_sentences(text, min(extra.lines, len(text))), place, "text")
+    return place
 
 
 def _digest(*parts: str) -> str:

@@ -10,10 +10,11 @@ from pathlib import Path
 from acclimate.data.problems import InputError
 from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import Cell, cells_of
+from acclimate.reproduction.extra_text import ExtraText
 from acclimate.reproduction.figures import counted, gains, means, measured, with_paper_only
 from acclimate.reproduction.ground import needed_parts
 from acclimate.reproduction.results import Reproduction
-from acclimate.reproduction.runs import Tell, finished_runs, make_runs, runs_of, tell_states
+from acclimate.reproduction.runs import Tell, finished_runs, make_runs, runs_of, tell_states, text_folder
 from acclimate.reproduction.sets import DataSets, Missing, find_set
 from acclimate.reproduction.table import Scale
 from acclimate.reproduction.writing import write_all
@@ -54,6 +55,11 @@ def reproduce(
     if not there:
         listed = "\n".join(f"  {one}" for one in missing)
         raise InputError(f"{table.id} cannot be run, all its data are missing:\n{listed}")
+    extra = ExtraText.of(there, sets, text_folder(out))
+    notes = tuple(extra.told(there))
+    for note in notes:
+        tell(note)
+    there = [cell for cell in there if cell.name not in extra.same]
     runs = runs_of(there, numbers, sets, out)
     tell_states(table, runs, tell)
     failures = make_runs(runs, executor, jobs, tell)
@@ -68,7 +74,8 @@ def reproduce(
         figures=tuple(with_paper_only(table, scale, cells, figures)),
         gains=tuple(gains(table, there, numbers, finished)),
         missing=missing,
-        skipped=tuple(name for name, found in lacking.items() if found),
+        skipped=(*(name for name, found in lacking.items() if found), *extra.same),
+        notes=notes,
         failures=failures,
         data=_told_data(there, sets),
         seconds=sum(run.report["seconds"] for run in {run.folder: run for run in finished.values()}.values()),

@@ -81,7 +81,8 @@ class Reproduction:
     figures: tuple[Figure, ...]
     gains: tuple[Gain, ...] = ()
     missing: tuple[Missing, ...] = ()
-    skipped: tuple[str, ...] = ()  # cells whose data are missing
+    skipped: tuple[str, ...] = ()  # cells whose data are missing, or that would only repeat others
+    notes: tuple[str, ...] = ()  # on the text that there was
     failures: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, str] = field(default_factory=dict)  # what was read for each set
     seconds: float = 0.0  # of the trainings, whenever they were made

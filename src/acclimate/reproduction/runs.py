@@ -50,7 +50,7 @@ def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: DataSets, out: Pa
             settings = cell.settings
             if settings.recipe is None:
                 continue
-            files = extra_files(settings, sets, out / "text")
+            files = extra_files(settings, sets, text_folder(out))
             wanted = TrialSettings(
                 options={**settings.options, **files},
                 select=settings.select,
@@ -61,6 +61,11 @@ def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: DataSets, out: Pa
             folder = out / "runs" / f"{settings.recipe}-{_digest(cell, sets)}" / f"seed-{seed}"
             runs.append(Run(cell, Trial(settings.recipe, seed, wanted, folder), prepare_ground(settings, sets, seed)))
     return runs
+
+
+def text_folder(out: Path) -> Path:
+    """Where text is that was made for trainings."""
+    return out / "text"
 
 
 def _digest(cell: Cell, sets: DataSets) -> str:

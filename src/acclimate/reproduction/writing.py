@@ -79,6 +79,7 @@ def markdown(found: Reproduction, pictures: list[str]) -> str:
     lines += ["", "## Where this comes from", ""]
     lines += [f"- Data, {name}: {told}" for name, told in found.data.items()]
     lines += [f"- Missing, left out: {one}" for one in found.missing]
+    lines += [f"- {note}" for note in found.notes]
     settings = told_settings(cell for cell in found.cells if cell.name not in found.skipped)
     if settings:
         lines += [f"- Trained with {', '.join(f'`{name}={value}`' for name, value in settings.items())}."]
