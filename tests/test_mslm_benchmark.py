@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 import mslm
 import mslm_jobs
+import mslm_page
 import mslm_tables
 from mslm_jobs import Job, Run, do, job_of, keep_answers, parts_of
 
@@ -109,3 +110,14 @@ def test_parts_share_their_jobs() -> None:
     assert plans["lengths"] - plans["main"] < plans["grid"]
     assert len(plans["grid"]) == 2 * 16
     assert len(plans["budgets"]) == 2 * 3 * 4
+
+
+def test_the_page_has_the_tables_of_the_rows() -> None:
+    page = (mslm_page.RESULTS / "mslm.md").read_text(encoding="utf-8")
+    tables = mslm_page.tables(mslm_page.read_rows(mslm_page.RESULTS / "mslm.jsonl"))
+    assert mslm_page.with_tables(page, tables) == page, "run python benchmarks/mslm_page.py"
+
+
+def test_a_page_with_another_number_of_tables_is_refused() -> None:
+    with pytest.raises(SystemExit, match="has 1 tables, and there are 2"):
+        mslm_page.with_tables("text\n\n| a |\n|---|\n\nmore\n", ["| b |", "| c |"])
