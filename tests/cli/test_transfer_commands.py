@@ -17,6 +17,7 @@ from acclimate.analysis.run_evidence import MOST_WORDS, read_features
 from acclimate.analysis.separability import domain_separability
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.mapping import map_labels
 from acclimate.data.reading import read_corpus
 from acclimate.data.writing import write_corpus
 from acclimate.model.tagger import Tagger
@@ -287,6 +288,54 @@ def test_a_map_of_datnet_reads_the_source_by_the_source_s_own_words(
     assert "100 % of the words of source (source.conll) are unknown to this tagger, which" in refused.err
 
 
+# labels of the target's own
+
+
+@pytest.fixture(scope="module")
+def posts(tmp_path_factory: pytest.TempPathFactory, tweets: Corpus) -> Path:
+    """The tweets, under other names of labels."""
+    path = tmp_path_factory.mktemp("posts") / "posts.conll"
+    write_corpus(map_labels(tweets, {"PER": "hero", "LOC": "spot", "ORG": "crew"}), path)
+    return path
+
+
+def test_the_default_recipe_takes_labels_of_the_target_s_own(files: Files, posts: Path, tmp_path: Path) -> None:
+    words = [
+        "--source",
+        files.news,
+        "--target-labelled",
+        posts,
+        "--target-test",
+        posts,
+        *QUICK,
+        "--out",
+        tmp_path / "a",
+    ]
+    answer = acclimate("adapt", *words)
+    assert "has labels that the source has not (crew, hero, spot): the tagger learns the target's labels." in answer.err
+    assert "map it by name (--map FILE)" in answer.err
+    assert "source  none: the tagger is the target's own" in answer.out
+    assert "Before: trained on the labelled target sentences alone" in answer.out
+    assert list(Tagger.load(tmp_path / "a").labels) == ["crew", "hero", "spot"]
+    assert list(Tagger.load(tmp_path / "a" / "siblings" / "source").labels) == ["LOC", "ORG", "PER"]
+    acclimate("report", tmp_path / "a", "--out", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "the same tagger trained on the labelled target sentences alone" in page
+
+
+def test_a_recipe_that_cannot_names_those_that_can(files: Files, posts: Path, tmp_path: Path) -> None:
+    able = "train a tagger with the target's own labels: --recipe target-only, datnet or acclimate."
+    words = ["adapt", "--source", files.news, "--recipe", "mat", *QUICK, "--out", tmp_path / "a"]
+    given = acclimate(*words, "--target-labelled", posts, code=1)
+    assert f"Or {able}" in given.err
+    missing = acclimate(*words, "--target-test", posts, code=1)
+    assert f"Or label a few target sentences (--target-labelled FILE) and {able}" in missing.err
+    compared = ["compare", "--source", files.news, "--target-labelled", posts, "--recipes", "acclimate", *QUICK]
+    refused = acclimate(*compared, "--no-estimate", "--out", tmp_path / "b", code=2)
+    assert "Recipe source-only has the source's labels" in refused.err
+    assert "against target-only" in refused.err
+
+
 # --train-on-dev and --watch
 
 
@@ -363,7 +412,7 @@ def test_the_settings_of_a_recipe_can_be_handed_back(tmp_path: Path) -> None:
 
 def test_the_help_names_them() -> None:
     out = " ".join(acclimate("adapt", "--help").out.replace("│", " ").split())
-    for words in ("--train-on-dev", "--watch", "--target-labelled", "datnet with --target-labelled"):
+    for words in ("--train-on-dev", "--watch", "--target-labelled", "--target-labelled with datnet"):
         assert words in out
 
 

@@ -74,7 +74,8 @@ def adapt_command(
         str | None,
         typer.Option(
             help="What chooses the model: source-dev, target-dev (needs labels) or last. Left open, source-dev; "
-            "target-dev, or last, where a tagger of the target's own is trained (datnet with --target-labelled).",
+            "target-dev, or last, where a tagger of the target's own is trained (--target-labelled with datnet, or "
+            "with other labels than the source's).",
         ),
     ] = None,
     train_on_dev: Annotated[

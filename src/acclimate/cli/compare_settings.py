@@ -107,7 +107,8 @@ def task_of(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
     """The corpora, read as `adapt` reads them. The source's labels are those of the task, unless every recipe trains a
     tagger of the target's own."""
     names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)
-    plain = [name for name in names if not find_recipe(name).for_target] or names
-    recipe = next((name for name in plain if name != BASELINE.name), plain[0])
+    others = [name for name in names if name != BASELINE.name] or names
+    own = [name for name in others if find_recipe(name).for_target or find_recipe(name).for_other_labels]
+    recipe = next((name for name in others if name not in own), others[0])
     shared = settings.model_dump(include=set(AdaptSettings.model_fields) & set(CompareSettings.model_fields))
     return read_task(AdaptSettings(**{**shared, "recipe": recipe}), tell)

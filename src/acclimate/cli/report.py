@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.task import trains_target
 from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.both_tests import SURE
@@ -24,7 +23,7 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race 
     """What happened, in the order a reader asks: how good, compared with what, how sure, where is it."""
     lines = [] if race is None else [in_options(render_race(race), "adapt"), ""]
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
-    lines += _table(outcome, trains_target(settings))
+    lines += _table(outcome, outcome.before == TARGET_ONLY.name)
     lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
     typed = shlex.quote(str(folder))
     advice = outcome.advice

@@ -11,12 +11,12 @@ from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus
 from acclimate.data.labels import kind_of_tags
-from acclimate.data.mapping import LabelMap, require_labels, shared_labels
+from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, find_recipe
+from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
 from acclimate.recipes.task import Task, tagger_for
 from acclimate.settings import Settings, UsageError, complete
 
@@ -107,6 +107,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
         if settings.recipe == BASELINE.name:
             tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
+    own = few is not None and trains_target(settings.recipe, source, few)
     task = Task(
         source,
         read(_named(settings.source_dev, settings.source, "dev"), True),
@@ -115,20 +116,38 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         None if few is None else few.labelled(),
         read(_named(settings.target_dev, settings.target, "dev"), False),
         read(_named(settings.target_test, settings.target, "test"), False),
-        read(settings.watch, not trains_target(settings)),
+        read(settings.watch, not own),
     )
-    if trains_target(settings):
+    if own:
         _require_target_labels(task)
+        _tell_other_labels(settings.recipe, task, tell)
     else:
         _require_one_task(task)
     return task
 
 
-def trains_target(settings: AdaptSettings) -> bool:
-    """Whether the tagger is one of the target's own, with the labels of `target_labelled`."""
-    if settings.recipe == AUTO:  # candidates of both kinds: the labels must be the same for them
-        return False
-    return find_recipe(settings.recipe).for_target and settings.target_labelled is not None
+def trains_target(recipe: str, source: Corpus, few: Corpus) -> bool:
+    """Whether the tagger is one of the target's own. In a race there are candidates of both kinds, and the labels must
+    be the same for them."""
+    return recipe != AUTO and find_recipe(recipe).trains_target(source, few)
+
+
+def _tell_other_labels(recipe: str, task: Task, tell: Callable[[str], Any]) -> None:
+    """What decided that the source and the target have a head each, and how to have one for both."""
+    few, source = task.target_labelled, task.source
+    if few is None or find_recipe(recipe).for_target:
+        return
+    if few.kind != source.kind:
+        tell(f"{few.name} has {kind_of_tags(few.kind)}, and the source {kind_of_tags(source.kind)}: each has its head.")
+        return
+    names = ", ".join(shared_labels(source, few).only_target)
+    fitting = fitting_map(few, source.labels)
+    same = (
+        f"The bundled map {fitting} makes them the source's: --map {fitting}."
+        if fitting
+        else ("Where one means the same as a label of the source, map it by name (--map FILE): then both share it.")
+    )
+    tell(f"{few.name} has labels that the source has not ({names}): the tagger learns the target's labels. {same}")
 
 
 def _require_target_labels(task: Task) -> None:
@@ -153,7 +172,7 @@ def _require_one_task(task: Task) -> None:
             raise InputError(
                 f"{corpus.name} has {kind_of_tags(corpus.kind)}, but the source {source.name} has "
                 f"{kind_of_tags(source.kind)}: these are two tasks. "
-                "Choose another tag column with --set reading.target_column=…, or another file."
+                f"Choose another tag column with --set reading.target_column=…, or another file. {_own_labels(task)}"
             )
     for corpus in (task.source_dev, task.source_test):
         unknown = () if corpus is None else shared_labels(source, corpus).only_target
@@ -164,7 +183,16 @@ def _require_one_task(task: Task) -> None:
             )
     for corpus in (task.target_labelled, task.target_dev, task.target_test):
         if corpus is not None and corpus.is_labelled:
-            require_labels(corpus, source.labels)
+            try:
+                require_labels(corpus, source.labels)
+            except InputError as problem:
+                raise InputError(f"{problem} {_own_labels(task)}") from None
+
+
+def _own_labels(task: Task) -> str:
+    """How to have a tagger for labels that the source does not teach."""
+    give = "" if task.target_labelled is not None else "label a few target sentences (--target-labelled FILE) and "
+    return f"Or {give}train a tagger with the target's own labels: --recipe {for_target_labels()}."
 
 
 def _named(given: str | None, whole: str | None, part: str) -> str | None:

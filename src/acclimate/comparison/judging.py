@@ -98,7 +98,7 @@ def material_for(trial: Trial, ground: Ground, target: Corpus) -> Material:
     """What selectors may see of this run. A tagger of the target's own knows nothing of the source. Sentences that were
     learnt measure nothing: without `source_dev` there are others only where the run held some out to choose by."""
     task, settings = ground.task, trial.settings
-    own = find_recipe(trial.recipe).for_target and task.target_labelled is not None
+    own = find_recipe(trial.recipe).trains_target(task.source, task.target_labelled)
     dev = None
     is_held_out = task.source_dev is not None or settings.select in ("auto", "source-dev")
     if is_held_out and not own and not settings.train_on_dev:

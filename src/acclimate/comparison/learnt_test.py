@@ -35,7 +35,7 @@ def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, tr
     test = task.target_test
     if test is None or not test.is_labelled:
         return
-    own = [name for name in recipes if find_recipe(name).for_target and task.target_labelled is not None]
+    own = [name for name in recipes if find_recipe(name).trains_target(task.source, task.target_labelled)]
     by_source = select in ("auto", "source-dev") and not train_on_dev and len(own) < len(recipes)
     by_target = select == "target-dev" or (select == "auto" and own)
     judges = {
@@ -43,5 +43,6 @@ def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, tr
         "target dev": task.target_dev if by_target else None,
     }
     yield from remarks_on_choice({TARGET_TEST: test}, judges)
-    if any(name != BASELINE.name and name not in own for name in recipes):
+    without_text = {BASELINE.name, *(name for name in own if find_recipe(name).for_target)}
+    if not set(recipes) <= without_text:
         yield from remarks_on_text(test, task.target)

@@ -10,8 +10,8 @@ from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.inference.evaluate import require_scorable
 from acclimate.model.encoders.shipped import OWN_ENCODER
-from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
-from acclimate.recipes.recipe import Recipe
+from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
+from acclimate.recipes.recipe import Recipe, has_other_labels
 from acclimate.recipes.task import Task
 from acclimate.settings import Settings, SettingsError, UsageError, complete, require_seed
 
@@ -116,4 +116,10 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
     if recipe.needs_entities and task.source.kind == "plain":
         return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
+    few = task.target_labelled
+    if few is not None and has_other_labels(task.source, few) and not recipe.trains_target(task.source, few):
+        return (
+            f"Recipe {recipe.name} has the source's labels, and the labelled target sentences have others. Compare "
+            f"{for_target_labels()}, which train a tagger with the target's own labels, against target-only."
+        )
     return ""

@@ -97,7 +97,7 @@ def candidates(task: Task, settings: RaceSettings, encoder: str, has_judges: boo
     for name in dict.fromkeys(asked):
         recipe = find_recipe(name)
         obstacle = obstacle_for(recipe, task, encoder)
-        if not obstacle and recipe.for_target and task.target_labelled is not None and not has_judges:
+        if not obstacle and recipe.trains_target(task.source, task.target_labelled) and not has_judges:
             obstacle = (
                 "It trains a tagger of the target's own, which only labelled target sentences could judge, and there "
                 "are too few to hold any out."

@@ -53,7 +53,8 @@ class Ground:
 
     def labels_for(self, recipe: str) -> LabelSet | None:
         """The labels of a tagger of the target's own; None for any other, whose labels are the source's."""
-        return self.target_labels if find_recipe(recipe).for_target else None
+        task = self.task
+        return self.target_labels if find_recipe(recipe).trains_target(task.source, task.target_labelled) else None
 
     @cached_property
     def fingerprint(self) -> str:

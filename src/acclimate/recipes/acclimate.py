@@ -58,6 +58,8 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     stages: list[dict[str, Any]] = []
     if is_language_model(tagger) if options.tuning is None else options.tuning:
         stages.append({"name": "domain-tuning", "domain_tuning": options.domain_tuning.model_dump()})
+    if plan.for_target:
+        return {"stages": [*stages, with_two_heads(plan), *([finishing(tagger, plan)] if finishes(plan) else [])]}
     stages.append({"name": "learn", "objectives": task(plan) | alignment(plan)})
     rounds = rounds_of(tagger, plan)
     if rounds is not None:
@@ -67,6 +69,17 @@ def composition(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     if finishes(plan):
         stages.append(finishing(tagger, plan))
     return {"stages": stages}
+
+
+def with_two_heads(plan: Plan) -> dict[str, Any]:
+    """Both corpora on one encoder from the first, each with a head for its own labels: no stage may mix their tags."""
+    options: AcclimateSettings = plan.options
+    return {
+        "name": "learn",
+        "apart": True,
+        "beside": ["target-labelled"],
+        "objectives": task_on("both", options, options.noise),
+    }
 
 
 def parts(plan: Plan) -> bool:
@@ -213,6 +226,10 @@ def left_out(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     """Parts that were asked for, and that the data do not allow: they are not left out without a word."""
     options: AcclimateSettings = plan.options
     said = []
+    if plan.for_target:
+        asked = {"rounds": options.rounds > 0, "alignment": options.alignment, "contrast": options.contrast}
+        names = ", ".join(name for name, is_asked in asked.items() if is_asked)
+        return (f"Left out, since source and target have labels of their own: {names}.",) if names else ()
     if options.rounds and options.anchors and not has_anchors(plan):
         why = "no entity can be exchanged" if len(plan.target.labelled()) else "no target sentence is labelled"
         said.append(f"No anchors were learnt from: {why}.")

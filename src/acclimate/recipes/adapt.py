@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
+from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.table import count
-from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.baseline import shared_baseline
@@ -21,8 +21,8 @@ from acclimate.recipes.beginning import beginning_of
 from acclimate.recipes.catalogue import default_recipe
 from acclimate.recipes.claim import claim
 from acclimate.recipes.outcome import Outcome, SiblingResult, change_of, predict_all
-from acclimate.recipes.preparation import SelectorName, prepare
-from acclimate.recipes.recipe import Plan, Recipe
+from acclimate.recipes.preparation import Preparation, SelectorName, prepare
+from acclimate.recipes.recipe import Recipe
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.progress_bar import shown_in_training
@@ -109,7 +109,8 @@ def adapt(
         claim(folder, begun_with, chosen.options)
 
     def noted(stage: Stage) -> Stage:
-        learners[:] = [stage.learner]
+        if isinstance(stage.learner, Siblings):
+            families[:] = [stage.learner]
         return stage
 
     def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
@@ -126,7 +127,7 @@ def adapt(
         return summaries
 
     said: list[str] = []
-    learners: list[Learner | None] = []  # that of the last stage
+    families: list[Siblings] = []  # of the last stage that trained two taggers
     earlier: list[float] = []  # seconds of what was done before this process went on with it
     tagger.seen = ready.seen
     is_first = chosen is ready.first
@@ -154,7 +155,7 @@ def adapt(
         summaries = [*summaries, *extra]
         after = predict_all(tagger, tests)
     tagger.eval()
-    siblings = _siblings(chosen, tagger, learners[-1], plan)
+    siblings = _siblings(ready, tagger, families)
     remarks += _of_siblings(siblings)
     look("after", tagger, {name: found.tagger for name, found in siblings.items()})
     changes = {
@@ -194,13 +195,14 @@ def _of_one_make(make: tuple[str, ...]) -> tuple[str, ...]:
     return (f"Before is a tagger of the same make: it has {', and '.join(make)}.",) if make else ()
 
 
-def _siblings(recipe: Recipe, tagger: Tagger, learner: Learner | None, plan: Plan) -> dict[str, SiblingResult]:
-    """The tagger that the last stage has trained beside, if it is one to keep."""
-    kept = recipe.sibling
-    if kept is None or not isinstance(learner, Siblings):
+def _siblings(ready: Preparation, tagger: Tagger, families: list[Siblings]) -> dict[str, SiblingResult]:
+    """The tagger that was trained beside, if it is one to keep: that of the source only where it has labels or words of
+    its own."""
+    kept = ready.recipe.sibling
+    if kept is None or not families or (kept.name == SOURCE and not ready.for_target):
         return {}
-    (other,) = (each for each in learner if each is not tagger)
-    return {kept.name: SiblingResult.of(other.eval(), kept.test(plan.options))}
+    (other,) = (each for each in families[0] if each is not tagger)
+    return {kept.name: SiblingResult.of(other.eval(), kept.test(ready.plan.options))}
 
 
 def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:

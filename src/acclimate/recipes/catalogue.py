@@ -121,6 +121,8 @@ RECIPES: dict[str, Recipe] = {
             "parts of several papers together: domain tuning, masked noise; with labels anchors and teaching in rounds",
             acclimate,
             AcclimateSettings,
+            for_other_labels=True,
+            sibling=Sibling("source"),
             check=check_acclimate,
             remodel=remodel_acclimate,
             foretells=left_out,
@@ -145,6 +147,12 @@ RECIPES: dict[str, Recipe] = {
 def default_recipe(has_target: bool = True) -> str:
     """What is done where no recipe is named, in Python as on the command line."""
     return "acclimate" if has_target else BASELINE.name
+
+
+def for_target_labels() -> str:
+    """The recipes that take labelled target sentences with any labels, as people read them."""
+    *names, last = (name for name, recipe in RECIPES.items() if recipe.for_target or recipe.for_other_labels)
+    return f"{', '.join(names)} or {last}"
 
 
 def find_recipe(name: str) -> Recipe:

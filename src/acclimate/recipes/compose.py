@@ -72,13 +72,17 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
         objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
         weights[which] = _weight(term.weight, made)
         watches += made.watches
-    learner = two_heads(tagger) if stage.apart else None
+    learner = two_heads(tagger, plan) if stage.apart else None
     selector = selector_of(stage, plan)
     return Stage(name, objectives, batches, training, weights, learner, watches, selector)
 
 
-def two_heads(tagger: Tagger) -> Siblings:
-    """The tagger for what stands beside, and a copy of its head on the same encoder for what is learnt."""
+def two_heads(tagger: Tagger, plan: Plan) -> Siblings:
+    """The tagger for what stands beside, and a copy of its head on the same encoder for what is learnt. A source beside
+    a tagger of the target's own has a new head, for its labels, and words of its own."""
+    if plan.for_target:
+        source = tagger.sibling(plan.source.labels, tagger.encoder.sibling(plan.source))
+        return Siblings({TARGET: tagger, SOURCE: source})
     other = tagger.sibling(tagger.labels, tagger.encoder)
     other.load_state_dict(tagger.state_dict())
     return Siblings({TARGET: tagger, SOURCE: other})
@@ -143,7 +147,8 @@ def normalise_for_noise(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     terms = (term.settings for stage in plan.options.stages for term in stage.objectives.values())
     kinds = [settings.normalise for settings in terms if isinstance(settings, MaskedNoiseSettings)]
     wanted: Normalise = next((kind for kind in kinds if kind != "none"), "none")
-    return normalise_tables(tagger, plan.source.labelled() + plan.target.labelled(), wanted)
+    few = plan.target.labelled()
+    return normalise_tables(tagger, few if plan.for_target else plan.source.labelled() + few, wanted)
 
 
 def _weight(weight: float, made: Made) -> float | Schedule:

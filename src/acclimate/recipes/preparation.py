@@ -86,7 +86,7 @@ def prepare(
         raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
     if chosen.needs_target and not len(_target(target, target_labelled)):
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
-    for_target = chosen.for_target and target_labelled is not None
+    for_target = chosen.trains_target(source, target_labelled)
     remarks: tuple[str, ...] = ()
     if train_on_dev:
         source, source_dev, select = _with_dev(source, source_dev, select)
@@ -117,6 +117,7 @@ def prepare(
             if corpus is not None
         },
         selector,
+        for_target,
     )
     chosen.check(tagger, plan)
     remarks += chosen.foretells(tagger, plan)
@@ -130,11 +131,13 @@ def prepare(
     teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
     if for_target:
         tests["source"] = teacher = None
+        if not chosen.for_target:
+            remarks += ("The labelled target sentences have labels of their own: the source has a head for itself.",)
         remarks += (
             "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
             "source. It has no source score.",
         )
-        if target is not None:
+        if target is not None and chosen.for_target:
             remarks += ("The target's unlabelled text was not learnt from.",)
     scored = {TARGET_TEST: target_test, "source test": None if for_target else source_test}
     choosing = {
@@ -144,7 +147,7 @@ def prepare(
     require_spans(*scored.values(), *choosing.values())
     learnt = look_for_learnt({**scored, **choosing}, taught_by(chosen, *given))
     remarks += (*learnt.remarks, *remarks_on_choice(scored, choosing))
-    if chosen is not BASELINE and not for_target:
+    if chosen is not BASELINE and not (for_target and chosen.for_target):
         remarks += tuple(remarks_on_text(target_test, target))
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):

@@ -26,6 +26,7 @@ class Plan:
     seed: int
     aside: Mapping[str, Corpus] = field(default_factory=dict)  # text of each domain to look at, not to learn from
     selector: Selector | None = None  # the run's own, for a recipe that chooses between its stages
+    for_target: bool = False  # the tagger is one of the target's own, with the labels of its labelled sentences
 
     def batches(
         self,
@@ -73,6 +74,7 @@ class Recipe:
     # given labelled target sentences, it trains a tagger of the target's own, whose words and labels need not be the
     # source's; what it is compared with is then the same tagger trained on those sentences alone
     for_target: bool = False
+    for_other_labels: bool = False  # it does so where those sentences have labels that the source has not
     # what it makes of the tagger before it learns anything, in words; nothing where it leaves the tagger as it is. The
     # tagger that it is compared with is made so, too, or the change would measure the make and not the method
     remodel: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
@@ -89,3 +91,16 @@ class Recipe:
     parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # raises what would otherwise be told after the baseline's training
     check: Callable[[Tagger, Plan], None] = lambda tagger, plan: None
+
+    def trains_target(self, source: Corpus, target_labelled: Corpus | None) -> bool:
+        """Whether the tagger is one of the target's own, with the labels of these sentences."""
+        if target_labelled is None:
+            return False
+        return self.for_target or (self.for_other_labels and has_other_labels(source, target_labelled))
+
+
+def has_other_labels(source: Corpus, target_labelled: Corpus) -> bool:
+    """Whether labelled target sentences have labels that the source does not teach, or tags of another kind."""
+    if not len(target_labelled):
+        return False
+    return target_labelled.kind != source.kind or not set(target_labelled.labels) <= set(source.labels)

@@ -92,7 +92,7 @@ def tagger_for(
     settings = choice.lstm if choice.encoder == OWN_ENCODER else choice.transformer
     text, more = task.source, task.target
     chosen = find_recipe(recipe)
-    if chosen.for_target and task.target_labelled is not None:
+    if task.target_labelled is not None and chosen.trains_target(task.source, task.target_labelled):
         # words of the source and of the target's other text are known if the vectors know them
         labels, text = labels or task.target_labels, task.target_labelled
         more = task.source if more is None else task.source + more

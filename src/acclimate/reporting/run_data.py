@@ -17,7 +17,7 @@ from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.tally import stored_f1
 from acclimate.model.storage import StorageError
-from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.catalogue import TARGET_ONLY
 from acclimate.reporting.folders import REPORT, read_object
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
@@ -79,7 +79,7 @@ def collect_run(folder: Path) -> RunData:
         seed=int(report.get("seed", 0)),
         source=str(given.get("source") or "source"),
         target=str(given.get("target") or given.get("target_labelled") or "(no target)"),
-        before=what_before_is(str(report["recipe"]), given.get("target_labelled") is not None),
+        before=what_before_is(str(report.get("before"))),
         changes={name: report[name] for name in DOMAIN_NAMES if report.get(name) is not None},
         report=report,
         settings=settings,
@@ -95,9 +95,9 @@ def collect_run(folder: Path) -> RunData:
     )
 
 
-def what_before_is(recipe: str, has_labelled_target: bool) -> str:
-    known = RECIPES.get(recipe)
-    if known is not None and known.for_target and has_labelled_target:
+def what_before_is(recipe: str) -> str:
+    """By the recipe that trained it."""
+    if recipe == TARGET_ONLY.name:
         return "the same tagger trained on the labelled target sentences alone"
     return "the same tagger trained on the source alone"
 

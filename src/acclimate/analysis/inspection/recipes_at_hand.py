@@ -36,7 +36,7 @@ def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
         return "it learns from labelled target sentences (--target-labelled)"
     if recipe.needs_language_model and facts.encoder.losses is None:
         return f"it needs a masked language model, and {facts.encoder.encoder} is none"
-    if facts.has_few and not recipe.for_target:
+    if facts.has_few and not (recipe.for_target or recipe.for_other_labels):
         target = facts.labels.target
         if target is not None and target.kind != facts.labels.kind:
             return (

@@ -56,8 +56,8 @@ def labels_without_source(facts: Facts) -> Suggestion | None:
         )
         why += "--map FILE, with `labels:` and below it a line `OLD: NEW` for each."
     if facts.has_few:
-        text = "Train a tagger of the target's own labels: datnet with the source beside it, target-only without."
-        commands = [facts.adapt(recipe, use_map=False) for recipe in ("datnet", "target-only")]
+        text = "Train a tagger with the target's own labels: acclimate or datnet with the source, target-only without."
+        commands = [facts.adapt(recipe, use_map=False) for recipe in ("acclimate", "datnet", "target-only")]
         return Suggestion("labels_without_source", text, why, tuple(commands))
     text = f"Label some target sentences with {names} (--target-labelled FEW): datnet can then train a tagger for them."
     few = f"{facts.adapt('datnet', use_map=False)} --target-labelled FEW"
