@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -153,7 +156,7 @@ def test_spans_that_miss_words_in_the_input_do_not_matter(tagger: Path, tmp_path
     (tmp_path / "a.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
     answer = acclimate("predict", tagger, tmp_path / "a.jsonl")
     assert words(answer) == [["Annabel", "left", "."]]
-    assert answer.err == f"{tmp_path / 'a.jsonl'}, read as doccano: 1 sentence, 3 words\n"
+    assert answer.err == f"{tmp_path / 'a.jsonl'}, read as doccano\n1 sentence, 3 words\n"
 
 
 def test_two_runs_say_the_same(tagger: Path, files: Files) -> None:
@@ -187,3 +190,45 @@ def test_a_table_of_raw_text_keeps_text_offsets_and_id(tagger: Path, tmp_path: P
     assert "spans" in found
     [named] = records(acclimate("predict", tagger, tmp_path / "b.csv", "--format", "jsonl", "--words-column", "what"))
     assert named["words"] == found["words"]
+
+
+MANY = "".join(f"Line {number}: Anna flew to Oslo with {number} others .\n" for number in range(4000))  # several parts
+
+
+def test_what_is_tagged_is_written_before_the_rest_is_read(tagger: Path) -> None:
+    command = [sys.executable, "-m", "acclimate", "predict", tagger, "-", "--quiet"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        rescue = threading.Timer(120, running.kill)  # it would wait for ever
+        rescue.start()
+        running.stdin.write(MANY.encode())
+        running.stdin.flush()
+        assert running.stdout.readline().startswith(b"Line\t")  # and the input has not ended
+        rescue.cancel()
+        rest, _ = running.communicate(b"The end\n")
+    assert [line.split(b"\t")[0] for line in rest.split(b"\n")[-4:]] == [b"The", b"end", b"", b""]
+
+
+def test_parts_make_no_difference(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = acclimate("predict", tagger, "-", stdin=MANY)
+    tagged = parts.out.count("\t")
+    assert parts.err.splitlines() == ["-, read as text", f"4,000 sentences, {tagged:,} words"]
+    monkeypatch.setattr("acclimate.cli.predict._WORDS", 1 << 30)
+    assert acclimate("predict", tagger, "-", stdin=MANY).out == parts.out
+
+
+def test_a_bad_line_far_behind_leaves_no_file(tagger: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(MANY.encode() + b"\xff\n")
+    answer = acclimate("predict", tagger, tmp_path / "a.txt", "--out", tmp_path / "said.conll", code=1)
+    assert "line 4001: byte" in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+    answer = acclimate("predict", tagger, tmp_path / "a.txt", code=1)
+    assert answer.out.startswith("Line\t")  # standard output has what was tagged before
+
+
+def test_what_cannot_be_read_or_written_in_parts_is_told(tagger: Path, files: Files, tmp_path: Path) -> None:
+    told = acclimate("predict", tagger, files.gold).err
+    assert "read as conll: all of it is in memory, as conll cannot be read in parts" in told
+    told = acclimate("predict", tagger, files.tweets, "--out", tmp_path / "a.csv").err
+    assert "read as text: all of it is kept in memory, as csv cannot be written in parts" in told

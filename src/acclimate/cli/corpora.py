@@ -12,6 +12,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
 from acclimate.data.reading import FORMATS, read_corpus, unknown_format
+from acclimate.data.streaming import CorpusStream, stream_corpus
 from acclimate.evaluation.table import count
 from acclimate.settings import UsageError
 
@@ -36,6 +37,14 @@ def open_corpus(
     return typeless(corpus) if make_typeless and corpus.is_labelled else corpus
 
 
+def open_stream(name: str, **options: Any) -> CorpusStream:
+    """A corpus that is read part by part where its format allows it."""
+    if is_bundled(name):
+        return CorpusStream.of(_bundled_part(name))
+    _check_name(name, options)
+    return stream_corpus(name, name=None if name == "-" else name, **options)
+
+
 def column_of(text: str | None) -> int | str | None:
     """A column as it is typed: a number, or a name."""
     return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
@@ -51,6 +60,12 @@ def _bundled_part(name: str) -> Corpus:
 
 
 def _read(name: str, options: dict[str, Any]) -> Corpus:
+    _check_name(name, options)
+    # called as the user calls it: of three files named test.conll.gz, which one is meant?
+    return read_corpus(name, name=None if name == "-" else name, **options)
+
+
+def _check_name(name: str, options: dict[str, Any]) -> None:
     format = options.get("format")
     if format is not None and format not in FORMATS:
         raise UsageError(str(unknown_format(format, FORMATS)))
@@ -58,8 +73,6 @@ def _read(name: str, options: dict[str, Any]) -> Corpus:
         close = difflib.get_close_matches(name, BUNDLED, n=1)
         if close:
             raise InputError(f"{name}: there is no such file. Did you mean the bundled corpus {close[0]!r}?")
-    # called as the user calls it: of three files named test.conll.gz, which one is meant?
-    return read_corpus(name, name=None if name == "-" else name, **options)
 
 
 def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,13 @@ from acclimate.cli.options import (
     WordsColumn,
 )
 from acclimate.cli.places import check_place_to_write, remark_on_folder
+
+if TYPE_CHECKING:
+    from acclimate.data.streaming import CorpusStream
+    from acclimate.data.writing import Parts
+
+
+_WORDS, _WORDS_ON_GPU = 1 << 13, 1 << 17  # that are read, tagged and written at a time; a GPU would wait for few
 
 
 class OutputFormat(StrEnum):
@@ -52,13 +59,14 @@ def predict_command(
 
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
-    from acclimate.cli.corpora import column_of, open_corpus, tell_notes
+    from acclimate.cli.corpora import column_of, open_stream, tell_notes
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.run_folder import tagger_in
-    from acclimate.data.writing import write_corpus
+    from acclimate.data.corpus import Corpus
+    from acclimate.data.writing import writing_parts
     from acclimate.evaluation.table import count
-    from acclimate.inference.predict import predict
+    from acclimate.inference.predict import predict_stream
     from acclimate.model.tagger import Tagger
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
@@ -67,21 +75,36 @@ def predict_command(
     console = stderr_console(quiet)
     folder = tagger_in(tagger_folder, before)
     tagger = Tagger.load(folder, choose_device(device))
-    corpus = open_corpus(
+    stream = open_stream(
         text,
         format=input_format,
+        words=_WORDS if tagger.device.type == "cpu" else _WORDS_ON_GPU,
         tokenize="blanks" if pre_split else None,
         paragraphs=paragraphs,
         words_column=column_of(words_column),
         skip_bad=skip_bad,
         borders="drop",  # tags in the input are not looked at
     )
-    tell_notes(corpus, warn, of_tags=False)
-    size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
-    console.print(f"{text}, read as {corpus.notes.format}: {size}")  # a wrong guess of the format would lose words
-    with sentence_bar(console, "tagging") as bar:
-        task = bar.add_task("", total=len(corpus))
-        predicted = predict(tagger, corpus, progress=lambda count: bar.advance(task, count))
-    written = write_corpus(predicted, "-" if out is None else out, format and format.value)
-    if out is not None and (others := remark_on_folder(out, written)):
+    for remark in stream.guess:  # a wrong guess of the format would lose words
+        warn(f"{stream.name}: {remark}")
+    sentences = words = 0
+    with (
+        writing_parts("-" if out is None else out, format and format.value) as parts,
+        sentence_bar(console, "tagging") as bar,
+    ):
+        console.print(f"{text}, read as {stream.format}{_held_whole(stream, parts)}")
+        task = bar.add_task("", total=None)
+        for tagged in predict_stream(tagger, stream, progress=lambda count: bar.advance(task, count)):
+            parts.add(tagged)
+            sentences, words = sentences + len(tagged), words + tagged.word_count
+    tell_notes(Corpus((), stream.name, notes=stream.notes), warn, of_tags=False)
+    console.print(f"{count(sentences, 'sentence')}, {count(words, 'word')}")
+    if out is not None and (others := remark_on_folder(out, parts.files)):
         warn(others)
+
+
+def _held_whole(stream: CorpusStream, parts: Parts) -> str:
+    """Why memory grows with the file; empty where it does not."""
+    if stream.is_whole:
+        return f": all of it is in memory, as {stream.format} cannot be read in parts"
+    return f": all of it is kept in memory, as {parts.format} cannot be written in parts" if parts.is_whole else ""

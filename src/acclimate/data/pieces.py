@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 Numbers = NDArray[np.int64]
-_REMEMBERED = 500_000  # words; a stream of text must not fill the memory
+_REMEMBERED = 1 << 17  # words; a stream of text must not fill the memory
 _LEARNING = threading.Lock()  # a tokenizer serves one thread at a time
 
 

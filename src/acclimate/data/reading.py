@@ -7,7 +7,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from acclimate.data.borders import POLICIES, SPLIT_BETWEEN_LETTERS
 from acclimate.data.corpus import Corpus, ReadingNotes, Sentence
@@ -85,28 +85,48 @@ def read_corpus(
     paragraphs: split the lines of raw text into sentences; otherwise each line is one.
     tokenize: "words" (default) finds words in raw text; "blanks" only splits at blanks.
     """
-    request = Request(
-        scheme=known_scheme(scheme),
-        labels=_one_of(labels, get_args(Kind), "labels"),
+    request = request_for(
+        scheme=scheme,
+        labels=labels,
         column=column,
         words_column=words_column,
         comments=comments,
         skip_bad=skip_bad,
-        borders=_one_of(borders, POLICIES, "borders") or "split",
+        borders=borders,
         paragraphs=paragraphs,
-        tokenize=_one_of(tokenize, get_args(Tokenize), "tokenize") or "words",
+        tokenize=tokenize,
     )
-    source, ledger = Source(path), Ledger(request)
-    if format is not None and format not in FORMATS:
-        raise unknown_format(format, FORMATS)
-    asked, format = format, format or detect_format(source)
+    return read_source(Source(path), request, format, name)
+
+
+def request_for(
+    *,
+    scheme: str | None = None,
+    labels: Kind | None = None,
+    borders: Borders = "split",
+    tokenize: Tokenize | None = None,
+    **others: Any,
+) -> Request:
+    """The options of `read_corpus`, checked."""
+    return Request(
+        scheme=known_scheme(scheme),
+        labels=_one_of(labels, get_args(Kind), "labels"),
+        borders=_one_of(borders, POLICIES, "borders") or "split",
+        tokenize=_one_of(tokenize, get_args(Tokenize), "tokenize") or "words",
+        **others,
+    )
+
+
+def read_source(source: Source, request: Request, format: str | None = None, name: str | None = None) -> Corpus:
+    """`read_corpus` of what was opened already."""
+    ledger = Ledger(request)
+    asked, format = format, known_format(format) or detect_format(source)
     with _collector_at_rest():
         settled = settle(FORMATS[format](source, ledger), ledger, source.name)
     if not settled.sentences:
-        raise _nothing_found(source, ledger, format)
+        raise nothing_found(source, ledger, format)
     _check_offsets(settled.sentences, ledger, source)
-    guess = f"read as {format}, by the look of its first lines; if it is raw text, say so with format="
-    guesses = (guess,) if asked is None and is_guessed(source, format) else ()
+    guesses = () if asked is not None else guess_told(source, format)
     notes = ReadingNotes(
         format,
         settled.scheme,
@@ -115,7 +135,20 @@ def read_corpus(
         tuple(ledger.border_misses),
         guesses + ledger.remarks,
     )
-    return Corpus(settled.sentences, name or _corpus_name(source), settled.kind, notes)
+    return Corpus(settled.sentences, name or corpus_name(source), settled.kind, notes)
+
+
+def guess_told(source: Source, format: str) -> tuple[str, ...]:
+    """What to say where only the look of its first lines tells what a file is."""
+    guess = f"read as {format}, by the look of its first lines; if it is raw text, say so with format="
+    return (guess,) if is_guessed(source, format) else ()
+
+
+def known_format(format: str | None) -> str | None:
+    """The format that was asked for, if it is one."""
+    if format is not None and format not in FORMATS:
+        raise unknown_format(format, FORMATS)
+    return format
 
 
 @contextmanager
@@ -154,7 +187,7 @@ def known_scheme(scheme: str | None) -> Scheme | None:
     return known[scheme.upper()]
 
 
-def _nothing_found(source: Source, ledger: Ledger, format: str) -> InputError:
+def nothing_found(source: Source, ledger: Ledger, format: str) -> InputError:
     if ledger.skipped:
         first = f"the first for this reason: {ledger.skipped[0]}"
         problem = f"every sentence was skipped as bad ({len(ledger.skipped)}), {first}"
@@ -176,7 +209,7 @@ def _check_offsets(sentences: Iterable[Sentence], ledger: Ledger, source: Source
         raise InputError(f"{problem} {advice}{_OTHER_BORDERS}.", file=source.name, line=slips[0].place.line)
 
 
-def _corpus_name(source: Source) -> str:
+def corpus_name(source: Source) -> str:
     if source.is_stdin:
         return "stdin"
     if source.name.startswith(PREFIX):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import codecs
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -20,7 +23,7 @@ from acclimate.data.writers.jsonl import write_jsonl
 from acclimate.data.writers.label_studio import write_label_studio
 from acclimate.data.writers.plain import write_text
 from acclimate.data.writers.prodigy import write_prodigy
-from acclimate.data.writers.saving import is_stream, save
+from acclimate.data.writers.saving import is_stream, save, written_aside
 from acclimate.data.writers.tables import write_csv, write_parquet, write_tsv
 
 Writer = Callable[[Corpus, Scheme], bytes]
@@ -38,6 +41,7 @@ WRITERS: dict[str, Writer] = {
     "parquet": write_parquet,
     "text": write_text,
 }
+_IN_PARTS = ("conll", "jsonl")  # parts one after the other are the whole
 _BRAT = "brat"  # not among them: it writes more than one file
 _BY_SUFFIX = {
     **dict.fromkeys((".conll", ".bio", ".iob", ".iob2", ".bioes", ".col", ".ner", ".pos"), "conll"),
@@ -68,6 +72,65 @@ def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, sc
         return write_brat(corpus, path)
     save(WRITERS[format](corpus, known_scheme(scheme) or "IOB2"), path)
     return [] if str(path) == "-" else [Path(path)]
+
+
+@contextmanager
+def writing_parts(
+    path: str | Path, format: str | None = None, scheme: str = "IOB2", has_tags: bool = True
+) -> Iterator[Parts]:
+    """Write a corpus that comes part by part, as `write_corpus` writes a whole one: `with … as parts: parts.add(part)`.
+
+    conll and jsonl are written part by part: standard output has each part at once, and a file is put in its place
+    when all went well. Any other format is kept in memory until the end.
+    """
+    format = format_to_write(path, format, has_tags)
+    with ExitStack() as stack:
+        file = None
+        if format in _IN_PARTS and str(path) != "-":
+            file = stack.enter_context(written_aside(path))
+        parts = Parts(path, format, scheme, file)
+        yield parts
+        parts.finish()
+
+
+class Parts:
+    """What `writing_parts` writes to. `files` are those that were written, when all is over."""
+
+    def __init__(self, path: str | Path, format: str, scheme: str, file: IO[bytes] | None) -> None:
+        self.path, self.format, self.scheme, self.file = path, format, scheme, file
+        self.files: list[Path] = []
+        self._is_first = True
+        self._kept: list[Corpus] = []
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all parts are kept until the end."""
+        return self.format not in _IN_PARTS
+
+    def add(self, part: Corpus) -> None:
+        if self.is_whole:
+            self._kept.append(part)
+            return
+        _check_characters(part)
+        data = WRITERS[self.format](part, known_scheme(self.scheme) or "IOB2")
+        if not self._is_first:  # only at the beginning of a file would a reader take it for a byte-order mark
+            data = data.removeprefix(codecs.BOM_UTF8) if data.startswith(2 * codecs.BOM_UTF8) else data
+        self._is_first = False
+        if self.file is None:
+            save(data, "-")
+        else:
+            self.file.write(data)
+            if is_stream(self.path):
+                self.file.flush()
+
+    def finish(self) -> None:
+        if self._kept:
+            first = self._kept[0]
+            sentences = tuple(sentence for part in self._kept for sentence in part)
+            whole = Corpus(sentences, first.name, first.kind, first.notes)
+            self.files = write_corpus(whole, self.path, self.format, self.scheme)
+        elif self.file is not None:
+            self.files = [Path(self.path)]
 
 
 def format_to_write(path: str | Path, format: str | None = None, has_tags: bool = False) -> str:

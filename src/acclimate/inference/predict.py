@@ -37,6 +37,17 @@ def predict(
     return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
 
 
+def predict_stream(
+    tagger: Tagger,
+    parts: Iterable[Corpus],
+    words_per_batch: int = 8192,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[Corpus]:
+    """`predict` for one part after the other, in their order. Nothing is kept of a part that was handed out."""
+    for part in parts:
+        yield predict(tagger, part, words_per_batch, progress)
+
+
 def _corpus_of(text: Corpus | str | Iterable[str | Sequence[str]]) -> Corpus:
     if isinstance(text, Corpus):
         return text

@@ -6,10 +6,13 @@ import codecs
 import difflib
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
+from typing import IO, Any, cast
 
-from acclimate.data.compression import DAMAGE, compression_of, decompressing, unread_compression
+from acclimate.data.compression import DAMAGE, Compression, compression_of, decompressing, unread_compression
 from acclimate.data.problems import InputError
 from acclimate.data.readers.ledger import Ledger
 
@@ -17,6 +20,8 @@ COMPRESSED = (".gz", ".xz")
 # a corpus shrinks to a third or a twentieth; what grows beyond these is no corpus, and would fill the memory
 _GROWTH = 100
 _SMALL = 64 << 20  # bytes, which any file may grow to
+_LONGEST_LINE = 64 << 20  # bytes, where a file is read in parts
+_PART = 1 << 16  # bytes, and what is left of the last line
 _OTHER_ENCODINGS = {
     codecs.BOM_UTF32_LE: "UTF-32",
     codecs.BOM_UTF32_BE: "UTF-32",
@@ -31,7 +36,12 @@ def inner_name(name: str) -> str:
 
 
 class Source:
-    """Where a corpus is read from. Nothing is opened before it is asked for, so a folder is a source too."""
+    """Where a corpus is read from. Nothing is opened before it is asked for, so a folder is a source too.
+
+    A file of lines may be read in parts, each a source of its own that knows where it begins.
+    """
+
+    first_line, first_byte = 1, 0
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -41,33 +51,83 @@ class Source:
     @cached_property
     def data(self) -> bytes:
         """The bytes, decompressed."""
-        raw = sys.stdin.buffer.read() if self.is_stdin else self._stored_bytes()
-        suffix = "" if self.is_stdin else self.path.suffix.lower()
-        compression = compression_of(raw, suffix)
+        with self._stored() as stored:
+            raw = stored.read()
+        compression = self._compression(raw)
         if compression is None:
-            if other := unread_compression(raw):
-                raise InputError(f"the file is compressed with {other}; unpack it, or use gzip or xz.", file=self.name)
             return raw
         most = max(_SMALL, _GROWTH * len(raw))
-        try:
+        with self._damage_told():
             unpacked = decompressing(io.BytesIO(raw), compression).read(most + 1)
-        except DAMAGE as error:
-            problem = f"the compressed file is cut short or damaged ({error}). Copy or download it again."
-            raise InputError(problem, file=self.name) from error
         if len(unpacked) > most:
             problem = f"the file of {len(raw):,} bytes unpacks to more than {most:,}, as no corpus does."
             raise InputError(f"{problem} If it is one, unpack it yourself and name the plain file.", file=self.name)
         return unpacked
 
-    def _stored_bytes(self) -> bytes:
+    def parts(self) -> Iterator[Source]:
+        """The file in parts of whole lines. No more than one of them need be in memory."""
+        with self._stored() as stored:
+            compression = self._compression(stored.peek(8)[:8])
+            file = stored if compression is None else decompressing(stored, compression)
+            line, byte = 1, 0
+            while data := self._whole_lines(file, line):
+                yield self.part(data, line, byte)
+                line, byte = line + data.count(b"\n"), byte + len(data)
+
+    def part(self, data: bytes, first_line: int = 1, first_byte: int = 0) -> Source:
+        """A part of the same file."""
+        part = Source("-" if self.is_stdin else self.path)
+        part.name, part.data = self.name, data
+        part.first_line, part.first_byte = first_line, first_byte
+        return part
+
+    def _whole_lines(self, file: IO[bytes], line: int) -> bytes:
+        with self._damage_told():
+            data = file.read(_PART)
+            if not data or data.endswith(b"\n"):
+                return data
+            rest = file.readline(_LONGEST_LINE)
+        if len(rest) == _LONGEST_LINE and not rest.endswith(b"\n"):
+            longest = f"{_LONGEST_LINE >> 20} MiB"
+            problem = f"a line of more than {longest}. Break it into lines; only \\n ends one in so large a file."
+            raise InputError(problem, file=self.name, line=line + data.count(b"\n"))
+        return data + rest
+
+    @contextmanager
+    def _stored(self) -> Iterator[io.BufferedReader[Any]]:
+        """The file as it lies on disk, or standard input."""
+        if self.is_stdin:
+            reader = io.BufferedReader(cast(Any, sys.stdin.buffer))
+            try:
+                yield reader
+            finally:
+                with suppress(ValueError):  # somebody has closed it
+                    reader.detach()  # it is not ours to close
+            return
         try:
-            return self.path.read_bytes()
+            stored = self.path.open("rb")
         except FileNotFoundError as error:
             raise InputError(f"there is no such file.{self._close_names()}", file=self.name) from error
         except IsADirectoryError as error:
             raise InputError("this is a folder; a file was expected.", file=self.name) from error
         except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
             raise InputError(f"the file cannot be opened ({error}).", file=self.name) from error
+        with stored:
+            yield stored
+
+    def _compression(self, start: bytes) -> Compression | None:
+        found = compression_of(start, "" if self.is_stdin else self.path.suffix.lower())
+        if found is None and (other := unread_compression(start)):
+            raise InputError(f"the file is compressed with {other}; unpack it, or use gzip or xz.", file=self.name)
+        return found
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except DAMAGE as error:
+            problem = f"the compressed file is cut short or damaged ({error}). Copy or download it again."
+            raise InputError(problem, file=self.name) from error
 
     def _close_names(self) -> str:
         folder = self.path.parent
@@ -79,11 +139,14 @@ class Source:
     @cached_property
     def text(self) -> str:
         """The whole as text. Bytes that are not UTF-8 stay in it as lone surrogates; `faults` knows their lines."""
+        text = self.data.decode("utf-8", "surrogateescape")
+        if self.first_byte:
+            return text
         for mark, encoding in _OTHER_ENCODINGS.items():
             if self.data.startswith(mark):
                 problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
                 raise InputError(problem, file=self.name, line=1)
-        return self.data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+        return text.removeprefix("\ufeff")
 
     @cached_property
     def lines(self) -> list[str]:
@@ -93,7 +156,7 @@ class Source:
         """
         if "\r" not in self.text:
             lines = self.text.split("\n")
-        elif "\n" not in self.text:
+        elif "\n" not in self.text and self.first_line == 1:
             lines = self.text.split("\r")
         else:
             lines = [line[:-1] if line.endswith("\r") else line for line in self.text.split("\n")]
@@ -107,7 +170,7 @@ class Source:
         faults: dict[int, InputError] = {}
         if "\0" in self.text:
             problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
-            for number, line in enumerate(self.lines, start=1):
+            for number, line in enumerate(self.lines, start=self.first_line):
                 if "\0" in line:
                     faults[number] = InputError(problem, file=self.name, line=number, text=line)
         try:
@@ -118,9 +181,9 @@ class Source:
 
     def _undecodable_lines(self) -> dict[int, InputError]:
         faults: dict[int, InputError] = {}
-        line_end = b"\n" if b"\n" in self.data else b"\r"
-        position = 0
-        for number, line in enumerate(self.data.split(line_end), start=1):
+        line_end = b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r"
+        position = self.first_byte
+        for number, line in enumerate(self.data.split(line_end), start=self.first_line):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:

@@ -28,7 +28,7 @@ def read_text(source: Source, ledger: Ledger) -> Iterator[Found]:
 
 def _lines(source: Source, document: str | None, ledger: Ledger) -> Iterator[Found]:
     same: dict[str, str] = {}  # one string object per word: a corpus of millions of words has few different ones
-    for number, line in enumerate(source.checked_lines(ledger), start=1):
+    for number, line in enumerate(source.checked_lines(ledger), start=source.first_line):
         if number in source.faults:
             ledger.refuse(source.faults[number])
             continue

@@ -34,7 +34,7 @@ def json_records(source: Source, ledger: Ledger) -> Iterator[Record]:
 
 
 def _from_lines(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Record]:
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start=source.first_line):
         if not line.strip(_BLANK):
             continue
         try:

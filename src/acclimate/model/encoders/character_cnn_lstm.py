@@ -377,7 +377,7 @@ class CharacterCnnLstm(Encoder):
     def _spell(self, word: str) -> tuple[int, list[int]]:
         known = self._spelled.get(word)
         if known is None:
-            if len(self._spelled) > 500_000:  # a stream of text must not fill the memory
+            if len(self._spelled) > 1 << 17:  # a stream of text must not fill the memory
                 self._spelled.clear()
             seen = word if len(word) <= _LONGEST_WORD else word[:48] + word[-16:]
             letters = [self.alphabet.number(letter) for letter in seen]
