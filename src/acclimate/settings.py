@@ -23,7 +23,13 @@ class UsageError(ValueError):
 class Settings(BaseModel):
     """What every group of settings shares: unknown keys are refused, values cannot change under a running job."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, protected_namespaces=())
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        validate_default=True,
+        protected_namespaces=(),
+        use_attribute_docstrings=True,  # the line below a setting explains it; `acclimate settings` prints it
+    )
 
 
 S = TypeVar("S", bound=Settings)
@@ -73,6 +79,35 @@ def load_yaml(path: str | Path) -> dict[str, Any]:
 def dump_yaml(settings: Settings) -> str:
     """The completed settings as YAML that `load_yaml` takes back."""
     return yaml.safe_dump(settings.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def explained_yaml(settings: Settings) -> str:
+    """The same for people: above every setting stands a line that explains it."""
+    return "\n".join(_explained(settings, "")) + "\n"
+
+
+def _explained(settings: Settings, indent: str) -> Iterator[str]:
+    kept = settings.model_dump(mode="json", warnings=False)  # a recipe's options may stand where any mapping may
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if field.description:
+            yield f"{indent}# {field.description}"
+        if isinstance(value, Settings) and kept[name]:
+            yield f"{indent}{name}:"
+            yield from _explained(value, f"{indent}  ")
+        elif isinstance(value, tuple) and value and all(isinstance(part, Settings) for part in value):
+            yield f"{indent}{name}:"
+            for part in value:
+                yield f"{indent}-"
+                yield from _explained(part, f"{indent}  ")
+        elif isinstance(value, Mapping) and value and all(isinstance(part, Settings) for part in value.values()):
+            yield f"{indent}{name}:"
+            for key, part in value.items():
+                yield f"{indent}  {key}:"
+                yield from _explained(part, f"{indent}    ")
+        else:
+            dumped = yaml.safe_dump({name: kept[name]}, sort_keys=False, allow_unicode=True)
+            yield from (f"{indent}{line}" for line in dumped.splitlines())
 
 
 def flattened(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -46,6 +46,12 @@ def test_the_settings_printed_are_the_defaults(files: Files) -> None:
     assert settings.model_copy(update={"options": {}}) == AdaptSettings()
 
 
+def test_every_setting_printed_is_explained_above() -> None:
+    lines = [line.strip() for line in acclimate("settings").out.splitlines()]
+    for setting in ("words_per_batch: 256", "reading:", "seed: 1", "rounds: 3"):
+        assert lines[lines.index(setting) - 1].startswith("# ")
+
+
 def test_the_settings_printed_are_taken_back(files: Files, tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
     config.write_text(acclimate("settings", "--recipe", "self-training").out, encoding="utf-8")

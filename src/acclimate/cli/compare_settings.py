@@ -24,24 +24,43 @@ class CompareSettings(Settings):
     """One comparison."""
 
     source: str = "news"
+    """Labelled sentences to learn from: a file, or a bundled corpus by name."""
     source_dev: str | None = None
+    """Labelled source sentences that choose the state to keep; a tenth of the source is held out if none are given."""
     source_test: str | None = None
+    """Labelled source sentences, scored at the end."""
     target: str | None = "social"
+    """Text of the target domain; tags in it are ignored."""
     target_labelled: str | None = None
+    """A few labelled target sentences to learn from."""
     target_dev: str | None = None
+    """Labelled target sentences that choose the state, with select=target-dev."""
     target_test: str | None = None
+    """Labelled target sentences, scored at the end; no run ever sees their tags."""
     recipes: str | list[str] = "all"
-    seeds: int | str | list[int] = 3  # how many, or which
+    """The recipes to compare: names with commas between, a list, or all."""
+    seeds: int | str | list[int] = 3
+    """How many seeds, or which: 3, or a list."""
     against: str = BASELINE.name
+    """The recipe that all others are compared with."""
     selectors: str | list[str] = "all"
-    rounds: int = Field(1000, ge=1)  # of bootstrap and permutation test
+    """Selectors that judge runs without target labels: names, all, or none."""
+    rounds: int = Field(1000, ge=1)
+    """Rounds of the bootstrap and of the permutation test."""
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
+    """What chooses the state to keep: source-dev, target-dev or last; auto: what fits the recipe."""
     train_on_dev: bool = False
-    share: float = Field(1.0, gt=0, le=1)  # of every recipe's updates; less for a first look
+    """Learn from the source dev sentences, too, and keep the last state."""
+    share: float = Field(1.0, gt=0, le=1)
+    """Share of every recipe's updates that is made; below 1 for a first look."""
     reading: ReadingSettings = ReadingSettings()
+    """How files are read."""
     tagger: TaggerSettings = TaggerSettings()
+    """The tagger: its encoder and its head."""
     training: TrainingSettings = TrainingSettings()
-    each: dict[str, dict[str, Any]] = Field(default_factory=dict)  # changes for single recipes, by their names
+    """How the tagger is trained."""
+    each: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Settings for single recipes, by their names, over the shared ones."""
 
     @property
     def recipe_names(self) -> list[str]:

@@ -80,22 +80,22 @@ def settings_command(
     pretrain: Annotated[bool, typer.Option("--pretrain", help="The settings of `pretrain` instead.")] = False,
     domain_tune: Annotated[bool, typer.Option("--domain-tune", help="The settings of `domain-tune` instead.")] = False,
 ) -> None:
-    """Print every setting of `adapt` with its default, as YAML for --config."""
+    """Print every setting of `adapt` with its default and a line that explains it, as YAML for --config."""
     from acclimate.cli.settings import AdaptSettings
     from acclimate.cli.task import options_of
-    from acclimate.settings import dump_yaml
+    from acclimate.settings import explained_yaml
 
     if pretrain:
         from acclimate.recipes.pretrain import PretrainSettings
 
-        typer.echo(dump_yaml(PretrainSettings()), nl=False)
+        typer.echo(explained_yaml(PretrainSettings()), nl=False)
         return
     if domain_tune:
         from acclimate.recipes.domain_tune import DomainTuneSettings
 
-        typer.echo(dump_yaml(DomainTuneSettings()), nl=False)
+        typer.echo(explained_yaml(DomainTuneSettings()), nl=False)
         return
     settings = AdaptSettings()
     chosen = recipe or settings.recipe
-    options = options_of(chosen)().model_dump(mode="json")
-    typer.echo(dump_yaml(settings.model_copy(update={"recipe": chosen, "options": options})), nl=False)
+    own = {"recipe": chosen, "options": options_of(chosen)()}
+    typer.echo(explained_yaml(settings.model_copy(update=own)), nl=False)

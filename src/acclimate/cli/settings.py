@@ -17,42 +17,73 @@ from acclimate.training.settings import TrainingSettings
 class ReadingSettings(Settings):
     """How files are read."""
 
-    source_format: str | None = None  # detected when not given
+    source_format: str | None = None
+    """Format of the source files; detected if not given."""
     target_format: str | None = None
-    source_column: int | str | None = None  # of the tags: a number from 0, or from -1 backwards, or a name; the last
+    """Format of the target files; detected if not given."""
+    source_column: int | str | None = None
+    """Column of the source's tags: a number from 0, from -1 backwards, or a name; the last if not given."""
     target_column: int | str | None = None
-    words_column: int | str | None = None  # the first
-    labels: Literal["spans", "plain"] | None = None  # plain: one label per word, such as parts of speech
+    """Column of the target's tags; the last if not given."""
+    words_column: int | str | None = None
+    """Column of the words; the first if not given."""
+    labels: Literal["spans", "plain"] | None = None
+    """What the tags are: spans (B-PER, I-PER, O) or plain (one label per word); detected if not given."""
     scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
+    """Tag scheme of the files; detected if not given."""
     skip_bad: bool = False
+    """Pass over sentences with a bad line, and list them."""
     borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
+    """What to do with a character span that begins or ends inside a word."""
     comments: bool = False
+    """Lines of column files that begin with # are comments."""
     pre_split: bool = False
+    """Plain text is already split into words by blanks."""
     paragraphs: bool = False
-    map_source: str | None = None  # a label map for the source files
-    map: str | None = None  # a label map for the target files
+    """Plain text is running text: split it into sentences, too."""
+    map_source: str | None = None
+    """Label map for the source files: a YAML file, or a bundled map by name."""
+    map: str | None = None
+    """Label map for the target files: a YAML file, or a bundled map by name."""
     typeless: bool = False
+    """Make every label the same, so that only borders count."""
 
 
 class AdaptSettings(Settings):
     """One run of `acclimate adapt`."""
 
     source: str = "news"
+    """Labelled sentences to learn from: a file, or a bundled corpus by name."""
     source_dev: str | None = None
+    """Labelled source sentences that choose the state to keep; a tenth of the source is held out if none are given."""
     source_test: str | None = None
+    """Labelled source sentences, scored at the end."""
     target: str | None = "social"
+    """Text of the target domain; tags in it are ignored."""
     target_labelled: str | None = None
+    """A few labelled target sentences to learn from."""
     target_dev: str | None = None
+    """Labelled target sentences that choose the state, with select=target-dev."""
     target_test: str | None = None
+    """Labelled target sentences, scored at the end and never seen in training."""
     recipe: str = default_recipe()
-    options: dict[str, Any] = Field(default_factory=dict)  # the recipe's own settings
+    """How to adapt: a name that `acclimate recipes` lists, or auto."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The recipe's own settings."""
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
-    train_on_dev: bool = False  # the source dev sentences are learnt from as well; the last state is kept
-    watch: str | None = None  # labelled sentences: how sure the tagger is of their tags is written down
+    """What chooses the state to keep: source-dev, target-dev or last; auto: what fits the recipe."""
+    train_on_dev: bool = False
+    """Learn from the source dev sentences, too, and keep the last state."""
+    watch: str | None = None
+    """Labelled sentences; how sure the tagger is of their tags is recorded along training."""
     seed: Seed = 1
+    """Seed of everything random."""
     reading: ReadingSettings = ReadingSettings()
+    """How files are read."""
     tagger: TaggerSettings = TaggerSettings()
+    """The tagger: its encoder and its head."""
     training: TrainingSettings = TrainingSettings()
+    """How the tagger is trained."""
 
 
 def gathered(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:

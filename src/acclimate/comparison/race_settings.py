@@ -26,16 +26,18 @@ LEFT_TO_THE_USER = ("compose",)  # what it does is written by whoever uses it
 class RaceSettings(Settings):
     """How much the race may cost, who takes part, and who judges."""
 
-    budget: str = (
-        "10m"  # minutes (10m, 1.5h) or updates (3000u) of all candidates together; the winner's training apart
-    )
-    recipes: tuple[str, ...] = ()  # who takes part, besides source-only; empty: every recipe that the data permit
+    budget: str = "10m"
+    """Minutes (10m, 1.5h) or updates (3000u) of all candidates together; the winner's training comes on top."""
+    recipes: tuple[str, ...] = ()
+    """Recipes that race against source-only; empty: every recipe that the data permit."""
     # who judges without target labels (docs/compare.md); null: source-dev; where candidates learn target labels, or no
     # source sentences are held out, agreement, or information-maximisation for two
     selector: str | None = None
-    # of the labelled target sentences, held out to judge by, where there are enough of them; 0: the selector judges
+    """Who judges without target labels (docs/compare.md); null: what suits the candidates, mostly source-dev."""
     held_out: float = Field(0.3, ge=0, lt=1)
-    each: dict[str, dict[str, Any]] = Field(default_factory=dict)  # options of single recipes, by their names
+    """Share of the labelled target sentences that judge, where there are enough of them; 0: the selector judges."""
+    each: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Options for single recipes, by their names."""
 
     @field_validator("budget", mode="before")
     @classmethod

@@ -29,12 +29,18 @@ JUDGEMENTS = ("selectors.json", "answers.json")  # written when the run is finis
 class TrialSettings(Settings):
     """How one recipe is trained."""
 
-    options: dict[str, Any] = Field(default_factory=dict)  # the recipe's own settings
+    options: dict[str, Any] = Field(default_factory=dict)
+    """The recipe's own settings."""
     select: SelectorName = "auto"
+    """What chooses the state to keep: source-dev, target-dev or last; auto: what fits the recipe."""
     train_on_dev: bool = False
+    """Learn from the source dev sentences, too, and keep the last state."""
     tagger: TaggerSettings = TaggerSettings()
+    """The tagger: its encoder and its head."""
     training: TrainingSettings = TrainingSettings()
-    share: float = Field(1.0, gt=0, le=1)  # of every stage's updates; less in a race, or for a first look
+    """How the tagger is trained."""
+    share: float = Field(1.0, gt=0, le=1)
+    """Share of every stage's updates that is made; less in a race, or for a first look."""
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,17 @@ class SizeSettings(Settings):
     """The encoder's sizes: a BERT's."""
 
     layers: int = Field(6, ge=1)
+    """Layers of the encoder."""
     width: int = Field(384, ge=8)
+    """Width of a layer."""
     heads: int = Field(6, ge=1)
-    inner: int | None = Field(None, ge=8)  # of the feed-forward layers; four times the width
-    row: int = Field(128, ge=16)  # pieces read together, [CLS] and [SEP] counted
-    dropout: float = Field(0.0, ge=0, lt=1)  # inside the layers, here and for whoever fine-tunes the encoder
+    """Attention heads of a layer."""
+    inner: int | None = Field(None, ge=8)
+    """Width of the feed-forward layers; null: four times the width."""
+    row: int = Field(128, ge=16)
+    """Pieces read together, [CLS] and [SEP] counted."""
+    dropout: float = Field(0.0, ge=0, lt=1)
+    """Dropout inside the layers, here and for whoever fine-tunes the encoder."""
 
 
 def new_language_model(sizes: SizeSettings, tokenizer: Any) -> Any:

@@ -25,8 +25,10 @@ from acclimate.training.stage import Stage
 class AdversarialMaskingSettings(DomainTuning):
     """Domain tuning, and how the tagger is trained afterwards."""
 
-    extra: tuple[str, ...] = ()  # files of more text like the target's; see `acclimate select`
-    extra_as_target: bool = False  # extra text counts as the target's own: the source is repeated to the size of both
+    extra: tuple[str, ...] = ()
+    """Files of more text like the target's; see `acclimate select`."""
+    extra_as_target: bool = False
+    """Extra text counts as the target's own: the source is repeated to the size of both."""
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:

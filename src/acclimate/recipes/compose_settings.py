@@ -21,35 +21,54 @@ class Term(Settings):
     """One objective of a stage. A bare number in its place is the weight."""
 
     weight: float = Field(1.0, gt=0)
-    settings: Any = None  # the objective's own group; checked and completed by its name
+    """Weight of the objective in the sum."""
+    settings: Any = None
+    """The objective's own settings; its name says which group."""
 
 
 class StageSettings(Settings):
     """One stage: objectives on text, or else domain tuning, or else MSLM's training on hidden entities."""
 
-    name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")  # stage-1, stage-2, …
+    name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
+    """Name of the stage; null: stage-1, stage-2 and so on."""
     objectives: dict[str, Term] = Field(default_factory=dict)
-    # as one corpus, whose tags are "the source's"; null: the source, and with mslm all that is labelled
+    """The objectives by name, each with its weight."""
     learns: tuple[TextName, ...] | None = None
-    # another corpus in every batch, in equal parts; null: the target's, where an objective needs one
+    """Texts that the stage learns as one corpus; null: the source, and with mslm all that is labelled."""
     beside: tuple[TextName, ...] | None = None
+    """Texts that fill the other half of every batch; null: the target's, where an objective needs one."""
     # what the stage learns has a head of its own, which begins as the tagger's and ends with the stage: only what
     # stands beside teaches the tagger's own (DATNet's two taggers on one encoder)
     apart: bool = False
+    """Give what the stage learns a head of its own; only what stands beside then teaches the tagger's."""
     domain_tuning: AdversarialMaskingSettings | None = None
+    """Makes this a stage of domain tuning; null: it is none."""
     mslm: MslmSettings | None = None
+    """Makes this a stage of mask-specific losses; null: it is none."""
     updates: int | None = Field(None, ge=1)
-    epochs: float | None = Field(None, gt=0)  # passes over what is learnt; never more updates than training.updates
-    share: float = Field(1.0, gt=0)  # of the run's usual number of updates, where neither of those is set
+    """Updates of the stage."""
+    epochs: float | None = Field(None, gt=0)
+    """Passes over what is learnt; never more updates than training.updates."""
+    share: float = Field(1.0, gt=0)
+    """Share of the run's usual number of updates, where neither updates nor epochs is set."""
     learning_rate: float | None = Field(None, gt=0)
-    rounds: int = Field(1, ge=1)  # the stage so many times; teacher and made text are made anew each time
-    keep_best: bool = False  # what was before is a candidate for the run's selector: a round that is worse is undone
-    patience: int = Field(0, ge=0)  # rounds in a row that may be undone before they end
-    looks: int | None = Field(None, ge=1)  # of the run's selector at a round, at least
-    to_the_end: bool = False  # the last state is kept, whatever the run's selector says of others
-    keep: float = Field(0.5, gt=0, le=1)  # pseudo-labelled: share of target sentences believed, surest first
+    """Learning rate of the stage; null: the run's."""
+    rounds: int = Field(1, ge=1)
+    """How often the stage is run; teacher and made text are made anew each time."""
+    keep_best: bool = False
+    """Undo a round that the run's selector finds worse than what was before."""
+    patience: int = Field(0, ge=0)
+    """Rounds in a row that may be undone before they end."""
+    looks: int | None = Field(None, ge=1)
+    """Evaluations of a round by the run's selector, at least."""
+    to_the_end: bool = False
+    """Keep the last state, whatever the run's selector says of others."""
+    keep: float = Field(0.5, gt=0, le=1)
+    """For pseudo-labelled text: share of target sentences believed, surest first."""
     anchors: AnchorSettings = AnchorSettings()
-    edits: EditSettings = EditSettings()  # of the texts synonyms and deletion
+    """How anchors are made."""
+    edits: EditSettings = EditSettings()
+    """How the texts synonyms and deletion are made."""
 
     @field_validator("objectives", mode="before")
     @classmethod
@@ -121,6 +140,7 @@ class ComposeSettings(Settings):
             }
         ),
     )
+    """The stages, in order."""
 
     @field_validator("stages")
     @classmethod

@@ -42,44 +42,69 @@ class DatnetRadii(Settings):
     """How large the noise is; 0 for none. The paper's is 5; on dev, 1 was better (docs/results/datnet.md)."""
 
     source_words: float = Field(1.0, ge=0)
+    """Size of the noise on words of the source."""
     target_words: float = Field(1.0, ge=0)
+    """Size of the noise on words of the target."""
     characters: float = Field(1.0, ge=0)
-    # of a pre-trained encoder; in typical sizes of its embeddings' numbers. 5 keeps a small encoder from learning
+    """Size of the noise on characters."""
     pieces: float = Field(1.0, ge=0)
+    """Size of the noise on pieces of a pre-trained encoder, in typical sizes of its embeddings' numbers."""
 
 
 class DiscriminatorSettings(Settings):
     """What tells the domains apart, and how strongly its gradient is turned round."""
 
     discriminator: Literal["grad", "plain", "none"] = "grad"
-    alpha: float = Field(0.25, gt=0, lt=1)  # weight of source sentences for the discriminator, 1 - alpha of target ones
-    gamma: float = Field(2.0, ge=0)  # the higher, the less sentences count that it knows already
-    strength: float | None = Field(None, ge=0)  # of the reversed gradient; 0.7, and 0.05 on a pre-trained encoder
-    # of the discriminator, in learning rates; 1, and 10 on a pre-trained encoder
+    """grad weights sentences by how hard they are to place, plain weights all alike; none: no discriminator."""
+    alpha: float = Field(0.25, gt=0, lt=1)
+    """Weight of source sentences for the discriminator; target ones have 1 - alpha."""
+    gamma: float = Field(2.0, ge=0)
+    """The higher, the less sentences count that the discriminator knows already."""
+    strength: float | None = Field(None, ge=0)
+    """Weight of the reversed gradient; null: 0.7, and 0.05 on a pre-trained encoder."""
     rate: float | None = Field(None, gt=0)
-    ramp: bool = False  # let the strength grow from 0
+    """Learning rate of the discriminator, as a multiple; null: 1, and 10 on a pre-trained encoder."""
+    ramp: bool = False
+    """Let the strength grow from 0."""
 
 
 class DatnetSettings(DiscriminatorSettings):
     """What is shared, how the two domains are made alike, and how large the noise is."""
 
-    form: Literal["F", "P"] = "F"  # F: all is shared but words and tags; P: private parts besides
-    shared_width: int | None = Field(None, ge=1)  # F: as the encoder is; P: half of that
-    private_width: int | None = Field(None, ge=1)  # P: half of the encoder's
-    adversarial: bool = True  # noise on the embeddings
+    form: Literal["F", "P"] = "F"
+    """F: all is shared but words and tags; P: there are private parts besides."""
+    shared_width: int | None = Field(None, ge=1)
+    """Width of the shared part; null: F: as the encoder is, P: half of that."""
+    private_width: int | None = Field(None, ge=1)
+    """Width of the private part of P; null: half of the encoder's."""
+    adversarial: bool = True
+    """Learn under adversarial noise on the embeddings."""
     radius: DatnetRadii = DatnetRadii()
+    """Size of the noise."""
     scope: Scope = "sentence"
-    by_size: bool = False  # radii of words and letters times the square root of how many numbers a sentence has
-    weight: float = Field(1.0, ge=0)  # of the noisy sentences beside the clean ones
-    direction: Literal["task", "full"] = "task"  # whose gradient the noise follows; full: the discriminator's as well
-    carry: bool = True  # the discriminator sees the noisy sentences too
-    schedule: Literal["joint", "alternate"] = "joint"  # both domains in each update, or one at a time
-    mix_rate: float = Field(1.0, gt=0)  # share of the source that an epoch reads
-    tail: float = Field(0.2, ge=0, lt=1)  # alternate: share of the target's batches that end an epoch, alone
-    balance: Balance = "none"  # alternate: square-root lets the source come more often, the smaller the target is
-    share_crf: bool = False  # one CRF for both, where the labels are the same
-    normalise: Normalise = "weighted"  # the tables of character-cnn-lstm; or they could outgrow the noise
-    source_vectors: str | None = None  # word vectors of the source, where they are not the target's (other languages)
+    """What the size holds for: the noise of a sentence, of each token, or of the whole batch."""
+    by_size: bool = False
+    """Multiply radii of words and characters by the square root of how many numbers a sentence has."""
+    weight: float = Field(1.0, ge=0)
+    """Weight of the noisy sentences beside the clean ones."""
+    direction: Literal["task", "full"] = "task"
+    """Whose gradient the noise follows: the task's, or in full the discriminator's as well."""
+    carry: bool = True
+    """The discriminator sees the noisy sentences, too."""
+    schedule: Literal["joint", "alternate"] = "joint"
+    """Both domains in each update (joint), or one at a time (alternate)."""
+    mix_rate: float = Field(1.0, gt=0)
+    """Share of the source that an epoch reads."""
+    tail: float = Field(0.2, ge=0, lt=1)
+    """With alternate: share of the target's batches that end an epoch, alone."""
+    balance: Balance = "none"
+    """With alternate: square-root lets the source come more often, the smaller the target is."""
+    share_crf: bool = False
+    """One CRF for both domains, where the labels are the same."""
+    normalise: Normalise = "weighted"
+    """Normalise the tables of character-cnn-lstm, which could outgrow the noise otherwise."""
+    source_vectors: str | None = None
+    """Word vectors of the source, where they are not the target's (another language)."""
 
 
 def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

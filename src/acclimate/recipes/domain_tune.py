@@ -35,12 +35,18 @@ _REHEARSED = 200  # sentences of each text that the expected time is found with
 class DomainTuneSettings(DomainTuning):
     """One run of `acclimate domain-tune`."""
 
-    text: tuple[str, ...] = ()  # files of the target domain: raw text, or any corpus, whose tags are ignored
-    extra: tuple[str, ...] = ()  # files of more text like it: added as it is, the source not repeated for it
-    source: str | None = None  # text of the source domain, mixed in evenly
-    encoder: str = SHIPPED[0]  # the masked language model to begin with
-    half: bool = False  # save 16-bit weights: half the size
+    text: tuple[str, ...] = ()
+    """Files of the target domain: raw text, or any corpus, whose tags are ignored."""
+    extra: tuple[str, ...] = ()
+    """Files of more text like it, added as they are; the source is not repeated for them."""
+    source: str | None = None
+    """Text of the source domain, mixed in evenly."""
+    encoder: str = SHIPPED[0]
+    """The masked language model to begin with, by name or folder."""
+    half: bool = False
+    """Save 16-bit weights: half the size."""
     seed: Seed = 1
+    """Seed of everything random."""
 
 
 @dataclass(frozen=True)

@@ -34,14 +34,22 @@ UPDATES, PASSES = 2_000, 20  # where nothing is said: so many updates, but the t
 class MaskingSettings(Settings):
     """What is hidden, how much of it, and how."""
 
-    masking: str = "adversarial"  # which words to hide; see `acclimate settings --domain-tune`
-    share: float = Field(0.15, gt=0, le=1)  # how much of each sentence
-    by_words: bool = False  # counted in words, each hidden whole; else in pieces
-    swapped: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
-    kept: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: shown as they are
-    samples: int = Field(1, ge=1)  # puzzles per batch
-    quick: bool = True  # a policy's look at the text in half precision, on a CPU that is fast in it
+    masking: str = "adversarial"
+    """Which words to hide; see docs/domain-tuning.md."""
+    share: float = Field(0.15, gt=0, le=1)
+    """Share of each sentence that is hidden."""
+    by_words: bool = False
+    """Count the share in words, each hidden whole; else in pieces."""
+    swapped: float = Field(0.1, ge=0, le=1)
+    """Share of the hidden pieces that get a random piece instead of [MASK]."""
+    kept: float = Field(0.1, ge=0, le=1)
+    """Share of the hidden pieces that are shown as they are."""
+    samples: int = Field(1, ge=1)
+    """How many ways to hide words are drawn per batch."""
+    quick: bool = True
+    """A policy reads the text in half precision, on a CPU that is fast in it."""
     policy: PolicySettings = PolicySettings()
+    """Settings of the single policies."""
 
     @field_validator("masking")
     @classmethod
@@ -52,16 +60,24 @@ class MaskingSettings(Settings):
 class DomainTuning(LoopSettings, MaskingSettings):
     """How an encoder is tuned to a domain. Every policy gets the same number of updates."""
 
-    rows_per_batch: int = Field(32, ge=1)  # sentences per update
-    compile: bool = False  # a slow start, then faster on a GPU: for long runs, best with packed rows
-    packed: bool = False  # fill rows with several sentences; else one each
-    held_out: float = Field(0.02, ge=0, lt=1)  # share of the target text that the loss is measured on
+    rows_per_batch: int = Field(32, ge=1)
+    """Sentences per update."""
+    compile: bool = False
+    """Compile the model: a slow start, then faster on a GPU; for long runs, best with packed rows."""
+    packed: bool = False
+    """Fill a row with several sentences; else one each."""
+    held_out: float = Field(0.02, ge=0, lt=1)
+    """Share of the target text that the loss is measured on."""
     epochs: float | None = Field(None, gt=0)
-    updates: int | None = Field(None, ge=1)  # null: 2,000, or fewer that read the target's text 20 times
+    """Passes over the text, where updates are not set."""
+    updates: int | None = Field(None, ge=1)
+    """Updates of the optimizer; null: 2,000, or fewer that read the target's text 20 times."""
     warm_up: float = Field(0.1, ge=0)
+    """Warm-up of the learning rate: a share of all updates if below 1, else a number of updates."""
     clip: float | None = Field(1.0, gt=0)
-    # looks without a better held-out loss, of about ten in all, before it stops; policies then differ in updates
+    """Largest norm of the gradient; null: no limit."""
     patience: int | None = Field(None, ge=1)
+    """Evaluations without a better held-out loss, of about ten in all, before it stops; null: it never does."""
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,12 @@ from acclimate.training.stage import Stage
 class LaDtlSettings(Settings):
     """How strongly words of one label are drawn together."""
 
-    weight: float = Field(0.02, ge=0)  # of each tag's discrepancy; 0: source and labelled target are learnt, no more
-    floor: float = Field(1e-4, ge=0)  # a discrepancy below has no gradient
-    most_words: int = Field(256, ge=1)  # of one tag and domain, that are looked at in a batch
+    weight: float = Field(0.02, ge=0)
+    """Weight of each tag's discrepancy; 0: source and labelled target are learnt, no more."""
+    floor: float = Field(1e-4, ge=0)
+    """A discrepancy below this has no gradient."""
+    most_words: int = Field(256, ge=1)
+    """Words of one tag and domain that are looked at in a batch, at most."""
 
 
 def la_dtl(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

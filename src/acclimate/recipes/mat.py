@@ -39,37 +39,59 @@ class RadiusSettings(Settings):
     """How large the noise is."""
 
     words: float = Field(0.4, ge=0)
+    """Size of the noise on words."""
     characters: float = Field(0.2, ge=0)
-    pieces: float = Field(0.4, ge=0)  # of a pre-trained encoder; in typical sizes of its embeddings' numbers
+    """Size of the noise on characters."""
+    pieces: float = Field(0.4, ge=0)
+    """Size of the noise on pieces of a pre-trained encoder, in typical sizes of its embeddings' numbers."""
 
 
 class MaskedNoiseSettings(Settings):
     """Which words are hidden or swapped, how large the noise is, how much all that counts."""
 
-    rate: float = Field(0.06, ge=0, le=1)  # share of sentences in which a word is touched
-    hide: float = Field(0.9, ge=0, le=1)  # of those, in how many the word is hidden; in the others it is swapped
-    substitute: SubstituteKind = "similar"  # or random
-    mean: float | None = Field(None, ge=0)  # distance of a good substitute; the usual distance of two words
-    deviation: float | None = Field(None, gt=0)  # and how far from that still is good; that of all distances
+    rate: float = Field(0.06, ge=0, le=1)
+    """Share of sentences in which a word is hidden or swapped."""
+    hide: float = Field(0.9, ge=0, le=1)
+    """Of those, the share in which the word is hidden; in the others it is swapped."""
+    substitute: SubstituteKind = "similar"
+    """What a word is swapped for: a similar word, or a random one."""
+    mean: float | None = Field(None, ge=0)
+    """Distance of a good substitute; null: the usual distance of two words."""
+    deviation: float | None = Field(None, gt=0)
+    """How far from that distance is still good; null: the deviation of all distances."""
     gaussian: Gaussian = "pdf"
-    law: NormaliseLaw = "softmax"  # nearly flat, as the paper has it; sum is sharp
+    """How a distance is weighted: by the density of the Gaussian (pdf), or by one whose peak is 1 (unit)."""
+    law: NormaliseLaw = "softmax"
+    """How weights become probabilities: softmax, nearly flat as in the paper, or sum, which is sharp."""
     temperature: float = Field(1.0, gt=0)
+    """Temperature of that softmax."""
     radius: RadiusSettings = RadiusSettings()
+    """Size of the noise."""
     scope: Scope = "sentence"
-    by_size: bool = False  # radii of words and letters times the square root of how many numbers a sentence has
-    weight: float = Field(0.6, ge=0)  # of the noisy sentences beside the clean ones
-    normalise: Normalise = "weighted"  # the tables of character-cnn-lstm; or they could outgrow the noise
-    same_dropout: bool = False  # the same features are dropped in both passes
-    recompute_context: bool = False  # frozen contextual features of a changed sentence are made anew
+    """What the size holds for: the noise of a sentence, of each token, or of the whole batch."""
+    by_size: bool = False
+    """Multiply radii of words and characters by the square root of how many numbers a sentence has."""
+    weight: float = Field(0.6, ge=0)
+    """Weight of the noisy sentences beside the clean ones."""
+    normalise: Normalise = "weighted"
+    """Normalise the tables of character-cnn-lstm, which could outgrow the noise otherwise."""
+    same_dropout: bool = False
+    """Drop the same features in the clean and the noisy pass."""
+    recompute_context: bool = False
+    """Compute frozen contextual features of a changed sentence anew."""
 
 
 class MatSettings(MaskedNoiseSettings):
     """Masked noise, virtual adversarial training beside it, and a second task."""
 
-    virtual: float = Field(0.0, ge=0)  # weight of virtual adversarial training on the target text
-    second: str | None = None  # a labelled file of another task, learnt beside on the same encoder
-    second_column: int | str | None = None  # of its tags
-    second_test: str | None = None  # a labelled file to score the second task on, read like the other
+    virtual: float = Field(0.0, ge=0)
+    """Weight of virtual adversarial training on the target text; 0: none."""
+    second: str | None = None
+    """A labelled file of another task, learnt beside on the same encoder."""
+    second_column: int | str | None = None
+    """Column of the second task's tags."""
+    second_test: str | None = None
+    """A labelled file to score the second task on, read like the other."""
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> None:

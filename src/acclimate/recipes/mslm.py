@@ -40,31 +40,48 @@ JOINT = "joint"
 class TermWeights(Settings):
     """What each of the three losses counts; 0 leaves one out."""
 
-    words: float = Field(1.0, ge=0)  # guessing hidden words
-    tags: float = Field(1.0, gt=0)  # finding entities
-    types: float = Field(1.0, ge=0)  # typing them
+    words: float = Field(1.0, ge=0)
+    """Weight of guessing hidden words."""
+    tags: float = Field(1.0, gt=0)
+    """Weight of finding entities."""
+    types: float = Field(1.0, ge=0)
+    """Weight of typing them."""
 
 
 class MslmSettings(Settings):
     """What is hidden, what it weighs, which heads tag, and what each loss counts."""
 
-    elm: float = Field(1.0, ge=0, le=1)  # share of a sentence's terms that are hidden, rounded up
-    blm: float = Field(0.075, ge=0, le=1)  # share of its words that are hidden among the others, rounded up
-    other_terms: bool = False  # those may be words of terms that are not hidden
-    masking: str = JOINT  # or another policy (span, pmi, random, …): as many words of each sentence, without weights
-    policy: PolicySettings = PolicySettings()  # of those
-    static: bool = False  # hide the same words in every epoch
-    swapped: float = Field(0.0, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
-    kept: float = Field(0.0, ge=0, le=1)  # of the hidden pieces: shown as they are
-    weighted: bool = True  # hidden words of terms cost more, where they are the fewer
-    threshold: float = Field(0.5, ge=0, le=1)  # at least so much for terms, at most for others, before the softmax
-    normalise: Normalise = "masked"  # divide by the number of hidden pieces, or by their weights' sum (weights)
+    elm: float = Field(1.0, ge=0, le=1)
+    """Share of a sentence's terms that are hidden, rounded up."""
+    blm: float = Field(0.075, ge=0, le=1)
+    """Share of a sentence's words that are hidden among the others, rounded up."""
+    other_terms: bool = False
+    """Those others may be words of terms that are not hidden."""
+    masking: str = JOINT
+    """joint, or another policy (span, pmi, random and so on), which hides as many words, without weights."""
+    policy: PolicySettings = PolicySettings()
+    """Settings of those other policies."""
+    static: bool = False
+    """Hide the same words in every epoch."""
+    swapped: float = Field(0.0, ge=0, le=1)
+    """Share of the hidden pieces that get a random piece instead of [MASK]."""
+    kept: float = Field(0.0, ge=0, le=1)
+    """Share of the hidden pieces that are shown as they are."""
+    weighted: bool = True
+    """Hidden words of terms cost more, where they are the fewer."""
+    threshold: float = Field(0.5, ge=0, le=1)
+    """Weight of terms at least, and of others at most, before the softmax."""
+    normalise: Normalise = "masked"
+    """Divide by the number of hidden pieces (masked), or by the sum of their weights (weights)."""
     # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked: with all
     # terms hidden the tagger then never sees an entity, and finds none in text without masks. Both is 1 to 3 F1 below
     # clean (docs/results/mslm.md)
     tags_on: ReadBy = "clean"
+    """What the entity losses read: the masked text, the text as it is (clean), or both."""
     entities: EntitySettings = EntitySettings()
+    """The heads that find and type entities."""
     losses: TermWeights = TermWeights()
+    """Weights of the losses."""
 
     @field_validator("masking")
     @classmethod

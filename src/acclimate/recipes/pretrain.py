@@ -56,25 +56,40 @@ class MaskSettings(Settings):
     """What is hidden, and what stands in its place."""
 
     share: float = Field(0.25, gt=0, lt=1)
-    whole_words: bool = False  # all pieces of a word, or none
-    swapped: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: a random piece instead of [MASK]
-    kept: float = Field(0.1, ge=0, le=1)  # of the hidden pieces: shown as they are
+    """Share of the pieces that is hidden."""
+    whole_words: bool = False
+    """Hide all pieces of a word, or none."""
+    swapped: float = Field(0.1, ge=0, le=1)
+    """Share of the hidden pieces that get a random piece instead of [MASK]."""
+    kept: float = Field(0.1, ge=0, le=1)
+    """Share of the hidden pieces that are shown as they are."""
 
 
 class PretrainSettings(Settings):
     """One run of `acclimate pretrain`."""
 
     text: tuple[str, ...] = ()
-    start: str | None = None  # an encoder to go on from, with its tokenizer and sizes, instead of random weights
-    tokenizer: str | None = None  # a folder with one to use as it is; trained on the text when not given
+    """Files of raw text, a paragraph a line; plain or compressed."""
+    start: str | None = None
+    """An encoder to go on from, with its tokenizer and sizes, instead of random weights."""
+    tokenizer: str | None = None
+    """A folder with a tokenizer to use as it is; learnt from the text if not given."""
     vocabulary: int = Field(16_384, ge=64)
-    case_noise: float = Field(0.0, ge=0, le=1)  # share of paragraphs read in capitals or lower case, in equal parts
-    held_out: float = Field(0.005, ge=0, lt=1)  # share of paragraphs kept apart to measure on
-    half: bool = False  # save 16-bit weights: half the size
+    """Word pieces to learn."""
+    case_noise: float = Field(0.0, ge=0, le=1)
+    """Share of paragraphs read in capitals or in lower case, in equal parts."""
+    held_out: float = Field(0.005, ge=0, lt=1)
+    """Share of paragraphs kept apart to measure on."""
+    half: bool = False
+    """Save 16-bit weights: half the size."""
     seed: Seed = 1
+    """Seed of everything random."""
     encoder: SizeSettings = SizeSettings()
+    """Sizes of the encoder."""
     masks: MaskSettings = MaskSettings()
+    """What is hidden."""
     training: PretrainingSettings = PretrainingSettings()
+    """How the encoder is trained."""
 
 
 @in_locked_folder

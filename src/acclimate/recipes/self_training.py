@@ -25,9 +25,13 @@ class SelfTrainingSettings(Settings):
     """How often, how much, and how strongly the tagger believes itself."""
 
     rounds: int = Field(2, ge=1)
-    keep: float = Field(0.5, gt=0, le=1)  # share of target sentences believed, surest first
-    weight: float = Field(0.5, gt=0)  # of the target term beside the source's
-    share: float = Field(0.25, gt=0)  # of the usual number of updates, per round
+    """How often the tagger labels the target text and learns from that."""
+    keep: float = Field(0.5, gt=0, le=1)
+    """Share of target sentences believed, surest first."""
+    weight: float = Field(0.5, gt=0)
+    """Weight of the target's loss beside the source's."""
+    share: float = Field(0.25, gt=0)
+    """Share of the usual number of updates, per round."""
 
 
 def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

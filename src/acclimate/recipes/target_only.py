@@ -21,7 +21,8 @@ LEAST_UPDATES = 500
 class TargetOnlySettings(Settings):
     """How long to train at least."""
 
-    least_updates: int = Field(LEAST_UPDATES, ge=1)  # ten sentences make an epoch of one update, and 20 teach nothing
+    least_updates: int = Field(LEAST_UPDATES, ge=1)
+    """Updates at least: few sentences make short epochs, and a few updates teach nothing."""
 
 
 def target_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

@@ -70,13 +70,20 @@ class Task:
 class TaggerSettings(Settings):
     """Which tagger."""
 
-    encoder: str = DEFAULT_ENCODER  # acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder
+    encoder: str = DEFAULT_ENCODER
+    """acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder."""
     head: Literal["crf", "softmax"] = "crf"
-    boundary_scores: bool = False  # CRF: scores for the first and the last tag of a sentence
-    constrain_training: bool = False  # CRF: illegal tags get no probability in training either, not only when decoding
-    scheme: Literal["IOB2", "BIOES"] | None = None  # inside the tagger: BIOES for the LSTM, IOB2 otherwise
+    """What scores whole tag sequences (crf), or each word alone (softmax)."""
+    boundary_scores: bool = False
+    """CRF: scores for the first and the last tag of a sentence."""
+    constrain_training: bool = False
+    """CRF: illegal tags get no probability in training either, not only when decoding."""
+    scheme: Literal["IOB2", "BIOES"] | None = None
+    """Tag scheme inside the tagger; null: BIOES for the LSTM, IOB2 otherwise."""
     lstm: CharacterCnnLstmSettings = CharacterCnnLstmSettings()
+    """Settings of character-cnn-lstm."""
     transformer: TransformerSettings = TransformerSettings()
+    """Settings of a pre-trained encoder."""
 
 
 def tagger_for(

@@ -18,30 +18,48 @@ Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
 class LoopSettings(Settings):
     """Optimizer, and when to look, to stop and to save: what the loop needs, whatever it trains."""
 
-    epochs: float | None = Field(None, gt=0)  # passes over the source; 20 for the LSTM tagger, 5 for an encoder
-    updates: int | None = Field(None, ge=1)  # instead of epochs
-    accumulate: int = Field(1, ge=1)  # batches per update
+    epochs: float | None = Field(None, gt=0)
+    """Passes over the source; null: 20 for the LSTM tagger, 5 for a pre-trained encoder."""
+    updates: int | None = Field(None, ge=1)
+    """Updates of the optimizer, instead of epochs."""
+    accumulate: int = Field(1, ge=1)
+    """Batches per update."""
     optimizer: Literal["adamw", "adam", "sgd", "muon"] = "adamw"
-    learning_rate: float | None = Field(None, gt=0)  # 0.003 for the LSTM tagger, 0.0003 or less for an encoder
+    """adamw, adam, sgd or muon."""
+    learning_rate: float | None = Field(None, gt=0)
+    """Learning rate; null: 0.003 for the LSTM tagger, 0.0003 or less for a pre-trained encoder."""
     # on matrices; tables, biases and norms are left alone. 0.01 for adamw and muon; 0 for adam and sgd, where it is a
     # part of the gradient: divided by the size of that, it can keep a tagger of few sentences from learning at all
     weight_decay: float | None = Field(None, ge=0)
-    momentum: float = Field(0.9, ge=0, lt=1)  # sgd only
+    """Weight decay on matrices, not on tables, biases and norms; null: 0.01 for adamw and muon, 0 for adam and sgd."""
+    momentum: float = Field(0.9, ge=0, lt=1)
+    """Momentum of sgd."""
     betas: tuple[Share, Share] = (0.9, 0.999)
-    warm_up: float = Field(0.05, ge=0)  # share of all updates if below 1, else a number of updates
+    """The two betas of adam, adamw and muon."""
+    warm_up: float = Field(0.05, ge=0)
+    """Warm-up of the learning rate: a share of all updates if below 1, else a number of updates."""
     decay: Decay = "linear"
-    # per epoch; for inverse decay 0.05 (1, 1/1.05, 1/1.1 …), for exponential 0.992 (1, 0.992, 0.984 …)
+    """How the learning rate falls after the warm-up."""
     decay_rate: float | None = Field(None, ge=0)
-    clip: float | None = Field(5.0, gt=0)  # largest norm of the gradient
-    precision: Literal["auto", "no", "bf16", "fp16"] = "auto"  # auto: bf16 for a pre-trained encoder on a GPU
+    """Rate per epoch; null: 0.05 for inverse (1, 1/1.05, 1/1.1 …), 0.992 for exponential (1, 0.992, …)."""
+    clip: float | None = Field(5.0, gt=0)
+    """Largest norm of the gradient; null: no limit."""
+    precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
+    """Number format; auto: bf16 for a pre-trained encoder on a GPU, full precision otherwise."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
+    """Where to train; auto: on a GPU where there is one."""
     # on one GPU, the readings of a small pre-trained encoder are recorded and replayed: the same numbers but for
     # rounding, in less time and more memory
     replay: bool = True
-    evaluate_every: int | None = Field(None, ge=1)  # updates between two looks at the selector; once per epoch
-    patience: int | None = Field(None, ge=1)  # looks without a better score before stopping, from the first above 0 on
-    checkpoint_every: int | None = Field(None, ge=1)  # updates between two saved states; about once a minute
+    """On one GPU, record passes of a small pre-trained encoder and replay them: less time, more memory."""
+    evaluate_every: int | None = Field(None, ge=1)
+    """Updates between two evaluations by the selector; null: once per epoch."""
+    patience: int | None = Field(None, ge=1)
+    """Evaluations without a better score before stopping, from the first above 0 on; null: never stop early."""
+    checkpoint_every: int | None = Field(None, ge=1)
+    """Updates between two checkpoints; null: about one a minute."""
     tensorboard: bool = False
+    """Log to TensorBoard, too."""
 
     @property
     def shrinking(self) -> float:
@@ -78,19 +96,30 @@ class TrainingSettings(LoopSettings):
 
     # learning rates of what stands on the encoder, as multiples of `learning_rate`. What was drawn at random learns
     # faster than what was pre-trained; without that, a CRF ends its training near where it began
-    head_rate: float | None = Field(None, gt=0)  # of the linear layer; 30 on a pre-trained encoder, 1 on the LSTM
-    transition_rate: float | None = Field(None, gt=0)  # of the CRF's transitions; 100 on a pre-trained encoder, else 1
+    head_rate: float | None = Field(None, gt=0)
+    """Rate of the linear layer, in learning rates; null: 30 on a pre-trained encoder, 1 on the LSTM."""
+    transition_rate: float | None = Field(None, gt=0)
+    """Rate of the CRF's transitions, in learning rates; null: 100 on a pre-trained encoder, 1 on the LSTM."""
     words_per_batch: int = Field(256, ge=1)
+    """Words per batch, at most."""
     sentences_per_batch: int | None = Field(None, ge=1)
+    """Sentences per batch, at most; null: the words alone decide."""
 
 
 class PretrainingSettings(LoopSettings):
     """How an encoder is trained from nothing: long, at a high rate, with large batches."""
 
-    epochs: float | None = Field(20, gt=0)  # passes over the text
+    epochs: float | None = Field(20, gt=0)
+    """Passes over the text."""
     rows_per_batch: int = Field(128, ge=1)
+    """Rows of pieces per batch."""
     optimizer: Literal["adamw", "adam", "sgd", "muon"] = "muon"
+    """adamw, adam, sgd or muon."""
     learning_rate: float | None = Field(1.5e-3, gt=0)
+    """Learning rate."""
     betas: tuple[Share, Share] = (0.9, 0.98)
+    """The two betas of adam, adamw and muon."""
     clip: float | None = Field(1.0, gt=0)
-    compile: bool | None = None  # the fast way on a GPU after a slow start; None: when there is a GPU
+    """Largest norm of the gradient; null: no limit."""
+    compile: bool | None = None
+    """Compile the model, which is fast on a GPU after a slow start; null: where there is a GPU."""

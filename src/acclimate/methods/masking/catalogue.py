@@ -30,45 +30,69 @@ MIXED = "mix-"
 class AdversarySettings(Settings):
     """The puzzle generator and how it learns."""
 
-    beta: float = Field(0.3, ge=0, le=1)  # share of the updates at which it learns
-    estimator: Estimator = "score"  # score, gumbel-path (the paper's, biased) or relaxed
-    temperature: float = Field(1.0, gt=0)  # of the softened choices of the last two
-    paper_boundary: bool = False  # the paper's Eq. 12 as printed: another law, which prefers early words
-    inner: int = Field(256, ge=1)  # width of its two layers
+    beta: float = Field(0.3, ge=0, le=1)
+    """Share of the updates at which the adversary learns."""
+    estimator: Estimator = "score"
+    """How its gradient is estimated: score, gumbel-path (the paper's, biased) or relaxed."""
+    temperature: float = Field(1.0, gt=0)
+    """Temperature of the softened choices of gumbel-path and relaxed."""
+    paper_boundary: bool = False
+    """The paper's equation 12 as printed: another distribution, which prefers early words."""
+    inner: int = Field(256, ge=1)
+    """Width of its two layers."""
     dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout in its layers."""
 
 
 class PartOfSpeechSettings(Settings):
     """Which words count as content, and how much more they weigh."""
 
-    tagger: str = "acclimate"  # or spacy, spacy:MODEL, or the folder of a tagger of plain tags
-    content: tuple[str, ...] = CONTENT  # add PROPN for names
+    tagger: str = "acclimate"
+    """Who finds parts of speech: acclimate, spacy, spacy:MODEL, or the folder of a tagger of plain tags."""
+    content: tuple[str, ...] = CONTENT
+    """Parts of speech that count as content words; add PROPN for names."""
     weight: float = Field(0.8, gt=0)
+    """Weight of content words."""
     other: float = Field(0.2, ge=0)
+    """Weight of all other words."""
 
 
 class CollocationSettings(Settings):
     """Words that belong together: which count as such."""
 
-    file: str | None = None  # what `acclimate collocations` wrote; counted in the text itself when not given
-    lengths: tuple[int, ...] = Field((2, 3, 4), min_length=1)  # words of a collocation
-    at_least: int = Field(5, ge=1)  # times seen
-    size: int | None = Field(None, ge=1)  # how many to keep, the most tightly bound first
-    measure: Measure = "levine"  # or squared, which prefers frequent ones, or unigrams: cut into single words only
+    file: str | None = None
+    """A file that `acclimate collocations` wrote; counted in the text itself if not given."""
+    lengths: tuple[int, ...] = Field((2, 3, 4), min_length=1)
+    """How many words a collocation may have."""
+    at_least: int = Field(5, ge=1)
+    """How often a collocation must be seen."""
+    size: int | None = Field(None, ge=1)
+    """How many collocations to keep, the most tightly bound first; null: all."""
+    measure: Measure = "levine"
+    """How binding is measured: levine, squared (prefers frequent ones) or unigrams (cut into single words only)."""
     lower_case: bool = False
-    ranked: bool = False  # the paper's order: the most tightly bound first, the same words each time
-    whole: bool = False  # pass over what no longer fits into the budget instead of cutting it
+    """Compare words in lower case."""
+    ranked: bool = False
+    """Hide the most tightly bound first, as the paper does: the same words each time."""
+    whole: bool = False
+    """Pass over a collocation that no longer fits into the budget, instead of cutting it."""
 
 
 class PolicySettings(Settings):
     """What the policies can be told. Each reads its own."""
 
-    mixed: float = Field(0.5, gt=0, le=1)  # share of sentences for the named policy in a mixture
+    mixed: float = Field(0.5, gt=0, le=1)
+    """In a mixture, the share of sentences for the named policy."""
     adversary: AdversarySettings = AdversarySettings()
+    """The learned adversary."""
     parts_of_speech: PartOfSpeechSettings = PartOfSpeechSettings()
+    """Hiding by part of speech."""
     entropy: Literal["proportional", "top"] = "proportional"
-    spans: tuple[int, ...] = Field((2, 3, 4), min_length=1)  # lengths of random runs of words, all with equal chance
+    """Hide words in proportion to the encoder's entropy, or those with the highest (top)."""
+    spans: tuple[int, ...] = Field((2, 3, 4), min_length=1)
+    """Lengths of random runs of words, all equally likely."""
     collocations: CollocationSettings = CollocationSettings()
+    """Hiding words that belong together."""
 
 
 @dataclass(frozen=True)

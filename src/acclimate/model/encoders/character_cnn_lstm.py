@@ -29,29 +29,43 @@ _LONGEST_WORD = 64  # a longer one is read by its first 48 and last 16 character
 class CharacterCnnLstmSettings(Settings):
     """Sizes of the tagger that needs no pre-trained model."""
 
-    word_width: int = Field(100, ge=0)  # 0: no word table, when a pre-trained encoder knows the words
+    word_width: int = Field(100, ge=0)
+    """Width of the word table; 0: none, where a pre-trained encoder knows the words."""
     character_width: int = Field(30, ge=1)
+    """Width of the character table."""
     character_filters: int = Field(50, ge=1)
-    # how many characters a filter sees; several sizes may stand side by side
+    """How many filters read the characters of a word."""
     character_spans: tuple[PositiveInt, ...] = Field((3,), min_length=1)
-    highways: int = Field(0, ge=0, le=100)  # highway layers on the character features (DATNet's code has two)
-    lstm_width: int = Field(200, ge=1)  # per direction
+    """How many characters a filter sees; several sizes may stand side by side."""
+    highways: int = Field(0, ge=0, le=100)
+    """Highway layers on the character features; DATNet's code has two."""
+    lstm_width: int = Field(200, ge=1)
+    """Width of the LSTM, per direction."""
     lstm_layers: int = Field(1, ge=1, le=100)
-    # variational, on the input and output of each LSTM layer; letters have half of the input's
+    """Layers of the LSTM."""
     dropout: float = Field(0.5, ge=0, lt=1)
+    """Variational dropout on the input and output of each LSTM layer; characters get half of the input's."""
     # on what the LSTM reads, where it is not the same (DATNet: 0.2); few sentences are not learnt under much of it
     input_dropout: float | None = Field(None, ge=0, lt=1)
-    lower_case_words: bool = True  # in the word table only; the characters keep their case
-    least_seen: int = Field(1, ge=1)  # words seen less often stay out of the word table, unless the vectors know them
-    # how often a word seen once in training is read as unknown, so that "unknown" is learnt
+    """Dropout on what the LSTM reads, where it differs from `dropout` (DATNet: 0.2)."""
+    lower_case_words: bool = True
+    """Words are in lower case in the word table; the characters keep their case."""
+    least_seen: int = Field(1, ge=1)
+    """Words seen less often stay out of the word table, unless the vectors know them."""
     forget_rare: float = Field(0.5, ge=0, le=1)
-    vectors: str | None = None  # a text file of pre-trained vectors, which sets word_width; or glove (extra "glove")
-    train_vectors: bool = True  # False: words without a vector are unknown, and only "unknown" itself is learnt
+    """How often a word seen once in training is read as unknown, so that "unknown" is learnt."""
+    vectors: str | None = None
+    """A text file of pre-trained word vectors, which sets word_width; or glove (extra "glove")."""
+    train_vectors: bool = True
+    """Train the vectors, too; false: words without a vector are unknown, and only "unknown" is learnt."""
     # adversarial training: every dimension of the tables gets mean 0 and variance 1, words weighted by how often they
     # come; or a table could outgrow a noise of fixed size
     normalise: Normalise = "none"
-    private_width: int = Field(0, ge=0)  # of an LSTM of its own beside the shared one, per direction (DATNet-P)
+    """Give every dimension of the tables mean 0 and variance 1, words weighted by frequency or all alike."""
+    private_width: int = Field(0, ge=0)
+    """Width of a private LSTM beside the shared one, per direction (DATNet-P); 0: none."""
     contextual: ContextualSettings | None = None
+    """Features of a frozen pre-trained encoder beside the word table; null: none."""
 
 
 class CharacterCnnLstm(Encoder):

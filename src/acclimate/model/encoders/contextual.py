@@ -31,13 +31,19 @@ class ContextualSettings(Settings):
     # a Hugging Face model by name or folder, or a folder of character language models (`character_language_model`),
     # which have one layer of their own kind: `layers` and `pieces` are not for them
     encoder: str
-    layers: int | None = Field(None, ge=0)  # read only the first so many, which costs as much less; all when not given
+    """A Hugging Face model by name or folder, or a folder of character language models."""
+    layers: int | None = Field(None, ge=0)
+    """Read only so many of the first layers, which costs as much less; null: all."""
     # where a word of several pieces is read: at its first, or at its first and its last side by side, which costs next
     # to nothing and shows more of the word where few layers are read
     pieces: Literal["first", "ends"] = "first"
-    width: int | None = Field(None, ge=1)  # squeezed into so many numbers by a learned matrix
+    """Where a word of several pieces is read: at its first piece, or at its first and last side by side (ends)."""
+    width: int | None = Field(None, ge=1)
+    """A learned matrix projects the features to this width; null: none does."""
     mix: Literal["fixed", "learned"] = "fixed"
-    weights: tuple[float, ...] | None = None  # one per layer, the embedding layer first; equal shares when not given
+    """Whether the weights of the layers are fixed or learned."""
+    weights: tuple[float, ...] | None = None
+    """One weight per layer, the embedding layer first; null: equal shares."""
 
 
 class FrozenContext(nn.Module):

@@ -26,10 +26,14 @@ _PADDED = 1.4  # times as much may be read for two batches together as for each 
 class TransformerSettings(Settings):
     """How a pre-trained encoder is used."""
 
-    dropout: float = Field(0.1, ge=0, lt=1)  # on the features, before the tag scores
-    longest_row: int | None = Field(None, ge=8)  # pieces read together; the encoder's own limit when not given
-    feed_forward: int = Field(0, ge=0)  # width of a layer between the encoder and the tag scores; 0: none
-    private_width: int = Field(0, ge=0)  # of a layer of its own beside the shared one (DATNet-P)
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout on the features, before the tag scores."""
+    longest_row: int | None = Field(None, ge=8)
+    """Pieces read together; null: the encoder's own limit."""
+    feed_forward: int = Field(0, ge=0)
+    """Width of a layer between the encoder and the tag scores; 0: none."""
+    private_width: int = Field(0, ge=0)
+    """Width of a private layer beside the shared one (DATNet-P); 0: none."""
 
 
 class Transformer(Encoder):

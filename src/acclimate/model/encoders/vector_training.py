@@ -27,14 +27,23 @@ class VectorSettings(Settings):
     """How word vectors are trained."""
 
     method: Literal["skip-gram", "cbow"] = "skip-gram"
+    """skip-gram or cbow."""
     width: int = Field(50, ge=1)
-    window: int = Field(5, ge=1, le=_BLOCK)  # words on each side, at most: near ones count more often
+    """Width of a vector."""
+    window: int = Field(5, ge=1, le=_BLOCK)
+    """Words on each side, at most; near ones count more often."""
     epochs: int = Field(5, ge=1)
-    negatives: int = Field(5, ge=1)  # weight of what is not there against what is
-    shared_negatives: int = Field(64, ge=1)  # how many of them are drawn for a block
-    frequent: float = Field(1e-3, gt=0)  # words with a larger share of the text are passed over now and then
-    learning_rate: float = Field(0.4, gt=0)  # of AdaGrad; falls to zero in a straight line
+    """Passes over the text."""
+    negatives: int = Field(5, ge=1)
+    """Weight of negative samples against what stands in the text."""
+    shared_negatives: int = Field(64, ge=1)
+    """How many negative samples are drawn for a block of text."""
+    frequent: float = Field(1e-3, gt=0)
+    """Words with a larger share of the text are passed over now and then."""
+    learning_rate: float = Field(0.4, gt=0)
+    """Learning rate of AdaGrad; it falls to zero linearly."""
     seed: Seed = 1
+    """Seed of everything random."""
 
 
 class Gradients(NamedTuple):

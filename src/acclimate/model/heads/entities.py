@@ -17,12 +17,16 @@ from acclimate.settings import Settings
 class EntitySettings(Settings):
     """The detection head, and the classification head on the mean of a span."""
 
-    # untyped: bare B, I, O, and a type for each span that is found; typed: B-PER and so on. With one type no matter
     tags: Literal["untyped", "typed"] = "untyped"
-    extra: Extra = "shared"  # one more vector for all words, or one for each piece of the vocabulary (token)
-    width: int = Field(100, ge=1)  # of that vector in the detection head
-    type_width: int = Field(100, ge=1)  # and in the classification head
+    """untyped: bare B, I, O and a type for each span that is found; typed: B-PER and so on."""
+    extra: Extra = "shared"
+    """One more vector for all words (shared), or one for each piece of the vocabulary (token)."""
+    width: int = Field(100, ge=1)
+    """Width of that vector in the detection head."""
+    type_width: int = Field(100, ge=1)
+    """Width of that vector in the classification head."""
     dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout in both heads."""
 
 
 def types_apart(settings: EntitySettings | None, labels: LabelSet) -> bool:
