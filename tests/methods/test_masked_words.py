@@ -199,6 +199,20 @@ def test_sentences_are_noted_with_the_words_that_were_hidden(
 
 
 @pytest.mark.parametrize("by_words", [False, True])
+def test_what_belongs_to_no_word_is_never_hidden(bert: str, news: Corpus, by_words: bool) -> None:
+    """[CLS] and [SEP], whatever the tokenizer calls them."""
+    tokenizer = AutoTokenizer.from_pretrained(bert)
+    reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
+    mlm = objective(tokenizer, Uniform(), budget=Budget(0.3, by_words))
+    mlm.special = torch.tensor([tokenizer.pad_token_id])
+    puzzle = mlm.puzzle(reader.view(news[:4]))
+    assert puzzle.words is not None
+    assert not puzzle.allowed[puzzle.words < 0].any()
+    assert puzzle.attention is not None
+    assert puzzle.attention.sum() == (puzzle.words >= 0).sum() + 2 * 4  # they are read all the same
+
+
+@pytest.mark.parametrize("by_words", [False, True])
 def test_the_log_tells_what_chance_would_hide(bert: str, news: Corpus, tmp_path: Path, by_words: bool) -> None:
     """How often each word is hidden by chance is what the logged row says of it."""
     torch.manual_seed(0)

@@ -101,9 +101,12 @@ class MaskedWords(Objective):
         elif self.continues is not None:
             first = first_pieces(pieces, self.continues)
         attention = view.inputs.get("attention")
-        posed = pose(pieces, self.special, self.budget.share, attention, first, self.budget.by_words)
+        # not every tokenizer calls all of its special pieces so; what belongs to no word is one
+        inside = attention if words is None else words >= 0
+        posed = pose(pieces, self.special, self.budget.share, inside, first, self.budget.by_words)
         return replace(
             posed,
+            attention=attention,
             words=words,
             originals=view.originals,
             encoder=encoder,
