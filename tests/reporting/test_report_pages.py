@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from page_reading import Page
@@ -15,12 +16,22 @@ from acclimate.analysis.run_evidence import DOMAINS, FEATURES, PREDICTIONS
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
+from acclimate.model.storage import MANIFEST, seal, write_checksums
 from acclimate.reporting.report import report_page
 from acclimate.reporting.run_page import QUICK, Look
 
 OF_RUN = ["scores", "labels", "confusion", "gallery", "curves", "adversary", "changed", "distance", "map", "settings"]
 WITHOUT_GAME = [name for name in OF_RUN if name != "adversary"]  # of recipes without a discriminator
 OF_COMPARISON = ["recipes", "seeds", "costs", "chosen", "distance", "runs", "settings"]
+
+
+def put(file: Path, content: Any) -> None:
+    """As if the run had written it so."""
+    file.write_text(json.dumps(content), encoding="utf-8")
+    if (file.parent / MANIFEST).is_file():
+        seal(file.parent)
+    else:
+        write_checksums(file.parent, file.name)
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +172,8 @@ def test_a_run_without_records_says_so(run: Path) -> None:
 
 def test_a_run_without_any_test_says_so(run: Path) -> None:
     report = json.loads((run / "report.json").read_text(encoding="utf-8"))
-    (run / "report.json").write_text(json.dumps({**report, "source": None, "target": None}), encoding="utf-8")
-    (run / PREDICTIONS).write_text(json.dumps({"source": None, "target": None}), encoding="utf-8")
+    put(run / "report.json", {**report, "source": None, "target": None})
+    put(run / PREDICTIONS, {"source": None, "target": None})
     found = Page(report_page(run, Look(quick=True)))
     assert list(found.sections) == OF_RUN
     assert "cannot be said" in found.text
@@ -174,7 +185,7 @@ def test_a_race_is_told_with_its_reasons(run: Path) -> None:
     race = {"choice": "datnet", "measure": "entropy", "budget": "10 minutes", "candidates": [entry]}
     race |= {"reasons": ["<b>Because.</b>"], "left_out": {"la-dtl": "No labels."}}
     report = json.loads((run / "report.json").read_text(encoding="utf-8"))
-    (run / "report.json").write_text(json.dumps({**report, "race": race}), encoding="utf-8")
+    put(run / "report.json", {**report, "race": race})
     found = Page(report_page(run, Look(quick=True)))
     assert list(found.sections) == [*OF_RUN[:-1], "race", OF_RUN[-1]]
     for words in ("datnet", "0.5123", "50.0", "1,200", "3.2", "<b>Because.</b>", "Left out: la-dtl. No labels."):
@@ -187,7 +198,7 @@ def test_a_baseline_that_has_learnt_nothing_is_no_baseline(run: Path) -> None:
     for domain in ("source", "target"):
         for measure in ("span", "typeless"):
             report[domain]["before"][measure] |= dict.fromkeys(("f1", "precision", "recall"), 0.0)
-    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    put(run / "report.json", report)
     assert "the baseline has learnt nothing" in Page(report_page(run, Look(quick=True))).text
 
 
@@ -207,7 +218,7 @@ def test_a_comparison_without_gold_tags_says_so(comparison: Path) -> None:
     for row in found["selectors"]:
         row |= {"target_f1": None, "regret": None}
     found |= {"best": None, "remarks": ["tweets has no gold tags: nothing can be scored on the target."]}
-    (comparison / "comparison.json").write_text(json.dumps(found), encoding="utf-8")
+    put(comparison / "comparison.json", found)
     page = Page(report_page(comparison, Look(quick=True)))
     assert "has no gold tags" in page.sections["recipes"]
     assert "cannot be said" in page.text
@@ -218,9 +229,7 @@ def test_recipes_with_the_same_mean_are_both_starred(comparison: Path) -> None:
     names = [row["recipe"] for row in found["recipes"]]
     for row in found["recipes"]:
         row["target_f1"] = {"mean": 0.5, "std": 0.0}
-    (comparison / "comparison.json").write_text(
-        json.dumps(found | {"leaders": names, "best": names[0]}), encoding="utf-8"
-    )
+    put(comparison / "comparison.json", found | {"leaders": names, "best": names[0]})
     page = Page(report_page(comparison, Look(quick=True)))
     assert all(f"{name} ★" in page.sections["recipes"] for name in names)
     assert "★ the best means, equal as far as they are printed" in page.sections["recipes"]
@@ -266,6 +275,7 @@ def test_a_title_of_one_s_own_is_escaped(folders: Folders) -> None:
 @pytest.mark.parametrize("name", ["report.json", PREDICTIONS, DOMAINS])
 def test_a_damaged_file_is_named(run: Path, name: str) -> None:
     (run / name).write_text("{", encoding="utf-8")
+    seal(run)
     with pytest.raises(InputError, match=f"{name}: this file is damaged"):
         report_page(run)
 
@@ -276,7 +286,7 @@ def test_names_that_are_not_in_the_test_have_no_score(run: Path, predicted: int,
     nothing = {"precision": 0.0, "recall": 0.0, "f1": 0.0, "gold": 0, "predicted": predicted, "correct": 0}
     for when in ("before", "after"):
         report["target"][when]["unseen"]["mentions"]["unseen"] = nothing
-    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    put(run / "report.json", report)
     found = Page(report_page(run, Look(quick=True)))
     assert ("unseen names" in found.text) == tile
     assert ("mentions not seen0.0" in found.sections["scores"]) == tile
@@ -291,7 +301,7 @@ def test_a_comparison_with_a_baseline_that_knows_nothing_claims_nothing(comparis
     other["against"] |= {"difference": 0.5, "low": 0.4, "high": 0.6}
     other["against"] |= {"bootstrap_p_holm": 0.001, "permutation_p_holm": 0.001}
     found |= {"best": "self-training", "leaders": ["self-training"]}
-    (comparison / "comparison.json").write_text(json.dumps(found), encoding="utf-8")
+    put(comparison / "comparison.json", found)
     page = Page(report_page(comparison, Look(quick=True)))
     assert ("self-training is best, and it helps" in page.text) == (source == 0.5)
     assert ("Shown to help" in page.text) == (source == 0.5)
@@ -304,14 +314,14 @@ def test_a_baseline_that_knows_the_source_is_one_although_it_gets_nothing_right_
     for measure in ("span", "typeless"):
         report["target"]["before"][measure] |= dict.fromkeys(("f1", "precision", "recall"), 0.0)
     report["source"]["before"]["span"] |= {"f1": 0.5}
-    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    put(run / "report.json", report)
     assert "There is nothing to compare with" not in Page(report_page(run, Look(quick=True))).text
 
 
 def leak(file: Path, sentences: int) -> None:
     found = json.loads(file.read_text(encoding="utf-8"))
     found["target_test_learnt"] = {"sentences": sentences, "of": 10, "least_words": 0}
-    file.write_text(json.dumps(found), encoding="utf-8")
+    put(file, found)
 
 
 @pytest.mark.parametrize(("sentences", "told", "is_reserved"), [(10, True, True), (2, True, False), (0, False, False)])
@@ -335,5 +345,5 @@ def test_a_comparison_that_learnt_its_test_claims_nothing_on_any_page(comparison
 def test_a_run_of_an_earlier_version_that_did_not_look_is_read_all_the_same(run: Path) -> None:
     report = json.loads((run / "report.json").read_text(encoding="utf-8"))
     assert report.pop("target_test_learnt") == {"sentences": 0, "of": 6, "least_words": 6}
-    (run / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    put(run / "report.json", report)
     assert "were learnt with their labels" not in Page(report_page(run, Look(quick=True))).text

@@ -37,7 +37,7 @@ def test_features_come_back_as_they_were_to_half_precision(
     keeper("before", build(), {})
     keeper("after", build(), {})
     (tmp_path / DOMAINS).write_text(json.dumps({"points": keeper.as_dict()}), encoding="utf-8")
-    keeper.save(tmp_path)
+    (tmp_path / FEATURES).write_bytes(keeper.files()[FEATURES])
     found = read_features(tmp_path)
     assert list(found) == ["before", "after"]
     assert found["after"].domains == keeper.found["after"].domains
@@ -47,12 +47,10 @@ def test_features_come_back_as_they_were_to_half_precision(
 def test_a_text_that_cannot_be_measured_does_not_end_the_run(
     news: Corpus, build: Callable[..., Any], tmp_path: Path
 ) -> None:
-    (tmp_path / FEATURES).write_bytes(b"of an earlier run")
     keeper = FeatureKeeper({"source": news, "target": Corpus(())})
     keeper("after", build(), {})
-    keeper.save(tmp_path)
     assert keeper.problem == "There are no features after: target has no sentences to take points from."
-    assert not (tmp_path / FEATURES).exists()
+    assert keeper.files() == {}
     assert read_features(tmp_path) == {}
 
 

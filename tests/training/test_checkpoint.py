@@ -38,6 +38,12 @@ def begin(build: Callable[..., Tagger], news: Corpus) -> Callable[..., Training]
     return begun
 
 
+@pytest.fixture
+def told() -> list[str]:
+    """What a user hears."""
+    return []
+
+
 def walk(training: Training, updates: int) -> None:
     steps = iter(training)
     for _ in range(updates):
@@ -49,14 +55,16 @@ def kept(training: Training) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "adam", "sgd", "muon"])
-def test_a_restored_training_goes_on_as_if_nothing_had_happened(begin, tmp_path: Path, optimizer: str) -> None:
+def test_a_restored_training_goes_on_as_if_nothing_had_happened(
+    begin, tmp_path: Path, told: list[str], optimizer: str
+) -> None:
     first = begin(optimizer=optimizer)
     walk(first, 3)
     best = kept(first)
     save_checkpoint(tmp_path, first, NOTES, best)
     walk(first, 4)
     second = begin(optimizer=optimizer)
-    notes, found = load_checkpoint(tmp_path, second)
+    notes, found = load_checkpoint(tmp_path, second, told.append)
     assert second.update == 3
     assert notes == NOTES
     assert all(torch.equal(found[name], best[name]) for name in best)
@@ -65,17 +73,19 @@ def test_a_restored_training_goes_on_as_if_nothing_had_happened(begin, tmp_path:
     assert all(torch.equal(mine[name], theirs[name]) for name in mine)
 
 
-def test_two_checkpoints_are_kept_and_the_newest_is_taken(begin, tmp_path: Path) -> None:
+def test_two_checkpoints_are_kept_and_the_newest_is_taken(begin, tmp_path: Path, told: list[str]) -> None:
     training = begin()
     for _ in range(4):
         walk(training, 1)
         save_checkpoint(tmp_path, training, NOTES, {})
     assert [place.name for place in checkpoints(tmp_path)] == ["checkpoint-000000003", "checkpoint-000000004"]
-    load_checkpoint(tmp_path, fresh := begin())
+    load_checkpoint(tmp_path, fresh := begin(), told.append)
     assert fresh.update == 4
 
 
-def test_a_flipped_bit_in_any_file_of_a_checkpoint_is_found_and_the_one_before_is_taken(begin, tmp_path: Path) -> None:
+def test_a_flipped_bit_in_any_file_of_a_checkpoint_is_found_and_the_one_before_is_taken(
+    begin, tmp_path: Path, told: list[str]
+) -> None:
     training = begin()
     for _ in range(2):
         walk(training, 1)
@@ -91,22 +101,25 @@ def test_a_flipped_bit_in_any_file_of_a_checkpoint_is_found_and_the_one_before_i
             path.write_bytes(damaged)
             with pytest.raises(StorageError, match=path.name):
                 verify(newest)
-            assert load_checkpoint(tmp_path, fresh := begin()) is not None
+            assert load_checkpoint(tmp_path, fresh := begin(), told.append) is not None
             assert fresh.update == 1
+            assert path.name in told[-1]
+            assert "passed over" in told[-1]
         path.write_bytes(whole)
 
 
 @pytest.mark.parametrize("lost", ["manifest.json", "state.json", "step.safetensors", "random.safetensors"])
-def test_a_checkpoint_with_a_file_missing_is_passed_over(begin, tmp_path: Path, lost: str) -> None:
+def test_a_checkpoint_with_a_file_missing_is_passed_over(begin, tmp_path: Path, told: list[str], lost: str) -> None:
     training = begin()
     walk(training, 1)
     save_checkpoint(tmp_path, training, NOTES, {})
     (checkpoints(tmp_path)[0] / lost).unlink()
-    assert load_checkpoint(tmp_path, begin()) is None
+    assert load_checkpoint(tmp_path, begin(), told.append) is None
+    assert lost in told[0]
 
 
-def test_without_a_checkpoint_a_training_begins_at_the_beginning(begin, tmp_path: Path) -> None:
-    assert load_checkpoint(tmp_path / "nowhere", fresh := begin()) is None
+def test_without_a_checkpoint_a_training_begins_at_the_beginning(begin, tmp_path: Path, told: list[str]) -> None:
+    assert load_checkpoint(tmp_path / "nowhere", fresh := begin(), told.append) is None
     assert fresh.update == 0
 
 
@@ -117,13 +130,15 @@ def test_what_a_killed_write_left_behind_is_swept_away(begin, tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_checkpoint_can_be_written_over_a_damaged_one_of_the_same_update(begin, tmp_path: Path) -> None:
+def test_a_checkpoint_can_be_written_over_a_damaged_one_of_the_same_update(
+    begin, tmp_path: Path, told: list[str]
+) -> None:
     training = begin()
     walk(training, 2)
     save_checkpoint(tmp_path, training, NOTES, {})
     (checkpoints(tmp_path)[0] / "step.safetensors").write_bytes(b"")
     save_checkpoint(tmp_path, training, NOTES, {})
-    assert load_checkpoint(tmp_path, begin()) is not None
+    assert load_checkpoint(tmp_path, begin(), told.append) is not None
 
 
 def test_nothing_that_could_run_code_is_written(begin, tmp_path: Path) -> None:

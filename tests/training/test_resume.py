@@ -125,6 +125,7 @@ def test_a_run_that_has_lost_patience_resumes_to_the_same_end(learn, same_weight
 
 
 @pytest.mark.parametrize("name", ["step", "optimizer", "random", "best"])
+@pytest.mark.filterwarnings("ignore:.*damaged")
 def test_a_damaged_newest_checkpoint_is_passed_over_for_the_one_before(
     learn, unbroken: Tagger, same_weights, tmp_path: Path, name: str
 ) -> None:
@@ -141,6 +142,7 @@ def test_a_damaged_newest_checkpoint_is_passed_over_for_the_one_before(
     assert begun[0] == int(older.name.partition("-")[2]) == 4
 
 
+@pytest.mark.filterwarnings("ignore:.*damaged")
 def test_a_damaged_finished_stage_is_trained_again(learn, unbroken: Tagger, same_weights, tmp_path: Path) -> None:
     stopped(learn, tmp_path, 16)
     damage(tmp_path / "training" / "self-training" / "00-round-1" / "finished" / "learner.safetensors")

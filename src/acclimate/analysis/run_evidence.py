@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import save
 
 from acclimate.analysis.feature_map import FeaturePoints, feature_points, readers_of
 from acclimate.analysis.text_comparison import compare_text
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import Kind
 from acclimate.data.problems import InputError
-from acclimate.model.storage import read_json, read_tensors, write_tensors
+from acclimate.model.storage import read_sealed_json, read_tensors, require_unchanged
 from acclimate.model.tagger import Tagger
 
 SOURCE, TARGET = "source", "target"
@@ -103,21 +104,21 @@ class FeatureKeeper:
             "problem": self.problem,
         }
 
-    def save(self, folder: Path) -> None:
-        (folder / FEATURES).unlink(missing_ok=True)  # those of an earlier run there
-        if self.found:
-            half = {when: torch.from_numpy(points.points).half() for when, points in self.found.items()}
-            write_tensors(folder / FEATURES, half)
+    def files(self) -> dict[str, bytes]:
+        """The numbers, as a file to be saved with the tagger; none where nothing could be measured."""
+        half = {when: torch.from_numpy(points.points).half() for when, points in self.found.items()}
+        return {FEATURES: save(half)} if half else {}
 
 
 def read_features(folder: Path) -> dict[str, FeaturePoints]:
     """By `before` and `after`, what a run has kept; empty where it kept nothing."""
     if not (folder / FEATURES).is_file() or not (folder / DOMAINS).is_file():
         return {}
-    about = read_json(folder / DOMAINS)["points"]
+    about = read_sealed_json(folder / DOMAINS)["points"]
     if "domains" not in about:
         return {}
     known = (tuple(about["domains"]), tuple(about["words"]), tuple(about["sentences"]))
+    require_unchanged(folder / FEATURES)
     tensors = read_tensors(folder / FEATURES)
     return {
         when: FeaturePoints(tensors[when].numpy().astype(np.float32), *known)

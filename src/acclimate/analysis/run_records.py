@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.problems import InputError
+from acclimate.model.storage import require_unchanged
 
 RECORDS = "records.jsonl"
 _TRAINING = "training"
@@ -41,7 +42,9 @@ def recipe_of(file: Path) -> str | None:
 def read_records(
     file: Path, is_wanted: Callable[[bytes], bool] = lambda line: True
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The entries with the numbers of their lines. What `is_wanted` turns down is not even parsed."""
+    """The entries with the numbers of their lines. What `is_wanted` turns down is not parsed. The log of a training
+    that has ended is checked first."""
+    require_unchanged(file)
     with file.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if is_wanted(line):

@@ -110,10 +110,10 @@ def run_adapt(
                 "report.md": markdown(outcome, settings, found),
                 PREDICTIONS: predictions_json(outcome),
                 DOMAINS: domains_json(task, keeper),
+                **keeper.files(),
                 **told,
             },
         )
-        keeper.save(folder)
         clear_race(folder)
         finish(folder)
         typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))

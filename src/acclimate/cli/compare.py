@@ -142,6 +142,7 @@ def _run(
     from acclimate.comparison.plan import fitting_recipes
     from acclimate.comparison.tables import render
     from acclimate.comparison.workers import visible_gpus
+    from acclimate.model.storage import write_checksums
     from acclimate.settings import dump_yaml
     from acclimate.training.folder_lock import locked
 
@@ -177,6 +178,7 @@ def _run(
             tell=console.print,
         )
         (folder / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")
+        write_checksums(folder, "settings.yaml")
     if as_json:
         typer.echo(json.dumps({"folder": str(folder), **found.as_dict()}, ensure_ascii=False))
         return

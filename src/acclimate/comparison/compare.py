@@ -12,14 +12,14 @@ from acclimate.comparison.estimate import estimate_lines
 from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors
 from acclimate.comparison.learnt_test import learnt_by_any, remarks_on_test
 from acclimate.comparison.making import make_all
-from acclimate.comparison.material_file import write_material
+from acclimate.comparison.material_file import MATERIAL, write_material
 from acclimate.comparison.plan import plan_trials, require_scorable_test, with_baseline
 from acclimate.comparison.remarks import remarks_on_makes, remarks_on_scores, remarks_on_share
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.silence import told_silent
 from acclimate.comparison.summary import Comparison, by_recipe
-from acclimate.comparison.tables import write_tables
+from acclimate.comparison.tables import COMPARISON, write_tables
 from acclimate.comparison.trial import Ground, Trial
 from acclimate.comparison.trial_folder import State, notes_its_files, require_same_data, state_of
 from acclimate.comparison.workers import Job
@@ -28,6 +28,7 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.table import count
 from acclimate.inference.evaluate import require_spans
+from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.recipes.preparation import SelectorName
 from acclimate.recipes.task import TaggerSettings, Task
@@ -131,8 +132,10 @@ def compare(
         metric=metric,
         learnt=learnt.target,
     )
+    forget_checksums(Path(out), COMPARISON, MATERIAL)
     write_tables(comparison, Path(out))
     write_material(task, Path(out))
+    write_checksums(Path(out), COMPARISON, MATERIAL)
     return comparison
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from acclimate.comparison.budget import read_budget
 from acclimate.comparison.cost import expected_cost
 from acclimate.comparison.failures import is_expected
+from acclimate.comparison.kept_file import put_kept, read_kept
 from acclimate.comparison.plan import obstacle_for
 from acclimate.comparison.race_judge import hold_out, judged, named_judge, require_judge
 from acclimate.comparison.race_result import Entry, Race
@@ -22,7 +23,7 @@ from acclimate.comparison.running import run_trial
 from acclimate.comparison.trial import REPORT, Ground, Trial, TrialSettings
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
-from acclimate.model.storage import read_json, write_json
+from acclimate.model.storage import read_sealed_json
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.recipes.preparation import CHOSEN_WITH_TARGET_LABELS
 from acclimate.recipes.task import Task
@@ -136,7 +137,7 @@ def _share(
     place = out / _PLAN
     asked = {"data": ground.fingerprint, **settings.model_dump(mode="json")}
     if place.is_file():
-        found = read_json(place)
+        found = read_kept(place)
         changed = differences(found["asked"], asked)
         if changed:
             shown = "\n".join(changed[:12])
@@ -158,9 +159,7 @@ def _share(
     whole = total.updates if budget.unit == "updates" else total.seconds / 60
     share = min(1.0, float(f"{budget.amount / max(whole, 1e-9):.3g}"))
     out.mkdir(parents=True, exist_ok=True)
-    aside = place.with_suffix(".part")
-    write_json(aside, {"asked": asked, "share": share, "failed": failed})
-    aside.replace(place)
+    put_kept(place, {"asked": asked, "share": share, "failed": failed})
     return share, failed
 
 
@@ -169,13 +168,13 @@ def _labels_used(trials: Sequence[Trial], task: Task) -> tuple[str, ...]:
     used: tuple[str, ...] = ()
     if task.target_labelled is not None and any(trial.recipe != BASELINE.name for trial in trials):
         used += (f"{count(len(task.target_labelled), 'labelled target sentence')} to learn from",)
-    if any(CHOSEN_WITH_TARGET_LABELS in read_json(trial.folder / REPORT)["remarks"] for trial in trials):
+    if any(CHOSEN_WITH_TARGET_LABELS in read_sealed_json(trial.folder / REPORT)["remarks"] for trial in trials):
         used += ("target dev sentences to choose their states by",)
     return used
 
 
 def _entry(trial: Trial, value: float | None, seconds: float) -> Entry:
-    report = read_json(trial.folder / REPORT)
+    report = read_sealed_json(trial.folder / REPORT)
     source = report["source"]
     return Entry(
         trial.recipe,

@@ -11,7 +11,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.tally import Tally, stored_f1
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
-from acclimate.model.storage import read_json
+from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE
 
@@ -84,8 +84,8 @@ class RunResult:
 
 def read_run(trial: Trial, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
     """The result of a finished run, scored against the gold tags of `test`, if it has any."""
-    report = read_json(trial.folder / REPORT)
-    found = read_json(trial.folder / PREDICTIONS)
+    report = read_sealed_json(trial.folder / REPORT)
+    found = read_sealed_json(trial.folder / PREDICTIONS)
     predicted = _tagged(test, found["target_test"])
     source, memory = report["source"], report["peak_megabytes"]
     on_gpu = bool(memory["gpu"])

@@ -15,6 +15,7 @@ from acclimate.evaluation.table import width
 
 Row = Sequence[str]
 
+COMPARISON = "comparison.json"
 _SCORES = ("recipe", "runs", "F1", "precision", "recall", "seen", "unseen")
 _COSTS = ("source before", "after", "seconds", "MB")
 _TEST = ("change", "95 % interval", "bootstrap p", "permutation p")
@@ -151,7 +152,7 @@ def plain(found: Mean | None, digits: int) -> str:
 def write_tables(found: Comparison, folder: Path) -> None:
     """comparison.json with all there is, comparison.csv with a row per run, comparison.md for reading."""
     folder.mkdir(parents=True, exist_ok=True)
-    put(folder / "comparison.json", json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n")
+    put(folder / COMPARISON, json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n")
     put(folder / "comparison.md", markdown(found))
     nested = ("selectors", "remarks", "target_scores")
     rows = []

@@ -20,14 +20,16 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from torch import Tensor
 
-MANIFEST = "manifest.json"
+if TYPE_CHECKING:  # whoever only checks files does not wait for torch
+    import torch
+    from torch import Tensor
+
+MANIFEST = "manifest.json"  # of a folder that is written as a whole
+CHECKSUMS = "checksums.json"  # of files that are written one by one, beside others
 _ARRIVING = ".arriving"  # a complete new version, inside the folder that it is about to replace
 
 
@@ -98,6 +100,39 @@ def listed_files(folder: Path) -> Mapping[str, Any] | None:
         return None
 
 
+def write_checksums(folder: Path, *names: str) -> None:
+    """Note what these files hold, beside the checksums that the folder has already."""
+    files = {**_checksums_in(folder), **{name: _digest(folder / name) for name in names}}
+    _put_checksums(folder, files)
+
+
+def forget_checksums(folder: Path, *names: str) -> None:
+    """These files are about to change."""
+    if (folder / CHECKSUMS).exists():
+        _put_checksums(folder, {name: sums for name, sums in _checksums_in(folder).items() if name not in names})
+
+
+def require_unchanged(path: Path) -> None:
+    """Raise if this file is not what the manifest of its folder lists, or its checksums. A file without a checksum
+    passes where the folder is not written as a whole: what it belongs to may be under way."""
+    folder, name = path.parent, path.name
+    if (folder / MANIFEST).exists():
+        verify_file(folder, name)
+    elif name in (sums := _checksums_in(folder)):
+        _verify_file(folder, name, sums[name])
+
+
+def has_checksum(path: Path) -> bool:
+    """Whether somebody noted what this file holds (`write_checksums`)."""
+    return path.name in _checksums_in(path.parent)
+
+
+def read_sealed_json(path: Path) -> Any:
+    """A JSON file of a sealed folder, checked first."""
+    require_unchanged(path)
+    return read_json(path)
+
+
 def is_intact(folder: Path, name: str) -> bool:
     """Whether a file of a folder is the one that its manifest lists."""
     try:
@@ -126,6 +161,8 @@ def read_json(path: Path) -> Any:
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Tensors by name. Shared memory is copied apart: safetensors refuses aliases, and a later load expects all."""
+    from safetensors.torch import save_file
+
     path.touch()  # with the mode that the user's umask gives; safetensors lets only the owner read what it writes
     mode = path.stat().st_mode
     save_file({name: tensor.detach().cpu().contiguous().clone() for name, tensor in tensors.items()}, str(path))
@@ -133,6 +170,8 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Tensor]:
+    from safetensors.torch import load_file
+
     try:
         return load_file(str(path), device=str(device))
     except (SafetensorError, OSError) as failure:
@@ -181,10 +220,20 @@ def _verify_file(folder: Path, name: str, expected: Any) -> None:
         raise StorageError(f"{path}: damaged (SHA-256 differs from the manifest). Restore it or train again.")
 
 
-def _manifest_of(folder: Path) -> dict[str, Any]:
+def _checksums_in(folder: Path) -> dict[str, Any]:
+    return _manifest_of(folder, CHECKSUMS) if (folder / CHECKSUMS).exists() else {}
+
+
+def _put_checksums(folder: Path, files: Mapping[str, Any]) -> None:
+    aside = folder / f"{CHECKSUMS}.part"
+    aside.write_bytes(_manifest_bytes(files))
+    aside.replace(folder / CHECKSUMS)
+
+
+def _manifest_of(folder: Path, kind: str = MANIFEST) -> dict[str, Any]:
     """The files that a manifest lists, by names that stay below the folder."""
-    manifest = folder / MANIFEST
-    _refuse_links(folder, MANIFEST)
+    manifest = folder / kind
+    _refuse_links(folder, kind)
     if not manifest.is_file():
         raise StorageError(f"{folder}: no {MANIFEST} there, so it holds no whole tagger or checkpoint.")
     content = manifest.read_bytes()

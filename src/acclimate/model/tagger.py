@@ -37,6 +37,7 @@ from acclimate.model.sentences import Sentences
 from acclimate.model.storage import (
     StorageError,
     read_json,
+    read_sealed_json,
     read_tensors,
     verify,
     write_json,
@@ -334,7 +335,7 @@ def _require_fit(wanted: Mapping[str, Tensor], weights: Mapping[str, Tensor], fo
 def read_seen(folder: str | Path) -> SeenWords | None:
     """What a saved tagger was trained on, without loading the tagger."""
     place = Path(folder) / _SEEN
-    return SeenWords.from_dict(read_json(place)) if place.exists() else None
+    return SeenWords.from_dict(read_sealed_json(place)) if place.exists() else None
 
 
 def tags_of(tagger: Tagger, decoded: Tensor, lengths: Sequence[int]) -> list[list[str]]:

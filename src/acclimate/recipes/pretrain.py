@@ -36,7 +36,14 @@ from acclimate.model.language_model import (
     save_language_model,
 )
 from acclimate.model.reader import Reader
-from acclimate.model.storage import written_aside
+from acclimate.model.storage import (
+    StorageError,
+    forget_checksums,
+    has_checksum,
+    require_unchanged,
+    write_checksums,
+    written_aside,
+)
 from acclimate.recipes.claim import claim, encoder_digest, file_digest
 from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.pretrain_report import Pretrained, model_card
@@ -226,15 +233,28 @@ def _prepare(
     found = []
     for name, text in (("text", training_text), ("held-out", held_out_text)):
         place = training / f"{name}.pieces"
-        if not place.is_file():
+        if not _is_cut(place, tell):
             tell(f"cutting the {name} into pieces" if name == "text" else f"cutting the {name} text into pieces")
             aside = place.with_suffix(".part")
             write_pieces(text(settings.text, choice), tokenizer, aside)
             aside.replace(place)
+            write_checksums(training, place.name)
         found.append(read_pieces(place, len(tokenizer)))
     if not len(found[0]):
         raise InputError(f"no text in {', '.join(settings.text)}.")
     return tokenizer, found[0], found[1]
+
+
+def _is_cut(place: Path, tell: Callable[[str], None]) -> bool:
+    """Whether the pieces stand there, whole. What was cut off, or changed since, is cut again."""
+    if not place.is_file() or not has_checksum(place):
+        return False
+    try:
+        require_unchanged(place)
+    except StorageError as damage:
+        tell(f"{damage} The text is cut into pieces again.")
+        return False
+    return True
 
 
 def _tokenizer(settings: PretrainSettings, choice: TextChoice, tell: Callable[[str], None]) -> Any:
@@ -266,5 +286,7 @@ def _save(
     texts = {"settings.yaml": dump_yaml(settings), "README.md": model_card(out.name, settings, done), **sealed(end)}
     save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
     finish(out)
-    for name in ("text.pieces", "held-out.pieces"):
+    pieces = ("text.pieces", "held-out.pieces")
+    forget_checksums(out / "training", *pieces)
+    for name in pieces:
         (out / "training" / name).unlink(missing_ok=True)  # as large as the text itself, and quickly made again

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
+from acclimate.comparison.tables import COMPARISON as COMPARISON
 from acclimate.data.problems import InputError
-from acclimate.model.storage import MANIFEST, read_json
+from acclimate.model.storage import MANIFEST, StorageError, read_json, require_unchanged
 
-COMPARISON = "comparison.json"
 REPORT = "report.json"
 _BEGUN = ("run.yaml", "trial.json")  # in `training`, while a run is under way
 
@@ -39,11 +39,20 @@ def kind_of(folder: Path) -> Literal["run", "comparison"]:
     return "run"
 
 
+def check(file: Path) -> None:
+    """Refuse a file that is not what was written when the run was over."""
+    try:
+        require_unchanged(file)
+    except StorageError as damage:
+        raise InputError(str(damage)) from None
+
+
 def read_object(file: Path) -> dict[str, Any]:
-    """A JSON object; a damaged file is named."""
+    """A JSON object; a damaged or changed file is named."""
+    check(file)
     try:
         found = read_json(file)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("this file is damaged: it is not JSON. Make the run again.", file=file) from None
     if not isinstance(found, dict):
         raise InputError("this file is damaged: something else was expected in it. Make the run again.", file=file)

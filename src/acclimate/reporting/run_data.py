@@ -12,13 +12,14 @@ import yaml
 from acclimate.analysis.curves import StageCurves, read_curves
 from acclimate.analysis.feature_map import FeaturePoints
 from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS, SOURCE, TARGET, Answers, read_features
+from acclimate.analysis.run_records import record_files
 from acclimate.data.problems import InputError
 from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.tally import stored_f1
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import TARGET_ONLY
-from acclimate.reporting.folders import REPORT, read_object
+from acclimate.reporting.folders import REPORT, check, read_object
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
 LEARNT = "target_test_learnt"
@@ -105,6 +106,7 @@ def what_before_is(recipe: str) -> str:
 def read_settings(file: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
+    check(file)
     try:
         found = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
@@ -114,9 +116,9 @@ def read_settings(file: Path) -> dict[str, Any] | None:
 
 def curves_of(folder: Path) -> tuple[StageCurves, ...]:
     try:
-        return tuple(read_curves(folder))
-    except InputError:
-        return ()
+        return tuple(read_curves(folder)) if record_files(folder) else ()
+    except StorageError as damage:
+        raise InputError(str(damage)) from None
 
 
 def _answers(folder: Path) -> dict[str, Answers]:

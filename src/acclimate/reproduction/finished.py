@@ -19,7 +19,7 @@ from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.confidence import TermGuess, guess_terms
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
-from acclimate.model.storage import read_json
+from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import Tagger
 
 FACTS = "facts.json"  # what was measured on the trained learner itself
@@ -38,17 +38,17 @@ class Finished:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        found: dict[str, Any] = read_json(self.folder / REPORT)
+        found: dict[str, Any] = read_sealed_json(self.folder / REPORT)
         return found
 
     @cached_property
     def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = read_json(self.folder / FACTS)
+        found: dict[str, Any] = read_sealed_json(self.folder / FACTS)
         return found
 
     @cached_property
     def predicted(self) -> Corpus:
-        tags = read_json(self.folder / PREDICTIONS)["target_test"]
+        tags = read_sealed_json(self.folder / PREDICTIONS)["target_test"]
         text = self.test.unlabelled().with_tags(tags)
         return Corpus(text.sentences, f"{self.test.name}, predicted", self.test.kind)
 

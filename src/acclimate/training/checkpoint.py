@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,17 +52,21 @@ def save_checkpoint(folder: Path, training: Training, notes: Mapping[str, Any], 
         shutil.rmtree(older, ignore_errors=True)
 
 
-def load_checkpoint(folder: Path, training: Training) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+def load_checkpoint(
+    folder: Path, training: Training, warn: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
     """Put a training back where its newest whole checkpoint stands; None when there is none.
 
-    A damaged one is passed over for the one before it: better to repeat some updates than to start from nothing.
+    A damaged one is passed over for the one before it: better to repeat some updates than to start from nothing. `warn`
+    is told of it.
     """
     for place in reversed(checkpoints(folder)):
         try:
             verify(place)
             state = read_json(place / _STATE)
             tensors = {name: read_tensors(place / f"{name}.safetensors") for name in _PARTS}
-        except (StorageError, OSError, ValueError):
+        except (StorageError, OSError, ValueError) as damage:
+            warn(f"{damage} This checkpoint is passed over: what was trained since the one before it is trained again.")
             continue
         training.bare_step.load_state_dict(tensors["step"])
         training.optimizer.load_state_dict(_together(state["optimizer"], tensors["optimizer"]))

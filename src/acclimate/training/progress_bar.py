@@ -81,6 +81,10 @@ class TrainingBar:
                 shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
                 self._bar.update(self._task, state=f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}")
 
+    def warned(self, message: str) -> None:
+        if is_main_process():  # the others have met the same
+            stderr_console().print(message)
+
     def judged(self, update: int, told: str, is_best: bool) -> None:
         if is_best:
             self._best = told

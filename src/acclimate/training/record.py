@@ -7,19 +7,24 @@ import time
 from pathlib import Path
 from typing import Any
 
+from acclimate.model.storage import forget_checksums, require_unchanged, write_checksums
 from acclimate.settings import UsageError
 
 _ODD = "surrogatepass"  # half a surrogate pair in a word, which JSON reads back, must not end a run
 
 
 class Record:
-    """Appends to `records.jsonl`. Without a folder it keeps the rows in memory only."""
+    """Appends to `records.jsonl`. Without a folder it keeps the rows in memory only. Closed, the file has a checksum;
+    while it grows it has none."""
 
     def __init__(self, folder: Path | None = None, tensorboard: bool = False) -> None:
         self.path = None if folder is None else folder / "records.jsonl"
         self.rows: list[dict[str, Any]] = []
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists():
+                require_unchanged(self.path)
+            forget_checksums(self.path.parent, self.path.name)
             self._read()
         self._board = _open_board(folder) if tensorboard and folder is not None else None
 
@@ -42,6 +47,8 @@ class Record:
             self._write()
 
     def close(self) -> None:
+        if self.path is not None and self.path.exists():
+            write_checksums(self.path.parent, self.path.name)
         if self._board is not None:
             self._board.close()
 

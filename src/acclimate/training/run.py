@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,16 +54,20 @@ class Watcher(Protocol):
     def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
     def judged(self, update: int, told: str, is_best: bool) -> None: ...
     def end(self, stage: str) -> None: ...
+    def warned(self, message: str) -> None: ...
 
 
 class Nobody:
-    """A watcher that does not look."""
+    """A watcher that does not look, and passes on what must be heard."""
 
     def skip(self, stage: str, updates: int, told: str) -> None: ...
     def begin(self, stage: str, update: int, updates: int) -> None: ...
     def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
     def judged(self, update: int, told: str, is_best: bool) -> None: ...
     def end(self, stage: str) -> None: ...
+
+    def warned(self, message: str) -> None:
+        warnings.warn(message, stacklevel=2)
 
 
 @dataclass
@@ -134,7 +139,7 @@ def run_stages(
     try:
         for stage in _seeded(stages, seed):
             place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
-            summary = _load_finished(stage.learner or learner, place)
+            summary = _load_finished(stage.learner or learner, place, watcher)
             if summary is not None:
                 score = summary["score"]
                 told = "" if score is None else (stage.selector or selector).told(score)
@@ -181,7 +186,7 @@ def _run_stage(
         torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
     memory = Memory()
     best: dict[str, Tensor] = {}
-    resumed = None if folder is None else load_checkpoint(folder, training)
+    resumed = None if folder is None else load_checkpoint(folder, training, watcher.warned)
     if resumed is not None:
         notes, best = resumed
         memory = Memory(**{**notes, "looks": [(update, score) for update, score in notes["looks"]]})
@@ -284,13 +289,14 @@ def _write_watches(stage: Stage, pupil: Learner, update: int, record: Record) ->
         record.add(watch.kind, stage.name, update, **watch(pupil))
 
 
-def _load_finished(learner: Learner, folder: Path | None) -> dict[str, Any] | None:
+def _load_finished(learner: Learner, folder: Path | None, watcher: Watcher) -> dict[str, Any] | None:
     if folder is None or not (folder / "finished").is_dir():
         return None
     try:
         verify(folder / "finished")
-    except StorageError:
-        return None  # damaged: the stage is trained again
+    except StorageError as damage:
+        watcher.warned(f"{damage} This stage is trained again.")
+        return None
     learner.load_state_dict(read_tensors(folder / "finished" / _WEIGHTS))
     summary: dict[str, Any] = read_json(folder / "finished" / "summary.json")
     return summary
