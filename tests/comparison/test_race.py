@@ -12,12 +12,14 @@ import pytest
 
 from acclimate.comparison import running
 from acclimate.comparison.budget import Budget, read_budget
+from acclimate.comparison.kept_file import read_kept
 from acclimate.comparison.race import race
 from acclimate.comparison.race_judge import named_judge
 from acclimate.comparison.race_result import Entry, Race, render_race
 from acclimate.comparison.race_settings import RaceSettings
 from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
+from acclimate.model.storage import StorageError
 from acclimate.recipes.task import Task
 from acclimate.settings import SettingsError, UsageError, complete
 
@@ -258,4 +260,8 @@ def test_a_budget_that_is_none_is_told(text: str) -> None:
 def test_minutes_are_measured_once_and_kept(task: Task, tmp_path: Path) -> None:
     found = race(task, tmp_path, {"recipes": ["source-only"], "budget": "1000h"}, TRIAL)
     assert found.share == 1
-    assert json.loads((tmp_path / "race-plan.json").read_text(encoding="utf-8"))["share"] == 1
+    plan = tmp_path / "race-plan.json"
+    assert read_kept(plan)["share"] == 1
+    plan.write_bytes(plan.read_bytes()[:-9])
+    with pytest.raises(StorageError, match=r"race-plan\.json: damaged"):
+        race(task, tmp_path, {"recipes": ["source-only"], "budget": "1000h"}, TRIAL)
