@@ -52,7 +52,7 @@ class FrozenContext(nn.Module):
     `learned` mixes by a softmax over one number per layer and a common scale, as ELMo does; the encoder stays frozen.
     """
 
-    longest_part, shared_part = 2048, 256  # pieces (`Encoder.parts`)
+    longest_part, shared_part = 1024, 256  # pieces (`Encoder.parts`)
 
     def __init__(self, settings: ContextualSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()

@@ -39,8 +39,6 @@ class TransformerSettings(Settings):
 class Transformer(Encoder):
     """A pre-trained encoder; over-long sentences are read through overlapping windows."""
 
-    longest_part = 2048
-
     def __init__(self, settings: TransformerSettings, model: nn.Module, tokenizer: Any) -> None:
         super().__init__()
         self.settings, self.model = settings, model
