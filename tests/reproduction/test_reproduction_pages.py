@@ -56,7 +56,7 @@ def test_a_table_that_trains_nothing_tells_no_settings() -> None:
 
 def test_no_remark_states_by_hand_what_can_be_set() -> None:
     for table in all_tables().values():
-        for remark in table.differs:
+        for remark in (one for one in table.differs if not one.startswith("In the paper: ")):
             assert "acclimate-mini" not in remark, f"{table.id}: {remark}"
             assert not re.search(r"\d (updates|epochs|passes)\b", remark), f"{table.id}: {remark}"
 
