@@ -22,7 +22,7 @@ from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.card import tagger_card
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
-from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED
+from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.heads.choice import HeadName, build_head
 from acclimate.model.heads.entities import (
@@ -224,6 +224,8 @@ class Tagger(Learner):
             return cls._read(folder, listed).to(device).eval()
         except StorageError:
             raise
+        except EncoderNotFound as refusal:
+            raise StorageError(str(refusal)) from None
         except (KeyError, TypeError, ValueError, OSError, RuntimeError) as failure:
             raise StorageError(f"{folder}: not a tagger this version can read ({failure}).") from failure
 

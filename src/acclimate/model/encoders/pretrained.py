@@ -209,6 +209,8 @@ def _not_found(place: str, what: str, failure: BaseException) -> EncoderNotFound
         )
     said = str(failure).strip().splitlines()
     reason = said[0] if said else type(failure).__name__
+    if "use_safetensors" in reason or "no file named model.safetensors" in reason:  # it advises to allow pickles
+        reason = "it has no safetensors weights (model.safetensors). Others are pickles, which can run code."
     if Path(place).is_dir():
         hint = f"That folder was found but could not be loaded: {reason}"
     else:
