@@ -354,7 +354,7 @@ def test_longer_training_explains_a_gain_and_no_fall(
     outcome = adapt(build(), news, tweets.unlabelled(), "self-training", training=QUICK, target_test=tweets)
     told = " ".join(outcome.remarks)
     assert "self-training made 6 updates, the baseline 4" in told
-    assert ("longer training alone may explain a part of any gain" in told) == rises
+    assert ("longer training" in told) == rises
 
 
 def test_the_tagger_before_is_handed_out(build: Build, news: Corpus, tweets: Corpus) -> None:
