@@ -16,7 +16,7 @@ import resource
 import signal
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from random import Random
 
@@ -211,10 +211,12 @@ class Shelf:
 
     def __init__(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.path, self.content = path, b""
-        stored = Source._stored_bytes
-        monkeypatch.setattr(
-            Source, "_stored_bytes", lambda source: self.content if source.path == path else stored(source)
-        )
+        stored = Source._stored
+
+        def shelved(source: Source) -> AbstractContextManager[io.BufferedReader]:
+            return io.BufferedReader(io.BytesIO(self.content)) if source.path == path else stored(source)
+
+        monkeypatch.setattr(Source, "_stored", shelved)
 
     def read(self, content: bytes, format: str | None, skip_bad: bool) -> Corpus | None:
         """What comes of a file: a corpus, or None where it is refused by its name."""
