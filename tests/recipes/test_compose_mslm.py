@@ -70,7 +70,8 @@ def test_a_round_that_is_worse_ends_the_rounds(build: Build, news) -> None:
         {"name": "learn", "mslm": {}},
         {"name": "ruin", "mslm": {}, "learning_rate": 30.0, "updates": 2, "rounds": 3, "keep_best": True},
     ]
-    training = {"updates": 80, "words_per_batch": 60, "learning_rate": 0.01, "device": "cpu"}
+    rates = {"learning_rate": 0.01, "head_rate": 1, "transition_rate": 1}  # so high that one is enough for all parts
+    training = {"updates": 80, "words_per_batch": 60, "device": "cpu", **rates}
     tagger = build("bert")
     adapt(tagger, news, None, "compose", source_dev=news, training=training, watcher=watcher, stages=stages)
     assert score(news, predict(tagger, news)).span.f1 > 0.2  # there was something to ruin
