@@ -26,10 +26,10 @@ HEAD = """# Every table at small scale
 
 `python benchmarks/reproduce_small.py --out DIR`: `acclimate reproduce ID --scale small` for every id, one after the
 other in one process. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
-beginning to end, on a CPU; trainings that an earlier one has made already are shared. The last column is the first line
-of our figures in the page that the runner wrote. "At zero" counts the cells whose figures of one measure are all 0;
-"alike" counts groups of rows whose figures are all the same. There should be none of either: a runner whose cells are
-all 0, or all equal, cannot show that it is wired wrongly. The script goes on where it stood."""
+from beginning to end, on a CPU. A training that an earlier runner has made is not made again. The last column is the
+first line of our figures in the page that the runner wrote. "At zero" counts the cells whose figures of one measure are
+all 0. "Alike" counts groups of rows whose figures are the same in every measure. There should be none of either: a
+runner whose cells are all 0, or all equal, cannot show that it is wired wrongly. The script goes on where it stood."""
 
 
 def main() -> None:
@@ -83,15 +83,15 @@ def findings(file: Path) -> dict[str, Any]:
 
 
 def _alike(cells: dict[tuple[str, str, str], dict[str, float]]) -> list[str]:
-    """Rows with the same figures in all columns, by measure. Rows of zeros are told as such."""
-    rows: dict[tuple[str, str], dict[str, dict[str, float]]] = defaultdict(dict)
+    """Rows that have the same figures in all measures and columns. Rows of zeros are told as such."""
+    rows: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (measure, row, column), figures in cells.items():
-        rows[measure, row][column] = figures
-    same: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for (measure, row), columns in rows.items():
+        rows[row][f"{measure} | {column}"] = figures
+    same: dict[str, list[str]] = defaultdict(list)
+    for row, columns in rows.items():
         if any(value for figures in columns.values() for value in figures.values()):
-            same[measure, json.dumps(columns, sort_keys=True)].append(row)
-    return [f"{measure} | {' = '.join(names)}" for (measure, _), names in same.items() if len(names) > 1]
+            same[json.dumps(columns, sort_keys=True)].append(row)
+    return [" = ".join(names) for names in same.values() if len(names) > 1]
 
 
 def first_line(out: Path, name: str) -> str:
