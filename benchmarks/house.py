@@ -1,0 +1,172 @@
+"""How large is the house, and how far does a command walk through it?
+
+    python benchmarks/house.py [--part sizes,walk,weights] [--source src]
+
+sizes    files, lines, lengths of files and functions, files with one importer, commands, parameters, settings
+walk     the files of which `adapt`, `compare`, `predict` and `report` call at least one function
+weights  a checksum of the weights that every recipe learns in a few updates on the bundled corpora. Two versions of
+         the code that print the same checksums on one machine train in the same way, bit for bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import hashlib
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+PARTS = ("sizes", "walk", "weights")
+HERE = Path(__file__).parent
+FEW = ["--set", "training.updates=4", "--set", "training.words_per_batch=200", "--quiet"]
+LSTM = ["--encoder", "character-cnn-lstm"]
+TUNED = {"acclimate": "options.domain_tuning.updates=2", "adversarial-masking": "options.updates=2"}
+WALK = """
+import json, sys, threading
+entered = set()
+def look(frame, event, argument):
+    if event == "call" and frame.f_code.co_name != "<module>":
+        entered.add(frame.f_code.co_filename)
+from typer.testing import CliRunner
+from acclimate.cli.main import app
+sys.setprofile(look); threading.setprofile(look)
+result = CliRunner().invoke(app, sys.argv[1:])
+sys.setprofile(None)
+print(json.dumps([result.exit_code, result.output[-300:], sorted(name for name in entered if "acclimate/" in name)]))
+"""
+SETTINGS = """
+import pkgutil, importlib, acclimate
+from acclimate.settings import Settings
+for module in pkgutil.walk_packages(acclimate.__path__, "acclimate."):
+    try:
+        importlib.import_module(module.name)
+    except ImportError:
+        pass  # an extra that is not installed
+def below(kind):
+    return {kind}.union(*map(below, kind.__subclasses__()))
+own = [set(kind.__annotations__) for kind in below(Settings) if kind.__module__.startswith("acclimate.")]
+print(sum(map(len, own)))
+"""
+COMMANDS = """
+import typer
+from acclimate.cli.main import app
+def leaves(command):
+    children = getattr(command, "commands", None)
+    return [command] if children is None else [leaf for child in children.values() for leaf in leaves(child)]
+found = leaves(typer.main.get_command(app))
+print(len(found), sum(len(command.params) for command in found))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", default=",".join(PARTS))
+    parser.add_argument("--source", type=Path, default=HERE.parent / "src", help="The folder that holds acclimate/.")
+    options = parser.parse_args()
+    source = options.source.resolve()
+    wanted = options.part.split(",")
+    if unknown := [part for part in wanted if part not in PARTS]:
+        parser.error(f"--part: {unknown[0]} is none of {', '.join(PARTS)}.")
+    for name, part in (("sizes", sizes), ("walk", walk), ("weights", weights)):
+        if name in wanted:
+            for label, value in part(source):
+                print(f"| {label} | {value} |", flush=True)
+
+
+def sizes(source: Path) -> list[tuple[str, object]]:
+    files = sorted((source / "acclimate").rglob("*.py"))
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
+    lines = [len(file.read_text(encoding="utf-8").splitlines()) for file in files]
+    functions = [
+        (node.end_lineno or node.lineno) - node.lineno + 1
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    commands, parameters = python(source, COMMANDS).split()
+    benchmarks = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in HERE.glob("*.py"))
+    return [
+        ("files under src", len(files)),
+        ("lines under src", f"{sum(lines):,}"),
+        ("file: median, p90, longest", spread(lines)),
+        ("function: median, p90, longest", spread(functions)),
+        ("files with one importer", sum(count == 1 for count in importers(source, trees).values())),
+        ("commands", commands),
+        ("their parameters", parameters),
+        ("settings", python(source, SETTINGS).strip()),
+        ("lines under benchmarks", f"{benchmarks:,}"),
+    ]
+
+
+def spread(lengths: Sequence[int]) -> str:
+    return f"{statistics.median(lengths):.0f}, {statistics.quantiles(lengths, n=10)[-1]:.0f}, {max(lengths)}"
+
+
+def importers(source: Path, trees: dict[Path, ast.Module]) -> Counter[str]:
+    """By module, how many files import it."""
+    modules = {".".join(file.relative_to(source).with_suffix("").parts): file for file in trees}
+    count: Counter[str] = Counter()
+    for tree in trees.values():
+        named: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                named |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+            elif isinstance(node, ast.Import):
+                named |= {name.name for name in node.names}
+        count.update(named & modules.keys())
+    return count
+
+
+def walk(source: Path) -> list[tuple[str, object]]:
+    with tempfile.TemporaryDirectory() as folder:
+        run, text = f"{folder}/run", Path(folder, "text.txt")
+        text.write_text("Anna flew to Oslo.\n", encoding="utf-8")
+        pair = ["--recipes", "source-only,self-training", "--seeds", "1", "--share", "0.01", "--no-estimate"]
+        commands = {
+            "adapt --recipe pdaln": ["adapt", "--recipe", "pdaln", "--out", run, *LSTM, *FEW],
+            "predict": ["predict", run, str(text)],
+            "report": ["report", run],
+            "compare": ["compare", *pair, "--out", f"{folder}/c", *LSTM, *FEW],
+        }
+        rows: list[tuple[str, object]] = []
+        for name, words in commands.items():
+            code, output, entered = json.loads(python(source, WALK, *words).strip().splitlines()[-1])
+            inside = [file for file in entered if file.startswith(str(source))]
+            rows.append((f"files entered by `{name}`", len(inside) if code == 0 else f"exit {code}: {output}"))
+        return rows
+
+
+def weights(source: Path) -> list[tuple[str, object]]:
+    names = python(source, "from acclimate.recipes.catalogue import RECIPES; print(*RECIPES)").split()
+    rows: list[tuple[str, object]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            out = Path(folder, name)
+            tuned = ["--set", TUNED[name]] if name in TUNED else []
+            labelled = ["--target-labelled", "social"] if name == "target-only" else []
+            words = ["adapt", "--recipe", name, "--out", str(out), *FEW, *tuned, *labelled]
+            code, output, _ = json.loads(python(source, WALK, *words).strip().splitlines()[-1])
+            file = out / "weights.safetensors"
+            made = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else f"exit {code}: {output}"
+            rows.append((name, made))
+            print(rows[-1], file=sys.stderr, flush=True)
+    return rows
+
+
+def python(source: Path, code: str, *words: str) -> str:
+    """What a fresh Python prints that imports acclimate from the source."""
+    start = f"import sys; sys.path.insert(0, {str(source)!r})\n"
+    done = subprocess.run([sys.executable, "-c", start + code, *words], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
