@@ -2,7 +2,7 @@
 
     python benchmarks/fair_baselines.py --data FOLDER --out DIR [--settings chunks,tweets] [--seeds 1,2,3] [--jobs 14]
         [--updates 500] [--set A=B] [--minutes M] [--table FILE.md]
-    python benchmarks/fair_baselines.py --published docs/results
+    python benchmarks/fair_baselines.py --published docs/explanation/results
 
 chunks         CoNLL-2000 chunks at home: `mat`
 tweets         CoNLL-2003 → WNUT-2016 without target labels: `mat`, `datnet`

@@ -2,7 +2,7 @@
 
     python benchmarks/head_rates.py --data FOLDER --out DIR [--rates 1x1,10x30] [--seeds 1,2,3] [--jobs 14]
         [--targets wnut2016,fin] [--minutes M] [--table FILE.md]
-    python benchmarks/head_rates.py --published docs/results
+    python benchmarks/head_rates.py --published docs/explanation/results
 
 A pair such as 10x30 means: the linear layer learns at 10 times the encoder's rate, the CRF's transitions at 30 times.
 Data, draws of labelled sentences, training and judges are those of the leaderboard (leaderboard.py): CoNLL-2003 to
@@ -11,8 +11,8 @@ labelled target in every update. F1 is that of the judges; test is not read. `re
 trained CRF, in absolute value. A ± is the standard error of the mean difference over all pairs of runs that share
 target and seed.
 
-`--published` trains nothing: it prints the tables of docs/results/head-rates.md from the rows beside it. The second one
-compares lines of the leaderboard (head-rates-board.jsonl) with the same lines at one rate for all (leaderboard.jsonl).
+`--published` trains nothing: it prints the tables of docs/explanation/results/head-rates.md from the rows beside it. The
+second one compares lines of the leaderboard (head-rates-board.jsonl) with the same lines at one rate for all (leaderboard.jsonl).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/results/mslm.md anew from docs/results/mslm.jsonl.
+"""Writes the tables of docs/explanation/results/mslm.md anew from docs/explanation/results/mslm.jsonl.
 
     python benchmarks/mslm_page.py
 
@@ -15,7 +15,7 @@ import mslm_published as paper
 from grid import Row, markdown, read_rows, told
 from mslm_jobs import METHODS, MSLM, SETS, UNTOUCHED, UNWEIGHTED, VANILLA
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
+RESULTS = Path(__file__).parent.parent / "docs" / "explanation" / "results"
 CORPORA = ("bc2gm", "ncbi_disease", "bc5cdr_chem", "jnlpba", "ebm_nlp_outcomes")
 ENCODERS = {"acclimate-mini": "", "tuned": "tuned: "}
 MAIN = (VANILLA, MSLM, UNWEIGHTED, "SPAN", "PMI")

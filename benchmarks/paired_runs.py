@@ -1,10 +1,10 @@
 """Runs of the same target and seed against each other: what an end of `acclimate` brings, what it brings against other
 lines, what teaching without labels brings, and how far two runs that are the same in everything are apart on a GPU.
 
-    python benchmarks/paired_runs.py [--rows docs/results/leaderboard.jsonl] [--ends docs/results/finishing.jsonl]
+    python benchmarks/paired_runs.py [--rows leaderboard.jsonl] [--ends finishing.jsonl]
 
-Nothing is trained: the tables of docs/results/leaderboard.md that tell differences of runs are made from its rows. ± is
-the standard error of the mean difference.
+Nothing is trained: the tables of docs/explanation/results/leaderboard.md that tell differences of runs are made from its
+rows. ± is the standard error of the mean difference.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def by_target(one: Runs, other: Runs, typed: bool) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    results = Path(__file__).parent.parent / "docs" / "results"
+    results = Path(__file__).parent.parent / "docs" / "explanation" / "results"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=Path, default=results / "leaderboard.jsonl", metavar="FILE")
     parser.add_argument("--ends", type=Path, default=results / "finishing.jsonl", metavar="FILE")

@@ -1,4 +1,5 @@
-"""What each paper's recipe brings on the leaderboard, as the papers' pages say it, from docs/results/leaderboard.jsonl.
+"""What each paper's recipe brings on the leaderboard, as the papers' pages say it, from
+docs/explanation/results/leaderboard.jsonl.
 
     python benchmarks/paper_boards.py
 
@@ -50,7 +51,7 @@ def sentence(rows: Sequence[Row], model: str) -> str:
 
 
 def main() -> None:
-    rows = read_rows(DOCS / "results" / "leaderboard.jsonl")
+    rows = read_rows(DOCS / "explanation" / "results" / "leaderboard.jsonl")
     for page, model in PAGES.items():
         print(f"{page}.md: {sentence(rows, model)}")
 

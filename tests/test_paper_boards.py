@@ -14,7 +14,7 @@ import paper_boards
 
 @pytest.mark.parametrize("page", paper_boards.PAGES)
 def test_a_page_tells_all_boards_as_the_rows_have_them(page: str) -> None:
-    rows = paper_boards.read_rows(paper_boards.DOCS / "results" / "leaderboard.jsonl")
+    rows = paper_boards.read_rows(paper_boards.DOCS / "explanation" / "results" / "leaderboard.jsonl")
     told = " ".join((paper_boards.DOCS / "papers" / f"{page}.md").read_text(encoding="utf-8").split())
     assert paper_boards.sentence(rows, paper_boards.PAGES[page]) in told, "run python benchmarks/paper_boards.py"
 

@@ -24,7 +24,7 @@ from acclimate.analysis.separability import Separability
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.perplexity import Perplexity
 
-BOARD_ROWS = Path(__file__).parents[2] / "docs" / "results" / "leaderboard.jsonl"
+BOARD_ROWS = Path(__file__).parents[2] / "docs" / "explanation" / "results" / "leaderboard.jsonl"
 LABELS = {"PER": 300, "LOC": 200}
 
 

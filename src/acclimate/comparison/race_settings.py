@@ -13,7 +13,8 @@ from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import Settings
 
 AUTO = "auto"  # the name people type where a recipe is asked for
-# measured on seven targets (docs/results/leaderboard.md): who judges candidates that have learnt no target label …
+# measured on seven targets (docs/explanation/results/leaderboard.md):
+# who judges candidates that have learnt no target label …
 SELECTOR = "source-dev"
 # … and those that have, and differ so much by it that the source's sentences say nothing
 SELECTOR_OF_LABELLED = AGREEMENT

@@ -83,7 +83,8 @@ def with_two_heads(plan: Plan) -> dict[str, Any]:
 
 
 def parts(plan: Plan) -> bool:
-    """Left to the data: where it was measured, with a selector that may take it back (docs/results/leaderboard.md)."""
+    """Left to the data: where it was measured, with a selector that may take it back
+    (docs/explanation/results/leaderboard.md)."""
     options: AcclimateSettings = plan.options
     wanted = chooses_for_target(plan) and not finishes(plan) if options.apart is None else options.apart
     return wanted and len(plan.target.labelled()) > 0
@@ -131,7 +132,7 @@ def finishing(tagger: Tagger, plan: Plan) -> dict[str, Any]:
 
 def rounds_of(tagger: Tagger, plan: Plan) -> dict[str, Any] | None:
     """What is left to the data: anchors where there are any, and a teacher on them. What one brings without labels is
-    not settled (docs/results/leaderboard.md)."""
+    not settled (docs/explanation/results/leaderboard.md)."""
     options: AcclimateSettings = plan.options
     if not options.rounds:
         return None

@@ -39,7 +39,8 @@ _HELD_OUT = 200  # sentences of each domain on which the discriminator is judged
 
 
 class DatnetRadii(Settings):
-    """How large the noise is; 0 for none. The paper's is 5; on dev, 1 was better (docs/results/datnet.md)."""
+    """How large the noise is; 0 for none. The paper's is 5; on dev, 1 was better
+    (docs/explanation/results/datnet.md)."""
 
     source_words: float = Field(1.0, ge=0)
     """Size of the noise on words of the source."""

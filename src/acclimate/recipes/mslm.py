@@ -75,7 +75,7 @@ class MslmSettings(Settings):
     """Divide by the number of hidden pieces (masked), or by the sum of their weights (weights)."""
     # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked: with all
     # terms hidden the tagger then never sees an entity, and finds none in text without masks. Both is 1 to 3 F1 below
-    # clean (docs/results/mslm.md)
+    # clean (docs/explanation/results/mslm.md)
     tags_on: ReadBy = "clean"
     """What the entity losses read: the masked text, the text as it is (clean), or both."""
     entities: EntitySettings = EntitySettings()

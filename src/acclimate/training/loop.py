@@ -179,8 +179,8 @@ def default_learning_rate(learner: Learner) -> float:
 
 
 def default_multiples(settings: LoopSettings, learner: Learner) -> dict[str, float]:
-    """How much faster the heads learn than the encoder (docs/results/head-rates.md). Muon has one rate for all, and
-    SGD's steps grow with the gradient, which is large at the heads as it is."""
+    """How much faster the heads learn than the encoder (docs/explanation/results/head-rates.md). Muon has
+    one rate for all, and SGD's steps grow with the gradient, which is large at the heads as it is."""
     faster = isinstance(learner.encoder, Transformer) and settings.optimizer in ("adamw", "adam")
     return {"head_rate": 30.0, "transition_rate": 100.0} if faster else {"head_rate": 1.0, "transition_rate": 1.0}
 

@@ -1,7 +1,7 @@
 """What the figures suggest. One rule is one small function: facts in, a suggestion or nothing out.
 
 A suggestion is something to try and to compare, with the reason and the command to type. No rule promises a gain: what
-was measured, from news to other text, stands in docs/results.
+was measured, from news to other text, stands in docs/explanation/results.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def context(facts: Facts) -> Suggestion | None:
     else:
         return None
     text = "Try mat, which hides words so that context must do the work; it needs no target text. From news to seven "
-    text += f"targets it brought 0.8 F1 on the mean ({BOARD}), at home 0.5 (docs/results/mat.md)."
+    text += f"targets it brought 0.8 F1 on the mean ({BOARD}), at home 0.5 (docs/explanation/results/mat.md)."
     return Suggestion("context", text, why, (facts.adapt("mat"),))
 
 
@@ -179,7 +179,7 @@ def self_training(facts: Facts) -> Suggestion | None:
     if not runnable(facts, "self-training"):
         return None
     why = "Bundled news to posts: 38.5 F1 with acclimate-mini, 45.2 for training as long on news alone; it helped only "
-    why += "the tagger from random vectors (docs/results/bundled.md)."
+    why += "the tagger from random vectors (docs/explanation/results/bundled.md)."
     text = "Do not take self-training without a look at the others."
     return Suggestion("self_training", text, why)
 

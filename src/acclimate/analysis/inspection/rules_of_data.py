@@ -54,7 +54,7 @@ def weak_labels(facts: Facts) -> Suggestion | None:
     why = (
         "Against gold, a dictionary's labels scored 60 F1 on diseases, 83 on chemicals and 50 on the bundled clinical "
     )
-    why += "notes (docs/results/weak-label.md); nothing is known of other kinds of names."
+    why += "notes (docs/explanation/results/weak-label.md); nothing is known of other kinds of names."
     command = ["acclimate", "weak-label", "--concepts", "NAMES.txt", "--label", label, "--text", facts.given.target]
     text = f"If there is a list of names of {label}, have a look at weak labels."
     return Suggestion("weak_labels", text, why, (shlex.join([*command, "--out", "weak.conll"]),))

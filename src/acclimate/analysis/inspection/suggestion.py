@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-BOARD = "docs/results/leaderboard.md"  # what recipes brought, where one is suggested
+BOARD = "docs/explanation/results/leaderboard.md"  # what recipes brought, where one is suggested
 
 
 @dataclass(frozen=True, slots=True)
