@@ -11,8 +11,9 @@ labelled target in every update. F1 is that of the judges; test is not read. `re
 trained CRF, in absolute value. A ± is the standard error of the mean difference over all pairs of runs that share
 target and seed.
 
-`--published` trains nothing: it prints the tables of docs/explanation/results/head-rates.md from the rows beside it. The
-second one compares lines of the leaderboard (head-rates-board.jsonl) with the same lines at one rate for all (leaderboard.jsonl).
+`--published` trains nothing: it prints the tables of docs/explanation/results/head-rates.md from the rows beside it.
+The second one compares lines of the leaderboard (head-rates-board.jsonl) with the same lines at one rate for all
+(leaderboard.jsonl).
 """
 
 from __future__ import annotations

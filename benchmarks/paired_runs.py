@@ -3,8 +3,8 @@ lines, what teaching without labels brings, and how far two runs that are the sa
 
     python benchmarks/paired_runs.py [--rows leaderboard.jsonl] [--ends finishing.jsonl]
 
-Nothing is trained: the tables of docs/explanation/results/leaderboard.md that tell differences of runs are made from its
-rows. ± is the standard error of the mean difference.
+Nothing is trained: the tables of docs/explanation/results/leaderboard.md that tell differences of runs are made
+from its rows. ± is the standard error of the mean difference.
 """
 
 from __future__ import annotations
