@@ -87,7 +87,7 @@ def do(job: Job) -> list[dict[str, Any]]:
 
 
 def tuned(job: Job, folder: Path) -> tuple[str, dict[str, Any]]:
-    from acclimate.recipes.domain_tune import DomainTuneSettings, domain_tune
+    from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
     from acclimate.settings import complete, with_assignments
 
     domain = TARGETS[job.target]
@@ -132,7 +132,7 @@ def write_samples(options: argparse.Namespace) -> None:
 
 def trained(job: Job, encoder: str, news: dict[str, Any]) -> tuple[Any, float, float]:
     from acclimate.model.tagger import Tagger
-    from acclimate.recipes.adapt import adapt
+    from acclimate.runs.train import adapt
     from acclimate.settings import with_assignments
 
     values: dict[str, Any] = {"epochs": 3, "words_per_batch": 1024, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}

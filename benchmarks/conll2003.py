@@ -34,7 +34,7 @@ def run(folder: str, seed: int, values: dict[str, Any]) -> dict[str, Any]:
     from acclimate.cli.settings import AdaptSettings
     from acclimate.data.reading import read_corpus
     from acclimate.model.tagger import Tagger
-    from acclimate.recipes.adapt import adapt
+    from acclimate.runs.train import adapt
     from acclimate.settings import complete
 
     settings = complete(AdaptSettings, values)

@@ -83,7 +83,7 @@ def fine_tune(job: Job) -> dict[str, Any]:
     from acclimate.evaluation.scores import score
     from acclimate.inference.predict import predict
     from acclimate.model.tagger import Tagger
-    from acclimate.recipes.adapt import adapt
+    from acclimate.runs.train import adapt
     from acclimate.settings import complete
 
     torch.set_num_threads(job.threads)

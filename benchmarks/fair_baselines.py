@@ -95,8 +95,8 @@ class Run:
 def do(run: Run, job: Job) -> list[Row]:
     import torch
 
-    from acclimate.recipes.adapt import adapt
-    from acclimate.recipes.task import TaggerSettings, tagger_for
+    from acclimate.runs.task import TaggerSettings, tagger_for
+    from acclimate.runs.train import adapt
 
     setting, task = SETTINGS[job.setting], task_for(run, job)
     recipe, options = METHODS.get(job.method, (setting.baseline, {}))
@@ -124,7 +124,7 @@ def do(run: Run, job: Job) -> list[Row]:
 
 def task_for(run: Run, job: Job) -> Any:
     """The corpora of a job, by their part in it."""
-    from acclimate.recipes.task import Task
+    from acclimate.runs.task import Task
 
     setting = SETTINGS[job.setting]
     if setting.target is None:

@@ -207,10 +207,10 @@ def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str
     """By selector, the higher the better: as in a race. For the one that asks all candidates, answers are kept."""
     from acclimate.comparison.judging import AGREEMENT, SELECTORS, material_for
     from acclimate.comparison.selectors.agreement import sample_answers
-    from acclimate.comparison.trial import Ground, Trial, TrialSettings
     from acclimate.data.problems import InputError
     from acclimate.data.subsets import take_sentences
-    from acclimate.recipes.task import Task
+    from acclimate.runs.task import Task
+    from acclimate.runs.trial import Ground, Trial, TrialSettings
 
     source = news(run.data, run.limit, job.typed)
     few, text = drawn(run.data, target, job.labels, job.seed, job.typed, run.limit)

@@ -115,7 +115,7 @@ def tuned_folder(out: str | Path) -> Path:
 
 def make_tuned(data: str, out: str, lines: int, settings: list[str]) -> None:
     """The shipped encoder, tuned to a sample of unlabelled PubMed text with random masking. Made once."""
-    from acclimate.recipes.domain_tune import DomainTuneSettings, domain_tune
+    from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
     from acclimate.settings import complete, with_assignments
 
     folder = tuned_folder(out)

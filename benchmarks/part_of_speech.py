@@ -51,7 +51,7 @@ def main() -> None:
     from acclimate.data.reading import read_corpus
     from acclimate.inference.evaluate import evaluate
     from acclimate.model.tagger import Tagger
-    from acclimate.recipes.adapt import adapt
+    from acclimate.runs.train import adapt
     from acclimate.settings import complete, with_assignments
 
     options = arguments()

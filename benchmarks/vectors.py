@@ -34,7 +34,7 @@ from acclimate.model.encoders.vector_text import NumberedText, read_paragraphs
 from acclimate.model.encoders.vector_training import VectorSettings, VectorTraining
 from acclimate.model.encoders.vectors import in_table, read_vectors
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.train import adapt
 
 TRAINING = {"epochs": 15, "words_per_batch": 512, "learning_rate": 0.003}
 

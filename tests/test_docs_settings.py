@@ -14,13 +14,13 @@ from acclimate.cli.compare_settings import CompareSettings, compare_settings
 from acclimate.cli.settings import AdaptSettings, gathered
 from acclimate.cli.task import options_of, with_fitting_encoder
 from acclimate.comparison.race_settings import AUTO
-from acclimate.comparison.trial import TrialSettings
 from acclimate.recipes.catalogue import RECIPES, find_recipe
-from acclimate.recipes.domain_tune import DomainTuneSettings
-from acclimate.recipes.pretrain import PretrainSettings
 from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import cells_of
 from acclimate.reproduction.table import CellSettings
+from acclimate.runs.domain_tune import DomainTuneSettings
+from acclimate.runs.pretrain import PretrainSettings
+from acclimate.runs.trial import TrialSettings
 from acclimate.settings import SettingsError, complete
 from acclimate.training.settings import TrainingSettings
 from doc_pages import MARKDOWN, examples, name_of, running_text, understood

@@ -14,7 +14,7 @@ import torch
 
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.train import adapt
 from grid_jobs import Job, double, job_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))

@@ -14,8 +14,8 @@ import acclimate
 
 PACKAGE = Path(acclimate.__file__).parent
 LAYERS = [
-    *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "comparison"),
-    *("reporting", "reproduction", "cli"),
+    *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "runs"),
+    *("comparison", "reporting", "reproduction", "cli"),
 ]
 EVERYWHERE = {"settings"}  # stands on no layer, and may be used on all of them
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py"))

@@ -15,8 +15,8 @@ from acclimate.comparison.race_settings import RaceSettings
 from acclimate.model.encoders.vector_training import VectorSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.compose_objectives import OBJECTIVES
-from acclimate.recipes.domain_tune import DomainTuneSettings
-from acclimate.recipes.pretrain import PretrainSettings
+from acclimate.runs.domain_tune import DomainTuneSettings
+from acclimate.runs.pretrain import PretrainSettings
 from acclimate.settings import Settings, dump_yaml, explained_yaml
 
 ROOTS: list[type[Settings]] = [

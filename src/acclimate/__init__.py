@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.storage import finish_saving as finish_saving
     from acclimate.model.tagger import Tagger as Tagger
-    from acclimate.recipes.adapt import adapt as adapt
+    from acclimate.runs.train import adapt as adapt
 
 # names are fetched when they are first used: `acclimate --help` must not wait for torch
 _HOMES = {
@@ -38,7 +38,7 @@ _HOMES = {
     "Sentence": "acclimate.data.corpus",
     "Span": "acclimate.data.schemes",
     "Tagger": "acclimate.model.tagger",
-    "adapt": "acclimate.recipes.adapt",
+    "adapt": "acclimate.runs.train",
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.evaluate",
     "finish_saving": "acclimate.model.storage",

@@ -16,7 +16,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
 from acclimate.methods.word_edits import WordEdit, noted_row
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.train import adapt
 from acclimate.training.record import Record
 
 Build = Callable[..., Tagger]

@@ -20,7 +20,7 @@ from command_line import TINY, Files, acclimate, ctrl_c_after
 from safetensors import SafetensorError
 
 from acclimate.model.tagger import Tagger
-from acclimate.training.folder_lock import locked
+from acclimate.runs.lock import locked
 
 LONGER = [*TINY, "--set", "training.updates=9", "--set", "training.checkpoint_every=2"]
 

@@ -10,7 +10,7 @@ import pytest
 from acclimate.cli.report import told_advice, verdict
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.shared_sentences import Shared
-from acclimate.recipes.outcome import Change, Outcome, change_of
+from acclimate.runs.result import Change, Outcome, change_of
 
 
 def changed(count: int, known: int) -> Change:

@@ -13,7 +13,6 @@ import pytest
 from command_line import QUICK, TINY, Answer, Files, acclimate, ctrl_c_after
 
 from acclimate.analysis.feature_map import feature_points
-from acclimate.analysis.run_evidence import MOST_WORDS, read_features
 from acclimate.analysis.separability import domain_separability
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.corpus import Corpus, Sentence
@@ -21,6 +20,7 @@ from acclimate.data.mapping import map_labels
 from acclimate.data.reading import read_corpus
 from acclimate.data.writing import write_corpus
 from acclimate.model.tagger import Tagger
+from acclimate.runs.evidence import MOST_WORDS, read_features
 from acclimate.settings import complete, load_yaml
 
 LOOKING = ["--set", "training.evaluate_every=2"]

@@ -17,12 +17,12 @@ from acclimate.comparison.race import race
 from acclimate.comparison.race_settings import judge_of
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.selectors.agreement import agreement
-from acclimate.comparison.trial import Trial
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import Kind
 from acclimate.data.problems import InputError
 from acclimate.evaluation.scores import score
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
+from acclimate.runs.trial import Trial
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
 TAGGER = {"encoder": "character-cnn-lstm", "lstm": LSTM}

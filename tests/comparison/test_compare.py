@@ -26,7 +26,7 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES as RECIPES_BY_NAME
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
 from acclimate.settings import SettingsError, UsageError
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}

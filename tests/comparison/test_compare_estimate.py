@@ -11,9 +11,9 @@ from acclimate.comparison import estimate
 from acclimate.comparison.compare import compare
 from acclimate.comparison.estimate import seconds_of_all
 from acclimate.comparison.plan import fitting_recipes, plan_trials
-from acclimate.comparison.trial import Trial
 from acclimate.data.corpus import Corpus
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
+from acclimate.runs.trial import Trial
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
 TAGGER = {"encoder": "character-cnn-lstm", "lstm": LSTM}

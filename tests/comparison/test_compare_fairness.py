@@ -18,16 +18,16 @@ from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison, Mean
 from acclimate.comparison.tables import markdown, render, score_rows
-from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
-from acclimate.recipes.preparation import choose_selector
-from acclimate.recipes.task import TaggerSettings, Task, tagger_for
 from acclimate.reporting.trial_data import collect_trial
+from acclimate.runs.prepare import choose_selector
+from acclimate.runs.task import TaggerSettings, Task, tagger_for
+from acclimate.runs.train import adapt
+from acclimate.runs.trial import Ground, Trial, TrialSettings
 from acclimate.settings import UsageError
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}

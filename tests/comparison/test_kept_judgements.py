@@ -11,9 +11,9 @@ import pytest
 from acclimate.comparison import judging
 from acclimate.comparison.judging import judge, read_judgements
 from acclimate.comparison.running import run_trial
-from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
+from acclimate.runs.trial import Ground, Trial, TrialSettings
 from acclimate.settings import complete
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}

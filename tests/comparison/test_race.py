@@ -12,15 +12,15 @@ import pytest
 
 from acclimate.comparison import running
 from acclimate.comparison.budget import Budget, read_budget
-from acclimate.comparison.kept_file import read_kept
 from acclimate.comparison.race import race
 from acclimate.comparison.race_judge import named_judge
 from acclimate.comparison.race_result import Entry, Race, render_race
 from acclimate.comparison.race_settings import RaceSettings
-from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import StorageError
-from acclimate.recipes.task import Task
+from acclimate.runs.checksummed_json import read_kept
+from acclimate.runs.task import Task
+from acclimate.runs.trial import Ground, Trial, TrialSettings
 from acclimate.settings import SettingsError, UsageError, complete
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}

@@ -34,8 +34,8 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
-from acclimate.recipes.task import TaggerSettings
+from acclimate.runs.task import TaggerSettings
+from acclimate.runs.train import adapt
 from acclimate.settings import complete
 from acclimate.training.settings import TrainingSettings
 

@@ -11,14 +11,14 @@ import pytest
 
 from acclimate.comparison.compare import compare
 from acclimate.comparison.running import run_trial
-from acclimate.comparison.trial import CLAIM, Ground, Trial, TrialSettings
-from acclimate.comparison.trial_folder import require_same_data, state_of, take
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import read_json, seal, write_json
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.mat import MatSettings
-from acclimate.recipes.task import Task
+from acclimate.runs.folder import require_same_data, state_of, take
+from acclimate.runs.task import Task
+from acclimate.runs.train import adapt
+from acclimate.runs.trial import CLAIM, Ground, Trial, TrialSettings
 from acclimate.settings import UsageError, complete
 
 LSTM = {"character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}

@@ -158,7 +158,7 @@ def test_a_news_tagger_loses_on_the_other_domains(domains: dict[str, Domain]) ->
     """Type-less span F1, so that unlike label sets can be compared. Measured: news 87, social 9, clinical 8."""
     from acclimate.inference.predict import predict
     from acclimate.model.tagger import Tagger
-    from acclimate.recipes.adapt import adapt
+    from acclimate.runs.train import adapt
 
     news = domains["news"]
     sizes = {"word_width": 50, "character_filters": 30, "lstm_width": 50}

@@ -13,10 +13,10 @@ from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.acclimate import composition, finishing, left_out
 from acclimate.recipes.acclimate_settings import AcclimateSettings
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.recipes.pdaln_settings import PdalnSettings
 from acclimate.recipes.recipe import Plan
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
 from acclimate.training.loop import default_learning_rate
 from acclimate.training.selectors import DevelopmentScore, LastUpdate

@@ -18,10 +18,10 @@ from acclimate.evaluation.reservation import PERHAPS_UNLEARNT
 from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.catalogue import RECIPES
-from acclimate.recipes.outcome import change_of
 from acclimate.recipes.recipe import Plan
+from acclimate.runs.result import change_of
+from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError
 
 QUICK = {"updates": 4, "words_per_batch": 60, "learning_rate": 0.02}
@@ -350,7 +350,7 @@ def test_longer_training_explains_a_gain_and_no_fall(
 ) -> None:
     nothing = tweets.map(lambda sentence: sentence.with_tags(["O"] * len(sentence)))
     answers = (nothing, tweets) if rises else (tweets, nothing)
-    monkeypatch.setattr("acclimate.recipes.adapt.change_of", lambda test, *_: change_of(tweets, *answers, build()))
+    monkeypatch.setattr("acclimate.runs.train.change_of", lambda test, *_: change_of(tweets, *answers, build()))
     outcome = adapt(build(), news, tweets.unlabelled(), "self-training", training=QUICK, target_test=tweets)
     told = " ".join(outcome.remarks)
     assert "self-training made 6 updates, the baseline 4" in told

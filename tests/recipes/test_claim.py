@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acclimate.recipes.claim import claim, file_digest
+from acclimate.runs.fingerprint import claim, file_digest
 from acclimate.settings import UsageError
 
 BEGUN = {"seed": 1, "training": {"clip": 5.0, "epochs": 3}, "data": {"source": "abc"}}
@@ -43,11 +43,11 @@ def test_a_change_anywhere_in_a_large_file_is_seen(tmp_path: Path) -> None:
 
 def test_a_file_that_nobody_touched_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
-    monkeypatch.setattr("acclimate.recipes.claim._digest", lambda path: read.append(path) or str(len(read)))
+    monkeypatch.setattr("acclimate.runs.fingerprint._digest", lambda path: read.append(path) or str(len(read)))
     file = tmp_path / "vectors.txt"
     file.write_bytes(b"one")
     assert [file_digest(file), file_digest(file)] == ["1", "2"]  # it may be written again within the same moment
-    monkeypatch.setattr("acclimate.recipes.claim._SETTLED", -1.0)
+    monkeypatch.setattr("acclimate.runs.fingerprint._SETTLED", -1.0)
     assert [file_digest(file), file_digest(file)] == ["3", "3"]
     os.utime(file, (1, 1))
     assert file_digest(file) == "4"

@@ -16,11 +16,11 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.compose import compose
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.recipe import Plan
+from acclimate.runs.train import adapt
 from acclimate.settings import complete
 from acclimate.training.selectors import DevelopmentScore, LastUpdate
 from acclimate.training.settings import TrainingSettings

@@ -13,13 +13,13 @@ from acclimate.analysis.change_log import read_changes
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.compose import compose
 from acclimate.recipes.compose_check import check_plan
 from acclimate.recipes.compose_settings import ComposeSettings
 from acclimate.recipes.pdaln_edits import nearest_in
 from acclimate.recipes.recipe import Plan
 from acclimate.reporting.sections.changed_sentences import changed_sentences
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage

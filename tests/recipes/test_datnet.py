@@ -21,11 +21,11 @@ from acclimate.inference.predict import predict
 from acclimate.methods.alignment.game_health import Game
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.datnet import DatnetSettings
-from acclimate.recipes.outcome import Outcome
 from acclimate.recipes.recipe import Plan
+from acclimate.runs.result import Outcome
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody

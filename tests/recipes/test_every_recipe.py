@@ -12,8 +12,8 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody

@@ -10,8 +10,8 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
-from acclimate.recipes.outcome import Outcome
+from acclimate.runs.result import Outcome
+from acclimate.runs.train import adapt
 
 QUICK = {"updates": 2, "words_per_batch": 60, "learning_rate": 0.02, "device": "cpu"}
 STILL = {"dropout": 0.0, "forget_rare": 0.0}

@@ -11,9 +11,9 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.discrepancy import WordDiscrepancy
 from acclimate.methods.alignment.mmd import BANK
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
 from acclimate.recipes.recipe import Plan
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage

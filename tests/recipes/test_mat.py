@@ -22,9 +22,9 @@ from acclimate.model.encoders.encoder import Change
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.mat import MatSettings, mat
 from acclimate.recipes.recipe import Plan
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody

@@ -21,9 +21,9 @@ from acclimate.methods.entities.losses import EntityDetection, HiddenWords
 from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.mask_weights import EVEN, count_masks, mask_weights
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.mslm import MslmSettings, check_plan, mslm
 from acclimate.recipes.recipe import Plan
+from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError, UsageError, complete
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody

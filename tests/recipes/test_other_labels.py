@@ -11,8 +11,8 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
 from acclimate.recipes.recipe import has_other_labels
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
 
 LEARN = {"updates": 80, "words_per_batch": 60, "learning_rate": 0.03, "device": "cpu"}

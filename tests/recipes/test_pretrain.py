@@ -22,8 +22,7 @@ from acclimate.data.word_pieces import train_word_pieces
 from acclimate.model.encoders.shipped import EncoderNotFound
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.pretrain import PretrainSettings, pretrain
-from acclimate.recipes.pretrain_report import Pretrained, thinned
+from acclimate.runs.pretrain import Pretrained, PretrainSettings, pretrain, thinned
 from acclimate.settings import UsageError, complete, load_yaml
 
 _WORDS = {
@@ -154,7 +153,7 @@ KILLED = """
 import sys
 from pathlib import Path
 import torch
-from acclimate.recipes.pretrain import PretrainSettings, pretrain
+from acclimate.runs.pretrain import PretrainSettings, pretrain
 
 torch.set_num_threads(1)
 pretrain(PretrainSettings.model_validate_json(Path(sys.argv[1]).read_text()), sys.argv[2])

@@ -12,13 +12,13 @@ import pytest
 from page_reading import Page
 from report_folders import EVIL_LABEL, EVIL_WORD, QUICK_SETTINGS, Folders
 
-from acclimate.analysis.run_evidence import DOMAINS, FEATURES, PREDICTIONS
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
 from acclimate.model.storage import MANIFEST, seal, write_checksums
 from acclimate.reporting.report import report_page
 from acclimate.reporting.run_page import QUICK, Look
+from acclimate.runs.evidence import DOMAINS, FEATURES, PREDICTIONS
 
 OF_RUN = ["scores", "labels", "confusion", "gallery", "curves", "adversary", "changed", "distance", "map", "settings"]
 WITHOUT_GAME = [name for name in OF_RUN if name != "adversary"]  # of recipes without a discriminator

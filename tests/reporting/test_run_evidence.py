@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from acclimate.analysis.run_evidence import DOMAINS, FEATURES, Answers, FeatureKeeper, read_features, text_figures
 from acclimate.data.corpus import Corpus
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.evidence import DOMAINS, FEATURES, Answers, FeatureKeeper, read_features, text_figures
+from acclimate.runs.train import adapt
 
 
 def test_answers_survive_json(news: Corpus) -> None:

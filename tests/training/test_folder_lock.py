@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from acclimate.model.storage import written_aside
+from acclimate.runs.lock import in_locked_folder, locked
 from acclimate.settings import UsageError
-from acclimate.training.folder_lock import in_locked_folder, locked
 
-HOLDS_IT = "import sys, time; from acclimate.training.folder_lock import locked; \
+HOLDS_IT = "import sys, time; from acclimate.runs.lock import locked; \
 lock = locked(sys.argv[1]); lock.__enter__(); print('locked', flush=True); time.sleep(600)"
 
 

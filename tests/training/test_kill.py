@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.train import adapt
 
 torch.set_num_threads(1)
 gc.freeze()  # the engine collects garbage after every stage

@@ -17,7 +17,7 @@ from acclimate.methods.tagging import Tagging
 from acclimate.model.storage import read_json
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.train import adapt
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody, run_stages

@@ -11,7 +11,7 @@ from acclimate.data.batches import SOURCE, Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage

@@ -16,7 +16,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
-from acclimate.recipes.adapt import adapt
+from acclimate.runs.train import adapt
 from acclimate.training.watches import Confidence
 
 QUICK = {"updates": 6, "evaluate_every": 2, "words_per_batch": 60, "learning_rate": 0.02, "device": "cpu"}

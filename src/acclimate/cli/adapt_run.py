@@ -11,26 +11,25 @@ from typing import Any
 import torch
 import typer
 
-from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS
 from acclimate.cli.auto import clear_race, run_race
 from acclimate.cli.encoder_run import told_how_to_go_on
-from acclimate.cli.evidence import domains_json, feature_keeper, predictions_json
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.progress import stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.run_folder import claim_of, default_folder, finish, goes_on, require_free, save_before, take
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
-from acclimate.comparison.cost import expected_cost
 from acclimate.comparison.failures import is_expected
 from acclimate.comparison.race_settings import AUTO
-from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.model.siblings import save_siblings
-from acclimate.recipes.adapt import adapt
-from acclimate.recipes.task import Task
+from acclimate.runs.cost import expected_cost
+from acclimate.runs.evidence import DOMAINS, PREDICTIONS, domains_json, feature_keeper, predictions_json
+from acclimate.runs.lock import locked
+from acclimate.runs.task import Task
+from acclimate.runs.train import adapt
+from acclimate.runs.trial import Ground, Trial, TrialSettings
 from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
-from acclimate.training.folder_lock import locked
 from acclimate.training.loop import completed
 from acclimate.training.progress_bar import TrainingBar
 

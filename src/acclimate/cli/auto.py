@@ -13,9 +13,9 @@ from acclimate.cli.task import with_recipe_options
 from acclimate.comparison.race import race
 from acclimate.comparison.race_result import Race
 from acclimate.comparison.race_settings import RaceSettings
-from acclimate.comparison.trial import TrialSettings
 from acclimate.inference.evaluate import require_spans
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
+from acclimate.runs.trial import TrialSettings
 from acclimate.settings import UsageError, complete
 
 _FOLDER = "race"

@@ -143,8 +143,8 @@ def _run(
     from acclimate.comparison.tables import render
     from acclimate.comparison.workers import visible_gpus
     from acclimate.model.storage import write_checksums
+    from acclimate.runs.lock import locked
     from acclimate.settings import dump_yaml
-    from acclimate.training.folder_lock import locked
 
     console = stderr_console(quiet)
     task = task_of(settings, warn)

@@ -13,7 +13,7 @@ from acclimate.cli.task import read_task, with_fitting_encoder
 from acclimate.comparison.judging import ALL_SELECTORS
 from acclimate.comparison.plan import merged
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
-from acclimate.recipes.task import TaggerSettings, Task
+from acclimate.runs.task import TaggerSettings, Task
 from acclimate.settings import Settings, SettingsError, complete
 from acclimate.training.settings import TrainingSettings
 

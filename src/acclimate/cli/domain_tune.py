@@ -12,7 +12,7 @@ import typer
 from acclimate.cli.options import Estimate, Json, Quiet
 
 if TYPE_CHECKING:
-    from acclimate.recipes.domain_tune import DomainTuned, DomainTuneSettings
+    from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings
 
 
 def domain_tune_command(
@@ -62,7 +62,7 @@ def domain_tune_command(
     A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.settings import gathered
-    from acclimate.recipes.domain_tune import DomainTuneSettings
+    from acclimate.runs.domain_tune import DomainTuneSettings
     from acclimate.settings import complete
 
     given: dict[str, Any] = {
@@ -82,7 +82,7 @@ def domain_tune_command(
 def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, estimate: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import stderr_console
-    from acclimate.recipes.domain_tune import domain_tune
+    from acclimate.runs.domain_tune import domain_tune
     from acclimate.training.engine import is_main_process
     from acclimate.training.progress_bar import TrainingBar
 

@@ -86,12 +86,12 @@ def settings_command(
     from acclimate.settings import explained_yaml
 
     if pretrain:
-        from acclimate.recipes.pretrain import PretrainSettings
+        from acclimate.runs.pretrain import PretrainSettings
 
         typer.echo(explained_yaml(PretrainSettings()), nl=False)
         return
     if domain_tune:
-        from acclimate.recipes.domain_tune import DomainTuneSettings
+        from acclimate.runs.domain_tune import DomainTuneSettings
 
         typer.echo(explained_yaml(DomainTuneSettings()), nl=False)
         return

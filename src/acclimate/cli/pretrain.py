@@ -12,7 +12,7 @@ import typer
 from acclimate.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
-    from acclimate.recipes.pretrain import PretrainSettings
+    from acclimate.runs.pretrain import PretrainSettings
 
 
 def pretrain_command(
@@ -54,7 +54,7 @@ def pretrain_command(
     With several GPUs: torchrun --nproc-per-node 4 -m acclimate pretrain …
     """
     from acclimate.cli.settings import gathered
-    from acclimate.recipes.pretrain import PretrainSettings
+    from acclimate.runs.pretrain import PretrainSettings
     from acclimate.settings import complete
 
     texts = [*(text or []), *(more_text or [])]
@@ -79,7 +79,7 @@ def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as
     from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import stderr_console
     from acclimate.evaluation.table import count
-    from acclimate.recipes.pretrain import pretrain
+    from acclimate.runs.pretrain import pretrain
     from acclimate.training.engine import is_main_process
     from acclimate.training.progress_bar import PretrainingBar
 

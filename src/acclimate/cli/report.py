@@ -15,7 +15,7 @@ from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import Tally
 from acclimate.model.siblings import FOLDER
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
-from acclimate.recipes.outcome import BEFORE, Advice, Change, Outcome, SiblingResult
+from acclimate.runs.result import BEFORE, Advice, Change, Outcome, SiblingResult
 from acclimate.settings import dump_yaml
 
 

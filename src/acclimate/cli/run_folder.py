@@ -23,9 +23,9 @@ from acclimate.inference.shipped import resolved_tagger
 from acclimate.model.storage import MANIFEST, remove_listed
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.recipes.claim import clear_stages
-from acclimate.recipes.outcome import BEFORE
 from acclimate.reporting.folders import COMPARISON
+from acclimate.runs.fingerprint import clear_stages
+from acclimate.runs.result import BEFORE
 from acclimate.settings import UsageError, differences, dump_yaml
 
 _CLAIM = "run.yaml"  # what this folder's training was begun with

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from acclimate.recipes.catalogue import default_recipe
-from acclimate.recipes.task import TaggerSettings
+from acclimate.runs.task import TaggerSettings
 from acclimate.settings import Seed, Settings, load_yaml, with_assignments, with_values
 from acclimate.training.settings import TrainingSettings
 

@@ -17,7 +17,7 @@ from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, Charac
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
-from acclimate.recipes.task import Task, tagger_for
+from acclimate.runs.task import Task, tagger_for
 from acclimate.settings import Settings, UsageError, complete
 
 

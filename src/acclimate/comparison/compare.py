@@ -20,8 +20,6 @@ from acclimate.comparison.running import run_trial
 from acclimate.comparison.silence import told_silent
 from acclimate.comparison.summary import Comparison, by_recipe
 from acclimate.comparison.tables import COMPARISON, write_tables
-from acclimate.comparison.trial import Ground, Trial
-from acclimate.comparison.trial_folder import State, notes_its_files, require_same_data, state_of
 from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -30,9 +28,11 @@ from acclimate.evaluation.table import count
 from acclimate.inference.evaluate import require_spans
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.recipes.preparation import SelectorName
-from acclimate.recipes.task import TaggerSettings, Task
-from acclimate.training.folder_lock import in_locked_folder
+from acclimate.runs.folder import State, notes_its_files, require_same_data, state_of
+from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.prepare import SelectorName
+from acclimate.runs.task import TaggerSettings, Task
+from acclimate.runs.trial import Ground, Trial
 from acclimate.training.settings import TrainingSettings
 
 Tell = Callable[[str], Any]

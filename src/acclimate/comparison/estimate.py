@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from acclimate.comparison.cost import expected_cost
 from acclimate.comparison.failures import is_expected, told
 from acclimate.comparison.running import using_threads
-from acclimate.comparison.trial import Ground, Trial
 from acclimate.evaluation.table import duration
+from acclimate.runs.cost import expected_cost
+from acclimate.runs.trial import Ground, Trial
 from acclimate.training.rehearsal import RULE
 
 

@@ -6,7 +6,6 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acclimate.comparison.kept_file import put_kept, read_kept
 from acclimate.comparison.selectors.agreement import Tags, agreement, sample_answers
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
@@ -14,13 +13,14 @@ from acclimate.comparison.selectors.material import Material, RunSelector
 from acclimate.comparison.selectors.neighbourhood import NeighbourhoodDensity
 from acclimate.comparison.selectors.reverse_validation import ReverseValidation
 from acclimate.comparison.selectors.source_dev import SourceDev
-from acclimate.comparison.trial import JUDGEMENTS, Ground, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.recipes.preparation import choose_selector
+from acclimate.runs.checksummed_json import put_kept, read_kept
+from acclimate.runs.prepare import choose_selector
+from acclimate.runs.trial import JUDGEMENTS, Ground, Trial
 from acclimate.settings import UsageError
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import DevelopmentScore

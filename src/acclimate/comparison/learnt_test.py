@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from acclimate.recipes.catalogue import BASELINE, find_recipe
-from acclimate.recipes.learnt_tests import (
+from acclimate.runs.prepare import (
     TARGET_TEST,
     LearntTests,
+    SelectorName,
     look_for_learnt,
     remarks_on_choice,
     remarks_on_text,
     taught_by,
 )
-from acclimate.recipes.preparation import SelectorName
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
 
 
 def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> LearntTests:

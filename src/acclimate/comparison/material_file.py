@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.analysis.inspection.sampling import sampled
-from acclimate.analysis.run_evidence import SOURCE, TARGET, text_figures
 from acclimate.comparison.tables import put
 from acclimate.data.corpus import Corpus
-from acclimate.recipes.task import Task
+from acclimate.runs.evidence import SOURCE, TARGET, text_figures
+from acclimate.runs.task import Task
 
 MATERIAL = "material.json"
 _SENTENCES = 200  # of each domain, to draw a map of its words from

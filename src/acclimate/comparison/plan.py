@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.trial import Ground, Trial, TrialSettings
 from acclimate.data.corpus import Corpus
 from acclimate.inference.evaluate import require_scorable
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
 from acclimate.recipes.recipe import Recipe, has_other_labels
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
+from acclimate.runs.trial import Ground, Trial, TrialSettings
 from acclimate.settings import Settings, SettingsError, UsageError, complete, require_seed
 
 

@@ -12,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.budget import read_budget
-from acclimate.comparison.cost import expected_cost
 from acclimate.comparison.failures import is_expected
-from acclimate.comparison.kept_file import put_kept, read_kept
 from acclimate.comparison.plan import obstacle_for
 from acclimate.comparison.race_judge import hold_out, judged, named_judge, require_judge
 from acclimate.comparison.race_result import Entry, Race
 from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings, judge_of, notes_on
 from acclimate.comparison.running import run_trial
-from acclimate.comparison.trial import REPORT, Ground, Trial, TrialSettings
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
 from acclimate.model.storage import read_sealed_json
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
-from acclimate.recipes.preparation import CHOSEN_WITH_TARGET_LABELS
-from acclimate.recipes.task import Task
+from acclimate.runs.checksummed_json import put_kept, read_kept
+from acclimate.runs.cost import expected_cost
+from acclimate.runs.prepare import CHOSEN_WITH_TARGET_LABELS
+from acclimate.runs.task import Task
+from acclimate.runs.trial import REPORT, Ground, Trial, TrialSettings
 from acclimate.settings import UsageError, complete, differences
 from acclimate.training.rehearsal import Cost
 from acclimate.training.selectors import DevelopmentScore

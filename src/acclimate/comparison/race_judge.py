@@ -9,12 +9,12 @@ from dataclasses import replace
 from acclimate.comparison.judging import read_judgements
 from acclimate.comparison.race_settings import SELECTOR, SELECTOR_OF_LABELLED, RaceSettings, judge_of
 from acclimate.comparison.silence import NO_SOURCE, NO_TEXT, silence_of
-from acclimate.comparison.trial import Ground, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.task import Task
+from acclimate.runs.task import Task
+from acclimate.runs.trial import Ground, Trial
 from acclimate.settings import UsageError
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import DevelopmentScore

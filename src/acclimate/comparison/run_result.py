@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.comparison.trial import PREDICTIONS, REPORT, Trial
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.tally import Tally, stored_f1
@@ -14,6 +13,7 @@ from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE
+from acclimate.runs.trial import PREDICTIONS, REPORT, Trial
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ from typing import Any
 import torch
 
 from acclimate.comparison.judging import judge
-from acclimate.comparison.memory import forget_peak, peak_megabytes
-from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
-from acclimate.comparison.trial_folder import sealed_claim, state_of, take
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
 from acclimate.model.siblings import save_siblings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
-from acclimate.recipes.claim import clear_stages
-from acclimate.recipes.outcome import Outcome
-from acclimate.recipes.task import tagger_for
-from acclimate.training.folder_lock import locked
+from acclimate.runs.fingerprint import clear_stages
+from acclimate.runs.folder import sealed_claim, state_of, take
+from acclimate.runs.lock import locked
+from acclimate.runs.memory import forget_peak, peak_megabytes
+from acclimate.runs.result import Outcome
+from acclimate.runs.task import tagger_for
+from acclimate.runs.train import adapt
+from acclimate.runs.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
 
 # seeds and the engine's state belong to a process: threads of one (Dask workers may have several) take turns
 _ALONE = threading.Lock()

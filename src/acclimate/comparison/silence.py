@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.judging import AGREEMENT, material_for
 from acclimate.comparison.selectors.agreement import FEWEST
-from acclimate.comparison.trial import Ground, Trial
+from acclimate.runs.trial import Ground, Trial
 
 NO_TEXT = "there is no target text"
 NO_SOURCE = "there are no held-out source sentences to measure runs on"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 
 from acclimate.analysis.feature_map import FeaturePoints, project
-from acclimate.analysis.run_evidence import SOURCE, TARGET
 from acclimate.analysis.separability import Separability, domain_separability
 from acclimate.data.problems import InputError
 from acclimate.methods.alignment.mmd import squared_mmd
+from acclimate.runs.evidence import SOURCE, TARGET
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ import yaml
 
 from acclimate.analysis.curves import StageCurves, read_curves
 from acclimate.analysis.feature_map import FeaturePoints
-from acclimate.analysis.run_evidence import DOMAINS, PREDICTIONS, SOURCE, TARGET, Answers, read_features
 from acclimate.analysis.run_records import record_files
 from acclimate.data.problems import InputError
 from acclimate.data.shared_sentences import Shared
@@ -20,6 +19,7 @@ from acclimate.evaluation.tally import stored_f1
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import TARGET_ONLY
 from acclimate.reporting.folders import REPORT, check, read_object
+from acclimate.runs.evidence import DOMAINS, PREDICTIONS, SOURCE, TARGET, Answers, read_features
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
 LEARNT = "target_test_learnt"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.analysis.feature_map import FeaturePoints, require_scikit_learn
-from acclimate.analysis.run_evidence import SOURCE, TARGET
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import duration
 from acclimate.reporting.figures import equals, figures_of, p_of_tests, percent, signed, signed_between
@@ -28,6 +27,7 @@ from acclimate.reporting.sections.labels import labels_section
 from acclimate.reporting.sections.race import race_sections
 from acclimate.reporting.sections.scores import scores_section
 from acclimate.reporting.sections.settings import settings_section
+from acclimate.runs.evidence import SOURCE, TARGET
 
 QUICK = "Left out, since the report was asked to be quick (--quick)."
 

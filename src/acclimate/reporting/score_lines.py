@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.analysis.run_evidence import SOURCE, TARGET, Answers
 from acclimate.evaluation.both_tests import both_tests, larger_p
 from acclimate.evaluation.significance import Interval, Metric, interval
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.verdict import RESERVED, Verdict, judge
+from acclimate.runs.evidence import SOURCE, TARGET, Answers
 
 _OF_SPANS: tuple[Metric, ...] = ("span f1", "typeless f1")
 _OF_WORDS: tuple[Metric, ...] = ("token accuracy",)

@@ -9,18 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.analysis.feature_map import FeaturePoints, UnknownWords, feature_points, readers_of
-from acclimate.analysis.run_evidence import (
-    AFTER,
-    BEFORE,
-    MOST_WORDS,
-    PREDICTIONS,
-    SOURCE,
-    TARGET,
-    Answers,
-    tagged,
-)
 from acclimate.comparison.material_file import MATERIAL
-from acclimate.comparison.trial import CLAIM
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.shared_sentences import Shared
@@ -34,6 +23,17 @@ from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.reporting.folders import COMPARISON, REPORT, read_object
 from acclimate.reporting.run_data import LEARNT, Points, RunData, curves_of
+from acclimate.runs.evidence import (
+    AFTER,
+    BEFORE,
+    MOST_WORDS,
+    PREDICTIONS,
+    SOURCE,
+    TARGET,
+    Answers,
+    tagged,
+)
+from acclimate.runs.trial import CLAIM
 
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
 

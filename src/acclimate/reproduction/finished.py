@@ -12,7 +12,6 @@ from acclimate.analysis.mask_log import read_masks
 from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
 from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.yardsticks import Yardsticks
-from acclimate.comparison.trial import PREDICTIONS, REPORT, Ground
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.error_report import ErrorReport, report_errors
 from acclimate.evaluation.scores import Scores, score
@@ -21,6 +20,7 @@ from acclimate.inference.confidence import TermGuess, guess_terms
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import Tagger
+from acclimate.runs.trial import PREDICTIONS, REPORT, Ground
 
 FACTS = "facts.json"  # what was measured on the trained learner itself
 TAGGER = "tagger"  # in the place of such a fact: the tagger is kept

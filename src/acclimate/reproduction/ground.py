@@ -7,16 +7,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
-from acclimate.comparison.trial import Ground
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.selection import select_text
 from acclimate.data.subsets import take_sentences, take_share_of_words
 from acclimate.data.writing import write_corpus
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.recipes.task import Task
 from acclimate.reproduction.sets import DataSets
 from acclimate.reproduction.table import CellSettings, Extra, Watch
+from acclimate.runs.task import Task
+from acclimate.runs.trial import Ground
 
 _READS_TEXT = ("adversarial-masking", "pdaln", "self-training")  # recipes that learn from unlabelled target text
 _KNOWN = 5  # times that train must have a word that misleads

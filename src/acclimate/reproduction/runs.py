@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.making import make_all
-from acclimate.comparison.trial import Trial, TrialSettings
-from acclimate.comparison.trial_folder import state_of
 from acclimate.comparison.workers import Job
 from acclimate.evaluation.table import count
 from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger
@@ -24,6 +22,8 @@ from acclimate.reproduction.measures import MEASURES
 from acclimate.reproduction.sets import DataSets
 from acclimate.reproduction.table import Table
 from acclimate.reproduction.training import run_training
+from acclimate.runs.folder import state_of
+from acclimate.runs.trial import Trial, TrialSettings
 
 Tell = Callable[[str], Any]
 Place = tuple[str, str, int]  # row, column, seed

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from acclimate.recipes.preparation import SelectorName
-from acclimate.recipes.task import TaggerSettings
+from acclimate.runs.prepare import SelectorName
+from acclimate.runs.task import TaggerSettings
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 

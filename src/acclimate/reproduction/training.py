@@ -14,9 +14,6 @@ import torch
 
 from acclimate.analysis.feature_map import FeaturePoints, Unit, feature_points, project
 from acclimate.analysis.separability import domain_separability
-from acclimate.comparison.memory import forget_peak, peak_megabytes
-from acclimate.comparison.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, prepared
-from acclimate.comparison.trial_folder import sealed_claim, state_of, take
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -28,13 +25,16 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import written_aside
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.claim import clear_stages
 from acclimate.recipes.perplexity import perplexity
-from acclimate.recipes.preparation import Preparation
-from acclimate.recipes.task import tagger_for
 from acclimate.reproduction.finished import FACTS, TAGGER
+from acclimate.runs.fingerprint import clear_stages
+from acclimate.runs.folder import sealed_claim, state_of, take
+from acclimate.runs.lock import locked
+from acclimate.runs.memory import forget_peak, peak_megabytes
+from acclimate.runs.prepare import Preparation
+from acclimate.runs.task import tagger_for
+from acclimate.runs.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, prepared
 from acclimate.training.engine import build_engine
-from acclimate.training.folder_lock import locked
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
 from acclimate.training.stage import Stage

@@ -17,8 +17,8 @@ from acclimate.inference.predict import answers
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.encoders.transformer import TransformerSettings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adapt import adapt
-from acclimate.recipes.task import TaggerSettings, Task, tagger_for
+from acclimate.runs.task import TaggerSettings, Task, tagger_for
+from acclimate.runs.train import adapt
 from acclimate.training.loop import completed
 from acclimate.training.selectors import DevelopmentScore
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acclimate.analysis.run_evidence import AFTER, BEFORE, SOURCE, TARGET
 from acclimate.reporting.figures import UNKNOWN, decimal, percent
 from acclimate.reporting.markup import Markup, details, join, paragraph, table, tag
 from acclimate.reporting.measures import Measures
 from acclimate.reporting.section import Section, no_such
+from acclimate.runs.evidence import AFTER, BEFORE, SOURCE, TARGET
 
 
 def distance_section(

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acclimate.analysis.feature_map import FeaturePoints
-from acclimate.analysis.run_evidence import TARGET
 from acclimate.reporting.charts.frame import figure
 from acclimate.reporting.charts.scatter import scatter, scatter_legend
 from acclimate.reporting.markup import join, paragraph, tag
 from acclimate.reporting.run_data import RunData
 from acclimate.reporting.section import Section, no_such
+from acclimate.runs.evidence import TARGET
 
 Places = Sequence[tuple[float, float]]
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.analysis.run_evidence import Answers
 from acclimate.data.schemes import Span
 from acclimate.evaluation.pairs import Pair, pair_up
 from acclimate.evaluation.table import count
 from acclimate.reporting.markup import Markup, join, paragraph, tag
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.section import Section, no_such
+from acclimate.runs.evidence import Answers
 
 _TITLE = "Error gallery"
 _COLOURS = 6  # of labels, in the style sheet; the label itself stands beside every span

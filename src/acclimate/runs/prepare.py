@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from typing import Any, Literal
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.shared_sentences import Shared
+from acclimate.data.shared_sentences import Shared, texts_in, texts_of
 from acclimate.data.subsets import split
 from acclimate.evaluation.table import count
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
@@ -18,13 +18,6 @@ from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.language_model import require_language_model
-from acclimate.recipes.learnt_tests import (
-    TARGET_TEST,
-    look_for_learnt,
-    remarks_on_choice,
-    remarks_on_text,
-    taught_by,
-)
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete, require_seed
 from acclimate.training.engine import require_device
@@ -209,3 +202,61 @@ def _hold_out(source: Corpus, seed: int) -> dict[str, Corpus] | None:
             with suppress(InputError):
                 return split(source, {"train": 0.9, "dev": 0.1}, seed, by_document, tied_from)
     return None
+
+
+TARGET_TEST = "target test"
+
+
+@dataclass(frozen=True)
+class LearntTests:
+    """`target` says how much of the target's test was learnt with labels; None without such a test."""
+
+    target: Shared | None
+    remarks: tuple[str, ...]
+
+
+def taught_by(recipe: Recipe, source: Corpus, target_labelled: Corpus | None) -> dict[str, Corpus]:
+    """What a recipe learns with labels, by where a sentence of it stands."""
+    taught = {
+        "in the source": None if recipe is TARGET_ONLY else source,
+        "among the labelled target sentences": None if recipe is BASELINE else target_labelled,
+    }
+    return {where: corpus for where, corpus in taught.items() if corpus is not None}
+
+
+def look_for_learnt(held_out: Mapping[str, Corpus | None], taught: Mapping[str, Corpus]) -> LearntTests:
+    """Held-out parts by their names, and what is learnt by where a sentence of it stands."""
+    parts = {name: part for name, part in held_out.items() if part is not None}
+    wanted = set().union(*map(texts_of, parts.values()))
+    found = {where: texts_in(corpus, wanted) for where, corpus in taught.items()}
+    remarks = tuple(
+        f"{shared.told(name)} also stand {where}: the score on them measures memory."
+        for name, part in parts.items()
+        for where, texts in found.items()
+        if (shared := Shared.count(part, texts)).is_noteworthy
+    )
+    test = parts.get(TARGET_TEST)
+    return LearntTests(None if test is None else Shared.count(test, set().union(*found.values())), remarks)
+
+
+def remarks_on_choice(tests: Mapping[str, Corpus | None], judges: Mapping[str, Corpus | None]) -> Iterator[str]:
+    """Where the sentences that choose the model are those of a test."""
+    for name, test in tests.items():
+        for who, judge in judges.items():
+            if test is None or judge is None:
+                continue
+            shared = Shared.count(test, texts_of(judge))
+            if shared.is_noteworthy:
+                yield f"{shared.told(name)} also stand in the {who}, which chooses the model: their score is too high."
+
+
+def remarks_on_text(test: Corpus | None, text: Corpus | None) -> Iterator[str]:
+    """Adapting to the very text of the test is usual, and worth a word. Compared as it is written: there may be much
+    text."""
+    if test is None or text is None:
+        return
+    wanted = {sentence.words for sentence in test}
+    found = {sentence.words for sentence in text if sentence.words in wanted}
+    shared = Shared(sum(sentence.words in found for sentence in test), len(test))
+    if shared.is_most:
+        yield f"The target text holds {shared.told(TARGET_TEST)}, without their labels."

@@ -8,10 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
-from acclimate.comparison.files_read import files_read
-from acclimate.comparison.kept_file import put_kept, read_kept
-from acclimate.comparison.trial import CLAIM, JUDGEMENTS, Ground, Trial
-from acclimate.comparison.trial_claim import changed_data, changes
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -22,7 +18,11 @@ from acclimate.model.storage import (
     remove_listed,
     verify,
 )
-from acclimate.recipes.claim import CLAIM as BEGUN_WITH
+from acclimate.runs.checksummed_json import put_kept, read_kept
+from acclimate.runs.fingerprint import CLAIM as BEGUN_WITH
+from acclimate.runs.fingerprint import files_read
+from acclimate.runs.trial import CLAIM, JUDGEMENTS, Ground, Trial
+from acclimate.runs.trial_claim import changed_data, changes
 from acclimate.settings import UsageError
 
 State = Literal["new", "begun", "finished", "damaged"]

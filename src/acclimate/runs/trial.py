@@ -10,13 +10,13 @@ from typing import Any
 
 from pydantic import Field
 
-from acclimate.comparison.files_read import files_read
 from acclimate.data.corpus import Corpus
 from acclimate.data.labels import LabelSet
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.recipes.preparation import Preparation, SelectorName, prepare
-from acclimate.recipes.task import TaggerSettings, Task
+from acclimate.runs.fingerprint import files_read
+from acclimate.runs.prepare import Preparation, SelectorName, prepare
+from acclimate.runs.task import TaggerSettings, Task
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 

@@ -3,6 +3,7 @@ after, how far apart the texts are, and random words of both domains as the tagg
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,8 @@ from acclimate.data.labels import Kind
 from acclimate.data.problems import InputError
 from acclimate.model.storage import read_sealed_json, read_tensors, require_unchanged
 from acclimate.model.tagger import Tagger
+from acclimate.runs.result import Outcome
+from acclimate.runs.task import Task
 
 SOURCE, TARGET = "source", "target"
 BEFORE, AFTER = "before", "after"
@@ -129,3 +132,25 @@ def read_features(folder: Path) -> dict[str, FeaturePoints]:
 
 def _tags(corpus: Corpus) -> list[tuple[str, ...] | None]:
     return [sentence.tags for sentence in corpus]
+
+
+def predictions_json(outcome: Outcome) -> str:
+    """The test sentences with their gold tags, and what was predicted before and after."""
+    changes = {SOURCE: outcome.source, TARGET: outcome.target}
+    kept = {
+        name: None if change is None or change.texts is None else Answers(*change.texts).as_dict()
+        for name, change in changes.items()
+    }
+    return json.dumps(kept)  # pure ASCII: a word may hold half a surrogate pair
+
+
+def feature_keeper(task: Task) -> FeatureKeeper:
+    """Of sentences that were not learnt from, where there are some."""
+    source = task.source_test or task.source_dev or task.source
+    target = task.target_test or task.target or task.target_labelled
+    return FeatureKeeper({SOURCE: source} if target is None else {SOURCE: source, TARGET: target})
+
+
+def domains_json(task: Task, keeper: FeatureKeeper) -> str:
+    target = task.target or task.target_labelled
+    return json.dumps({"text": text_figures(task.source, target), "points": keeper.as_dict()})

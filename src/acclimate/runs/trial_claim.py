@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.recipes.claim import begun_with
+from acclimate.runs.fingerprint import begun_with
 from acclimate.settings import as_known_now, differences
 
 

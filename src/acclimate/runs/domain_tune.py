@@ -18,13 +18,13 @@ from acclimate.model.encoders.pretrained import load_masked_language_model, load
 from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import save_language_model
 from acclimate.model.reader import Reader
-from acclimate.recipes.claim import claim, encoder_digest
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
-from acclimate.recipes.finished_encoder import finish, finished_report, sealed
 from acclimate.recipes.tuning_text import read_text
+from acclimate.runs.fingerprint import claim, encoder_digest
+from acclimate.runs.finished_encoder import finish, finished_report, sealed
+from acclimate.runs.lock import in_locked_folder
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process
-from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.record import Record
 from acclimate.training.rehearsal import Cost, rehearse
 from acclimate.training.run import Watcher, run_stages

@@ -7,11 +7,11 @@ import time
 
 import torch
 
-from acclimate.comparison.trial import Ground, Trial, prepared
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.preparation import Preparation
 from acclimate.recipes.recipe import Recipe
-from acclimate.recipes.task import tagger_for
+from acclimate.runs.prepare import Preparation
+from acclimate.runs.task import tagger_for
+from acclimate.runs.trial import Ground, Trial, prepared
 from acclimate.training.engine import build_engine
 from acclimate.training.rehearsal import Cost, rehearse
 

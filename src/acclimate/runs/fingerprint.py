@@ -6,16 +6,20 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.pretrained import weight_files
+from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.recipe import Plan
+from acclimate.runs.task import TaggerSettings
 from acclimate.settings import Settings, UsageError, as_known_now, differences
+from acclimate.training.selectors import DevelopmentScore, Selector
 
 CLAIM = "begun-with.json"
 _SETTLED = 2.0  # seconds: no file system counts time more coarsely
@@ -106,3 +110,66 @@ def _digest(path: Path) -> str:
 def encoder_digest(encoder: str) -> dict[str, str] | str:
     """Changes with the weights of an encoder that is a folder; one of the hub is known by its name."""
     return {weights.name: file_digest(weights) for weights in weight_files(encoder)} or encoder
+
+
+# options that may be a file; the last are collocations
+FILES = ("second", "source_vectors", "synonyms", "vectors", "file")
+
+
+def beginning_of(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, shortened: float) -> dict[str, Any]:
+    """As JSON: two runs with the same of it end with the same weights."""
+    judge = selector.corpus.fingerprint if isinstance(selector, DevelopmentScore) else None
+    return {
+        "recipe": recipe,
+        "seed": plan.seed,
+        "selector": selector.name,
+        "tagger": fingerprint(tagger),
+        # how often a state is saved and where it is logged changes no weight
+        "training": {
+            **plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
+            **({} if shortened == 1 else {"shortened": shortened}),
+        },
+        "options": plan.options.model_dump(mode="json"),
+        "extra": {file: file_digest(Path(file)) for file in _files(plan.options)},
+        "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
+    }
+
+
+def _files(options: Settings) -> list[str]:
+    """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
+    return list(dict.fromkeys(files_in(options.model_dump(mode="json"))))
+
+
+def files_in(values: Any) -> Iterator[str]:
+    """The files that a tree of settings names: more text, and what stands under the names of files."""
+    if isinstance(values, list):
+        for value in values:
+            yield from files_in(value)
+    elif isinstance(values, dict):
+        extra = values.get("extra")
+        yield from extra if isinstance(extra, list) else ()
+        named = [values.get(name) for name in FILES]
+        yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
+        yield from (file for value in values.values() for file in files_in(value))
+
+
+_MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
+
+
+def files_read(tagger: TaggerSettings, options: Mapping[str, Any]) -> dict[str, str]:
+    """What each file holds, by its name. What is not here has no part in it: a model of the hub, the vectors of a
+    package, a file that is gone."""
+    own = tagger.encoder == OWN_ENCODER
+    chosen = {"lstm": tagger.lstm.model_dump(mode="json")} if own else {"encoder": tagger.encoder}
+    settings = {"tagger": chosen, "options": dict(options)}
+    files = {file: Path(file) for file in files_in(settings)}
+    files |= {f"{model}/{file.name}": file for model in _models_in(settings) for file in weight_files(model)}
+    return {name: file_digest(file) for name, file in files.items() if file.is_file()}
+
+
+def _models_in(values: Any) -> Iterator[str]:
+    if isinstance(values, dict):
+        named = [values.get(name) for name in _MODELS]
+        yield from (model for model in named if isinstance(model, str))
+    for value in values.values() if isinstance(values, dict) else values if isinstance(values, list) else ():
+        yield from _models_in(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,18 @@ import torch
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
 from acclimate.model.siblings import Siblings
+from acclimate.model.storage import StorageError, read_json
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.baseline import shared_baseline
-from acclimate.recipes.beginning import beginning_of
-from acclimate.recipes.catalogue import default_recipe
-from acclimate.recipes.claim import claim
-from acclimate.recipes.outcome import Outcome, SiblingResult, change_of, predict_all
-from acclimate.recipes.preparation import Preparation, SelectorName, prepare
+from acclimate.recipes.catalogue import BASELINE, default_recipe
 from acclimate.recipes.recipe import Recipe
+from acclimate.runs.fingerprint import beginning_of, begun_with, claim
+from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.prepare import Preparation, SelectorName, prepare
+from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
 from acclimate.training.engine import build_engine, device_for, is_main_process
-from acclimate.training.folder_lock import in_locked_folder
 from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
 from acclimate.training.run import EARLIER, Watcher, first_seed, run_stages
@@ -224,3 +224,31 @@ def _length(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: li
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
     total = plain + more if chosen.starts_from_baseline else more
     return "" if total <= plain else f"{recipe} made {count(total, 'update')}, the baseline {plain:,}"
+
+
+_DECISIVE = ("seed", "selector", "tagger", "training")  # beside the data: what a baseline's weights depend on
+
+
+@dataclass(frozen=True)
+class SharedBaseline:
+    """The tagger trained on the source alone, and the summaries of its stages."""
+
+    tagger: Tagger
+    stages: list[dict[str, Any]]
+
+
+def shared_baseline(folder: str | Path, wanted: Mapping[str, Any]) -> SharedBaseline | None:
+    """That of a finished source-only run, if it was begun as the baseline of this run would be; None otherwise, and
+    where the folder is damaged. `wanted` is what this run is begun with."""
+    folder = Path(folder)
+    try:
+        found = begun_with(folder / "training")
+        if found is None or found["recipe"] != BASELINE.name:
+            return None
+        if any(found[name] != wanted[name] for name in _DECISIVE):
+            return None
+        if any(found["data"][part] != wanted["data"][part] for part in ("source", "selector")):
+            return None
+        return SharedBaseline(Tagger.load(folder), read_json(folder / "report.json")["stages"])
+    except (StorageError, InputError, OSError, KeyError, TypeError):
+        return None

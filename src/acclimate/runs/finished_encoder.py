@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.model.storage import MANIFEST, StorageError, finish_saving, read_json, verify
-from acclimate.recipes.claim import CLAIM
+from acclimate.runs.fingerprint import CLAIM
 from acclimate.settings import UsageError, differences
 
 

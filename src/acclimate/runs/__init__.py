@@ -1,0 +1,1 @@
+"""One driver and one folder format for every training."""
