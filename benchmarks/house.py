@@ -28,10 +28,10 @@ FEW = ["--set", "training.updates=4", "--set", "training.words_per_batch=200", "
 LSTM = ["--encoder", "character-cnn-lstm"]
 TUNED = {"acclimate": "options.domain_tuning.updates=2", "adversarial-masking": "options.updates=2"}
 WALK = """
-import json, sys, threading
+import inspect, json, sys, threading
 entered = set()
 def look(frame, event, argument):
-    if event == "call" and frame.f_code.co_name != "<module>":
+    if event == "call" and frame.f_code.co_flags & inspect.CO_OPTIMIZED:  # bodies of modules and classes are not
         entered.add(frame.f_code.co_filename)
 from typer.testing import CliRunner
 from acclimate.cli.main import app
@@ -39,6 +39,11 @@ sys.setprofile(look); threading.setprofile(look)
 result = CliRunner().invoke(app, sys.argv[1:])
 sys.setprofile(None)
 print(json.dumps([result.exit_code, result.output[-300:], sorted(name for name in entered if "acclimate/" in name)]))
+"""
+LOADED = """
+import sys
+import acclimate.inference.predict
+print(*(name for name in sys.modules if name.startswith(("acclimate.recipes.", "acclimate.methods."))))
 """
 SETTINGS = """
 import pkgutil, importlib, acclimate
@@ -139,7 +144,9 @@ def walk(source: Path) -> list[tuple[str, object]]:
             code, output, entered = json.loads(python(source, WALK, *words).strip().splitlines()[-1])
             inside = [file for file in entered if file.startswith(str(source))]
             rows.append((f"files entered by `{name}`", len(inside) if code == 0 else f"exit {code}: {output}"))
-        return rows
+    imported = python(source, LOADED).split()
+    rows.append(("recipes and methods that `inference.predict` imports", ", ".join(imported) or "none"))
+    return rows
 
 
 def weights(source: Path) -> list[tuple[str, object]]:
