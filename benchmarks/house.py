@@ -27,6 +27,8 @@ HERE = Path(__file__).parent
 FEW = ["--set", "training.updates=4", "--set", "training.words_per_batch=200", "--quiet"]
 LSTM = ["--encoder", "character-cnn-lstm"]
 TUNED = {"acclimate": "options.domain_tuning.updates=2", "adversarial-masking": "options.updates=2"}
+LABELLED_ONLY = ("target-only", "la-dtl")
+ALSO_LABELLED = ("mat", "datnet", "pdaln", "acclimate")
 WALK = """
 import inspect, json, sys, threading
 entered = set()
@@ -151,17 +153,18 @@ def walk(source: Path) -> list[tuple[str, object]]:
 
 def weights(source: Path) -> list[tuple[str, object]]:
     names = python(source, "from acclimate.recipes.catalogue import RECIPES; print(*RECIPES)").split()
+    trainings = [(name, name in LABELLED_ONLY) for name in names] + [(name, True) for name in ALSO_LABELLED]
     rows: list[tuple[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            out = Path(folder, name)
+        for name, is_labelled in trainings:
+            out = Path(folder, f"{name}-{is_labelled}")
             tuned = ["--set", TUNED[name]] if name in TUNED else []
-            labelled = ["--target-labelled", "social"] if name == "target-only" else []
+            labelled = ["--target-labelled", "social"] if is_labelled else []
             words = ["adapt", "--recipe", name, "--out", str(out), *FEW, *tuned, *labelled]
             code, output, _ = json.loads(python(source, WALK, *words).strip().splitlines()[-1])
             file = out / "weights.safetensors"
             made = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else f"exit {code}: {output}"
-            rows.append((name, made))
+            rows.append((f"{name}, with labels" if is_labelled else name, made))
             print(rows[-1], file=sys.stderr, flush=True)
     return rows
 
