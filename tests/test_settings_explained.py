@@ -12,7 +12,6 @@ from pydantic import Field
 from acclimate.cli.compare_settings import CompareSettings
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import RaceSettings
-from acclimate.model.encoders.vector_training import VectorSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.runs.domain_tune import DomainTuneSettings
@@ -20,7 +19,7 @@ from acclimate.runs.pretrain import PretrainSettings
 from acclimate.settings import Settings, dump_yaml, explained_yaml
 
 ROOTS: list[type[Settings]] = [
-    *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings, RaceSettings, VectorSettings),
+    *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings, RaceSettings),
     *(recipe.options for recipe in RECIPES.values()),
     *(objective.settings for objective in OBJECTIVES.values()),
 ]

@@ -39,7 +39,6 @@ from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import reproduce_command
 from acclimate.cli.select import SelectCommand, select_command
 from acclimate.cli.subsets import split_command, subset_command
-from acclimate.cli.vectors import vectors_command
 from acclimate.cli.weak_label import WeakLabelCommand, weak_label_command
 from acclimate.cli.wording import in_options
 
@@ -140,7 +139,6 @@ app.command("weak-label", cls=WeakLabelCommand)(weak_label_command)
 app.command("collocations")(collocations_command)
 app.command("pretrain")(pretrain_command)
 app.command("domain-tune")(domain_tune_command)
-app.command("vectors")(vectors_command)
 app.command("masks")(masks_command)
 app.command("curves")(curves_command)
 app.command("confidence")(confidence_command)
