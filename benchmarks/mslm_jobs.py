@@ -207,7 +207,7 @@ def perplexity_of(tagger: Any, guesser: Any, text: Any) -> float:
     import torch
 
     from acclimate.model.language_model import guesser_for
-    from acclimate.recipes.perplexity import perplexity
+    from acclimate.recipes.domain_tuning import perplexity
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     guesser = guesser_for(tagger.encoder) if guesser is None else guesser

@@ -223,7 +223,7 @@ def arguments() -> argparse.Namespace:
 
 def variant_problem(options: argparse.Namespace) -> str | None:
     """Told at once, not by every job."""
-    from acclimate.recipes.pdaln_settings import PdalnSettings
+    from acclimate.recipes.pdaln import PdalnSettings
     from acclimate.settings import SettingsError, complete, with_assignments
 
     if options.variant and not {"variants", "rounds"} & set(options.part):

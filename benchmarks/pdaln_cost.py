@@ -61,8 +61,7 @@ def build_ways(options: argparse.Namespace) -> dict[str, Callable[[], object]]:
     from acclimate.data.batches import SOURCE
     from acclimate.methods.tagging import Tagging
     from acclimate.model.tagger import Tagger
-    from acclimate.recipes.pdaln import batches_of, pdaln
-    from acclimate.recipes.pdaln_settings import PdalnSettings
+    from acclimate.recipes.pdaln import PdalnSettings, batches_of, pdaln
     from acclimate.recipes.recipe import Plan
     from acclimate.training.engine import build_engine
     from acclimate.training.loop import Training

@@ -273,7 +273,7 @@ def passes_without_augmentation(run: Run, job: Job) -> float:
 
 
 def plan_for(run: Run, job: Job, options: dict[str, Any]) -> Any:
-    from acclimate.recipes.pdaln_settings import PdalnSettings
+    from acclimate.recipes.pdaln import PdalnSettings
     from acclimate.recipes.recipe import Plan
     from acclimate.training.settings import TrainingSettings
 

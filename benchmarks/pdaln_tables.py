@@ -234,7 +234,7 @@ def ratio_table(rows: list[Row], options: argparse.Namespace) -> str:
 
 
 def usual_value(option: str) -> float:
-    from acclimate.recipes.pdaln_settings import PdalnSettings
+    from acclimate.recipes.pdaln import PdalnSettings
 
     return float(PdalnSettings.model_fields[option].default)
 

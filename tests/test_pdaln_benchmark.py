@@ -124,7 +124,7 @@ def test_what_differs_in_the_rounds_alone_begins_as_pdaln(changes: str, alike: b
 
 
 def test_options_of_rounds_are_options_of_pdaln() -> None:
-    from acclimate.recipes.pdaln_settings import PdalnSettings
+    from acclimate.recipes.pdaln import PdalnSettings
 
     assert PdalnSettings.model_fields.keys() >= pdaln_jobs.OF_ROUNDS
 

@@ -15,7 +15,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.perplexity import perplexity
+from acclimate.recipes.domain_tuning import perplexity
 from acclimate.settings import UsageError
 
 

@@ -22,7 +22,7 @@ from acclimate.analysis.inspection.surface import Surface
 from acclimate.analysis.inspection.words_and_pieces import PieceFigures, WordFigures
 from acclimate.analysis.separability import Separability
 from acclimate.recipes.catalogue import RECIPES
-from acclimate.recipes.perplexity import Perplexity
+from acclimate.recipes.domain_tuning import Perplexity
 
 BOARD_ROWS = Path(__file__).parents[2] / "docs" / "explanation" / "results" / "leaderboard.jsonl"
 LABELS = {"PER": 300, "LOC": 200}

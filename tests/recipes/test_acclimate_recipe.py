@@ -11,10 +11,9 @@ from test_every_recipe import QUICK, Losses
 
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.acclimate import composition, finishing, left_out
-from acclimate.recipes.acclimate_settings import AcclimateSettings
+from acclimate.recipes.acclimate import AcclimateSettings, composition, finishing, left_out
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.recipes.pdaln_settings import PdalnSettings
+from acclimate.recipes.pdaln import PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete

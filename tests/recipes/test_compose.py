@@ -18,7 +18,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView
 from acclimate.recipes.compose import compose
 from acclimate.recipes.compose_objectives import OBJECTIVES
-from acclimate.recipes.compose_settings import ComposeSettings
+from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import complete

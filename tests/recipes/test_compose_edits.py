@@ -13,9 +13,8 @@ from acclimate.analysis.change_log import read_changes
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.compose import compose
-from acclimate.recipes.compose_check import check_plan
-from acclimate.recipes.compose_settings import ComposeSettings
+from acclimate.recipes.compose import check_plan, compose
+from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.pdaln_edits import nearest_in
 from acclimate.recipes.recipe import Plan
 from acclimate.reporting.sections.changed_sentences import changed_sentences

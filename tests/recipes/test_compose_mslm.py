@@ -15,9 +15,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.compose import compose
-from acclimate.recipes.compose_check import check_plan
-from acclimate.recipes.compose_settings import ComposeSettings
+from acclimate.recipes.compose import check_plan, compose
+from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete

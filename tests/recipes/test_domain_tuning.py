@@ -15,8 +15,7 @@ from acclimate.model.encoders.transformer import Transformer, TransformerSetting
 from acclimate.model.language_model import guesser_for
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, domain_tuning
-from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
+from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, DomainTuning, domain_tuning, tuning_stage
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.tuning_text import cut, evenly, packed, read_text, tuning_text
 from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings, domain_tune

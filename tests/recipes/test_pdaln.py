@@ -18,9 +18,7 @@ from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher
 from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.pdaln import batches_of, pdaln, round_text
-from acclimate.recipes.pdaln_check import check_plan
-from acclimate.recipes.pdaln_settings import PdalnSettings
+from acclimate.recipes.pdaln import PdalnSettings, batches_of, check_plan, pdaln, round_text
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError

@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.reader import Reader
-from acclimate.recipes.perplexity import perplexity
+from acclimate.recipes.domain_tuning import perplexity
 
 
 @pytest.fixture(scope="module")

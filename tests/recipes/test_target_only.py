@@ -9,8 +9,8 @@ import pytest
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import LEAST_UPDATES, TargetOnlySettings, long_enough, target_only
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.target_only import LEAST_UPDATES, TargetOnlySettings, long_enough, target_only
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError
 from acclimate.training.settings import TrainingSettings

@@ -12,8 +12,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import LabelSet
 from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.pdaln import exchanged
-from acclimate.recipes.pdaln_settings import PdalnSettings
+from acclimate.recipes.pdaln import PdalnSettings, exchanged
 from acclimate.reproduction.catalogue import all_tables, find_table
 from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.settings import complete

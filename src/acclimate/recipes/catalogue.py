@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import difflib
 
-from acclimate.recipes.acclimate import acclimate, left_out
+from acclimate.recipes.acclimate import AcclimateSettings, acclimate, left_out
 from acclimate.recipes.acclimate import check_plan as check_acclimate
 from acclimate.recipes.acclimate import remodel as remodel_acclimate
-from acclimate.recipes.acclimate_settings import AcclimateSettings
-from acclimate.recipes.adversarial_masking import AdversarialMaskingSettings, adversarial_masking, check_plan
-from acclimate.recipes.compose import PARTS, compose
+from acclimate.recipes.baselines import TargetOnlySettings, source_only, target_only
+from acclimate.recipes.compose import PARTS, compose, warn_of_contrast
+from acclimate.recipes.compose import check_plan as check_compose
 from acclimate.recipes.compose import remodel as remodel_compose
-from acclimate.recipes.compose_check import check_plan as check_compose
-from acclimate.recipes.compose_check import warn_of_contrast
-from acclimate.recipes.compose_settings import ComposeSettings
+from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.datnet import DatnetSettings, datnet, remarks
+from acclimate.recipes.datnet import check_plan as check_datnet
 from acclimate.recipes.datnet import remodel as remodel_datnet
-from acclimate.recipes.datnet_check import check_plan as check_datnet
+from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, adversarial_masking, check_plan
 from acclimate.recipes.la_dtl import LaDtlSettings, la_dtl
 from acclimate.recipes.mat import MatSettings, mat, read_second, read_second_test
 from acclimate.recipes.mat import check_plan as check_mat
@@ -25,14 +24,10 @@ from acclimate.recipes.mslm import MslmSettings, mslm
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remarks as mslm_remarks
 from acclimate.recipes.mslm import remodel as remodel_mslm
-from acclimate.recipes.pdaln import pdaln
-from acclimate.recipes.pdaln_check import check_plan as check_pdaln
-from acclimate.recipes.pdaln_edits import warn_of_edits
-from acclimate.recipes.pdaln_settings import PdalnSettings
+from acclimate.recipes.pdaln import PdalnSettings, pdaln, warn_of_edits
+from acclimate.recipes.pdaln import check_plan as check_pdaln
 from acclimate.recipes.recipe import Recipe, Sibling
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training
-from acclimate.recipes.source_only import source_only
-from acclimate.recipes.target_only import TargetOnlySettings, target_only
 from acclimate.settings import UsageError
 
 BASELINE = Recipe("source-only", "no adaptation: train on the labelled source alone", source_only, needs_target=False)

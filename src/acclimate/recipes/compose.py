@@ -6,26 +6,57 @@ the ones that the other recipes are made of.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import cast, get_args
 
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
 from acclimate.methods.distillation import frozen_copy
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.normalisation import Normalise
+from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.adversarial_masking import domain_tuning
-from acclimate.recipes.compose_objectives import OBJECTIVES, Made, Site
-from acclimate.recipes.compose_settings import ComposeSettings, StageSettings, round_names
-from acclimate.recipes.compose_texts import TEXTS, batches_for, beside_of, learns_of
+from acclimate.recipes.compose_objectives import (
+    OBJECTIVES,
+    DiscriminatorTermSettings,
+    Made,
+    Site,
+    VirtualNoiseSettings,
+    WordMmdSettings,
+    sides_of,
+)
+from acclimate.recipes.compose_stages import (
+    LABELLED,
+    TEXTS,
+    ComposeSettings,
+    EditName,
+    StageSettings,
+    Term,
+    anchored,
+    batches_for,
+    beside_of,
+    edited_pairs,
+    learns_of,
+    round_names,
+    unlabelled,
+)
+from acclimate.recipes.datnet import strength_and_rate
+from acclimate.recipes.domain_tuning import check_plan as check_tuning
+from acclimate.recipes.domain_tuning import domain_tuning, require_language_model
 from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
-from acclimate.recipes.mslm import entity_stage
+from acclimate.recipes.mslm import MslmSettings, entity_stage
+from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
+from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
+from acclimate.settings import UsageError
 from acclimate.training.schedules import Schedule
 from acclimate.training.selectors import LastUpdate, Selector
 from acclimate.training.settings import TrainingSettings
@@ -154,3 +185,185 @@ def normalise_for_noise(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 def _weight(weight: float, made: Made) -> float | Schedule:
     rise = made.rise
     return weight if rise is None else lambda update: weight * rise(update)
+
+
+# of a stage, that its domain tuning says itself or does not know
+NOT_IN_TUNING = (
+    *("learns", "beside", "apart", "updates", "epochs", "share", "learning_rate"),
+    *("keep_best", "patience", "looks", "to_the_end", "edits"),
+)
+
+
+def check_plan(tagger: Tagger, plan: Plan) -> None:
+    options: ComposeSettings = plan.options
+    can_tag = False
+    entities = tagger.entities
+    for number, stage in enumerate(options.stages):
+        where = f"Stage {stage.name}"
+        check_stage(tagger, plan, stage, where, can_tag, number)
+        if stage.mslm is not None:
+            check_heads(stage, stage.mslm, entities, where, can_tag)
+            entities = stage.mslm.entities
+        can_tag = can_tag or learns_tags(stage)
+    if not can_tag:
+        tags = ", ".join(name for name, part in OBJECTIVES.items() if part.learns_tags)
+        raise UsageError(f"No stage learns tags: one of them needs one of these objectives: {tags}; or mslm.")
+
+
+def learns_tags(stage: StageSettings) -> bool:
+    return stage.mslm is not None or any(OBJECTIVES[name].learns_tags for name in stage.objectives)
+
+
+def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, can_tag: bool, number: int) -> None:
+    if stage.domain_tuning is not None:
+        refuse_unused(stage, "domain_tuning", NOT_IN_TUNING, where)
+        require_language_model(tagger, where)
+        check_tuning(tagger, replace(plan, options=stage.domain_tuning))
+        if not len(plan.target):
+            raise UsageError(f"{where} tunes the encoder to target text: give --target.")
+        return
+    if stage.mslm is not None:
+        require_language_model(tagger, where)
+        refuse_unused(stage, "mslm", ("beside", "apart"), where)
+        refuse_unread_edits(stage, learns_of(stage, plan), where)
+        check_mslm(tagger, replace(plan, options=stage.mslm))
+        for name in learns_of(stage, plan):
+            check_text(tagger, plan, stage, name, where, can_tag, number)
+            if name not in LABELLED:
+                raise UsageError(f"{where}: mslm learns from labelled text, and {name} has no labels.")
+        return
+    learns, beside = learns_of(stage, plan), beside_of(stage, plan)
+    refuse_unread_edits(stage, (*learns, *beside), where)
+    for name in (*learns, *beside):
+        check_text(tagger, plan, stage, name, where, can_tag, number)
+    if stage.apart and not any(learns_beside(name, term) for name, term in stage.objectives.items()):
+        raise UsageError(
+            f"{where}: with apart the tagger learns tags from what stands beside alone, and no objective does: set a "
+            "side to both or target, or take target-tagging."
+        )
+    if not set(learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
+        raise UsageError(f"{where} learns tags from {', '.join(learns)}, which has none.")
+    for name, term in stage.objectives.items():
+        check_needs(tagger, plan, name, beside, f"{where}, {name}", can_tag, term)
+        check_settings(tagger, plan, term, f"{where}, {name}")
+
+
+def learns_beside(name: str, term: Term) -> bool:
+    return OBJECTIVES[name].learns_tags and "target" in sides_of(term.settings)
+
+
+def refuse_unused(stage: StageSettings, kind: str, names: Sequence[str], where: str) -> None:
+    """Settings that such a stage would not look at."""
+    usual = StageSettings.model_validate({kind: {}})
+    for name in names:
+        if getattr(stage, name) != getattr(usual, name):
+            own = f": set {kind}.{name}" if name in ("updates", "epochs", "learning_rate") else ""
+            raise UsageError(f"{where}: {name} has no effect beside {kind}{own}.")
+
+
+def check_heads(
+    stage: StageSettings, wanted: MslmSettings, entities: EntitySettings | None, where: str, can_tag: bool
+) -> None:
+    """MSLM's heads take the place of those that were there; what these had learnt cannot be had back."""
+    if entities is not None and entities != wanted.entities:
+        raise UsageError(f"{where}: mslm.entities is not what it was in the stage before: its heads would be lost.")
+    if stage.keep_best and can_tag and entities is None:
+        raise UsageError(
+            f"{where}: keep_best cannot bring back what was before, since mslm puts heads of its own in the place of "
+            "those that have learnt tags. Begin with the mslm stage, or leave keep_best out."
+        )
+
+
+def check_text(
+    tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, can_tag: bool, number: int
+) -> None:
+    """Whether there is such text."""
+    if name in ("target-labelled", "anchors") and not len(plan.target.labelled()):
+        raise UsageError(f"{where} learns from {name}, which needs labelled target sentences: give --target-labelled.")
+    if name in ("target", "pseudo-labelled") and not len(unlabelled(plan)):
+        raise UsageError(f"{where} learns from {name}, which needs target text: give --target.")
+    if name == "pseudo-labelled" and not can_tag:
+        raise UsageError(f"{where} learns from the tagger's own tags, but no stage before it has taught it any.")
+    if name in get_args(EditName):
+        check_edits(tagger, plan, stage, name, where, number)
+    if name == "anchors" and not len(anchored(tagger, plan, stage, number).corpus):
+        raise InputError(
+            f"{where}: no entity of the labelled target sentences has another one of its type in the source, or the "
+            "other way round: there are no anchors."
+        )
+
+
+def check_edits(tagger: Tagger, plan: Plan, stage: StageSettings, name: str, where: str, number: int) -> None:
+    with told_where(f"{where}, {name}"):
+        first = next(edited_pairs(cast(EditName, name), tagger, plan, stage.edits, number), None)
+    if first is None:
+        named = " Name a table of them in edits.synonyms." if name == "synonyms" else ""
+        raise InputError(f"{where}: no labelled sentence has a word that {name} could change.{named}")
+
+
+def refuse_unread_edits(stage: StageSettings, texts: Collection[str], where: str) -> None:
+    usual = EditSettings()
+    for name in EditSettings.model_fields:
+        readers = get_args(EditName) if name == "edit_share" else ("synonyms",)
+        if getattr(stage.edits, name) != getattr(usual, name) and not set(readers) & set(texts):
+            raise UsageError(f"{where}: edits.{name} has no effect: the stage has no text {' or '.join(readers)}.")
+
+
+def check_needs(
+    tagger: Tagger, plan: Plan, name: str, beside: tuple[str, ...], where: str, can_tag: bool, term: Term
+) -> None:
+    """Whether an objective has all that it cannot do without."""
+    part = OBJECTIVES[name]
+    looks = bool(part.needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
+    if looks and not beside:
+        raise UsageError(f"{where} looks at target sentences, and there are none: give --target, and name it `beside`.")
+    needs_labels = "labels beside" in part.needs or (part.learns_tags and "target" in sides_of(term.settings))
+    if needs_labels and not set(beside) & LABELLED:
+        raise UsageError(
+            f"{where} needs labelled sentences beside, and {', '.join(beside)} has none: give --target-labelled, or "
+            "name pseudo-labelled in `beside`."
+        )
+    if "text beside" in part.needs and "target" not in beside:
+        raise UsageError(f"{where} learns from unlabelled target text: give --target, and name target in `beside`.")
+    if "teacher" in part.needs and not can_tag:
+        raise UsageError(f"{where} learns from the tagger of the stage before, but no stage before it learns tags.")
+    if "language model" in part.needs:
+        require_language_model(tagger, where)
+
+
+def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
+    """Whether the objective's own settings fit tagger and data."""
+    settings = term.settings
+    if isinstance(settings, VirtualNoiseSettings):
+        radius, lstm = settings.radius, isinstance(tagger.encoder, CharacterCnnLstm)
+        if not (radius.words or radius.characters if lstm else radius.pieces):
+            raise UsageError(f"{where} needs noise: set its radius above 0.")
+    if isinstance(settings, WordMmdSettings) and isinstance(settings.mu, dict):
+        unknown = [tag for tag in settings.mu if tag not in tagger.tags]
+        if unknown:
+            raise UsageError(f"{where}: mu: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
+    if isinstance(settings, DiscriminatorTermSettings):
+        _, rate = strength_and_rate(tagger, settings)
+        if plan.training.optimizer == "muon" and rate != 1:
+            raise UsageError(f"{where}: with training.optimizer=muon all learn at one rate: set its rate to 1.")
+    if isinstance(settings, ContrastSettings):
+        with told_where(where):
+            edit_for(tagger, replace(plan, options=settings))
+
+
+def warn_of_contrast(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    options: ComposeSettings = plan.options
+    terms = (term.settings for stage in options.stages for term in stage.objectives.values())
+    deletes = any(isinstance(settings, ContrastSettings) and only_deletes(tagger, settings) for settings in terms)
+    return (ONLY_DELETION,) if deletes else ()
+
+
+@contextmanager
+def told_where(where: str) -> Iterator[None]:
+    """What is wrong with synonyms is told with the stage that wants them."""
+    try:
+        yield
+    except UsageError as problem:
+        raise UsageError(f"{where}: {problem}") from None
+    except (OSError, InputError) as problem:
+        raise InputError(f"{where}: {problem}") from None

@@ -6,45 +6,135 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
+from pydantic import Field
+
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.alignment.game_health import Game
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, Kernel
-from acclimate.methods.distillation import Distillation, frozen_copy
+from acclimate.methods.distillation import Chances, Distillation, frozen_copy
 from acclimate.methods.masking.catalogue import Ground, build_policy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
+from acclimate.methods.perturbation.noise import Scope
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.puzzle_lesson import PuzzleLesson
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.compose_groups import (
-    DiscriminatorTermSettings,
-    DistillationSettings,
-    MaskedTaggingSettings,
-    MaskedWordsSettings,
-    MeanTeacherTermSettings,
-    NoisyTaggingSettings,
-    SentenceMmdSettings,
-    TaggingSettings,
-    TargetTaggingSettings,
-    VirtualNoiseSettings,
-    WordMmdSettings,
-)
-from acclimate.recipes.datnet import discriminator_for, held_out
-from acclimate.recipes.domain_tuning import masked_words
-from acclimate.recipes.mat import masked_adversarial
-from acclimate.recipes.pdaln import contrast
-from acclimate.recipes.pdaln_edits import edit_for
-from acclimate.recipes.pdaln_settings import ContrastSettings
+from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
+from acclimate.recipes.domain_tuning import MaskingSettings, masked_words
+from acclimate.recipes.mat import MaskedNoiseSettings, RadiusSettings, masked_adversarial
+from acclimate.recipes.pdaln import MeanTeacherSettings, contrast
+from acclimate.recipes.pdaln_edits import ContrastSettings, edit_for
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
 from acclimate.training.engine import device_for
 from acclimate.training.schedules import Schedule
 from acclimate.training.stage import Watch
+
+Domain = Literal["source", "target"]
+
+
+class TaggingSettings(Settings):
+    """Whose tags are learnt, and what the loss is averaged over."""
+
+    side: Literal["source", "target", "both"] = "source"
+    """Which text is learnt: what the stage learns (source), what stands beside it (target), or both."""
+    average: Literal["word", "sentence"] = "word"
+    """Whether the loss is averaged over words or over sentences."""
+
+
+class TargetTaggingSettings(TaggingSettings):
+    """Tags of what is beside."""
+
+    side: Literal["source", "target", "both"] = "target"
+    """Which text is learnt: what the stage learns (source), what stands beside it (target), or both."""
+
+
+class MaskedTaggingSettings(MaskedNoiseSettings, TaggingSettings):
+    """Tagging, and once more with words hidden and under noise."""
+
+
+class NoisyTaggingSettings(MaskedTaggingSettings):
+    """The same without hidden words."""
+
+    rate: float = Field(0.0, ge=0, le=1)
+    """Share of sentences in which a word is hidden or swapped."""
+
+
+class VirtualNoiseSettings(Settings):
+    """The noise under which tags must not change."""
+
+    radius: RadiusSettings = RadiusSettings()
+    """Size of the noise."""
+    scope: Scope = "sentence"
+    """What the size holds for: the noise of a sentence, of each token, or of the whole batch."""
+    by_size: bool = False
+    """Multiply radii of words and characters by the square root of how many numbers a sentence has."""
+    side: Domain = "target"
+    """Which domain's text gets the noise."""
+
+
+class SentenceMmdSettings(Settings):
+    """How the discrepancy of sentences is measured."""
+
+    unbiased: bool = False
+    """Leave a point's likeness to itself out."""
+    scale_free: bool = False
+    """Features that shrink to a point win nothing."""
+
+
+class WordMmdSettings(SentenceMmdSettings):
+    """How the discrepancy of words of each tag is measured."""
+
+    mu: float | dict[str, float] = 0.25
+    """Weight of a tag: one for all, or by tag."""
+    most_words: int = Field(256, ge=1)
+    """Words of one tag and domain that are looked at in a batch, at most."""
+    floor: float | None = Field(None, ge=0)
+    """A discrepancy below this has no gradient."""
+
+
+class DistillationSettings(Settings):
+    """What teacher and student compare, and on which text."""
+
+    chances: Chances = "marginals"
+    """What teacher and student compare: marginals, or the softmax of each word's own scores."""
+    side: Domain = "source"
+    """Which domain's text the teacher reads."""
+
+
+class MeanTeacherTermSettings(MeanTeacherSettings):
+    """Mean Teacher as PDALN has it."""
+
+    chances: Chances = "marginals"
+    """What teacher and student compare: marginals, or the softmax of each word's own scores."""
+
+
+class MaskedWordsSettings(MaskingSettings):
+    """Guessing hidden words beside the other objectives."""
+
+    masking: str = "random"
+    """Which words to hide; the adversary usually wants a stage of its own."""
+    side: Domain = "target"
+    """Which domain's text is read."""
+
+
+class DiscriminatorTermSettings(DiscriminatorSettings):
+    """The discriminator, which is there."""
+
+    discriminator: Literal["grad", "plain"] = "grad"
+    """grad weights sentences by how hard they are to place; plain weights all alike."""
+
+
+def sides_of(settings: Settings) -> set[str]:
+    """Which text an objective reads, as far as its settings say."""
+    side = getattr(settings, "side", "source")
+    return {"source", "target"} if side == "both" else {side}
+
 
 Need = Literal["beside", "labels beside", "text beside", "language model", "teacher", "noise"]
 """What an objective cannot do without: a second corpus, labels or bare text in it, a masked language model, a tagger

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
 from pydantic import Field, field_validator
 
-from acclimate.data.batches import TARGET, Batches
+from acclimate.data.batches import SOURCE, TARGET, Batches
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
@@ -16,17 +21,47 @@ from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
 from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.policy import Policy
+from acclimate.methods.masking.puzzle import Puzzle, hide
 from acclimate.methods.masking.uniform import Uniform
 from acclimate.methods.objective import Objective
 from acclimate.methods.puzzle_lesson import PuzzleLesson
+from acclimate.methods.tagging import Tagging
+from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import guesser_for
+from acclimate.model.listening import listening
+from acclimate.model.tagger import Tagger
+from acclimate.model.view import TextView
 from acclimate.model.word_guesser import WordGuesser
-from acclimate.recipes.tuning_text import packed, tuning_text
-from acclimate.settings import Settings
+from acclimate.recipes.recipe import Plan
+from acclimate.recipes.tuning_text import cut, packed, read_text, tuning_text
+from acclimate.settings import Settings, UsageError
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
 from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage
+
+
+def require_language_model(tagger: Tagger, who: str) -> None:
+    """Better said now than after the baseline is trained."""
+    if not isinstance(tagger.encoder, Transformer):
+        raise UsageError(
+            f"{who} tunes a masked language model, and character-cnn-lstm is none: take the encoder "
+            f"{SHIPPED[0]}, or another one."
+        )
+    guesser_for(tagger.encoder)
+    if tagger.encoder.pieces.tokenizer.mask_token_id is None:
+        raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
+
+
+def is_language_model(tagger: Tagger) -> bool:
+    """Whether its encoder can be tuned to text."""
+    try:
+        require_language_model(tagger, "This tagger")
+    except (UsageError, EncoderNotFound):
+        return False
+    return True
+
 
 UPDATES, PASSES = 2_000, 20  # where nothing is said: so many updates, but the target's text is read no more often
 
@@ -159,3 +194,105 @@ def _selector(measured: Corpus, encoder: Transformer, guesser: WordGuesser | Non
     ordered = sorted(measured, key=len)
     parts = [ordered[start : start + 64] for start in range(0, len(ordered), 64)]
     return HeldOutLoss(lambda: parts, objective, count(len(measured), "sentence"))
+
+
+class AdversarialMaskingSettings(DomainTuning):
+    """Domain tuning, and how the tagger is trained afterwards."""
+
+    extra: tuple[str, ...] = ()
+    """Files of more text like the target's; see `acclimate select`."""
+    extra_as_target: bool = False
+    """Extra text counts as the target's own: the source is repeated to the size of both."""
+
+
+def check_plan(tagger: Tagger, plan: Plan) -> None:
+    options: AdversarialMaskingSettings = plan.options
+    for file in options.extra:
+        if not Path(file).exists():
+            raise InputError("there is no such file of extra text.", file=file)
+    usual = DomainTuning()
+    for name in ("device", "precision", "tensorboard"):
+        if getattr(options, name) != getattr(usual, name):
+            raise UsageError(
+                f"options.{name} has no effect in a recipe: set training.{name}, which holds for all of it."
+            )
+
+
+def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    yield domain_tuning(tagger, plan, plan.options)
+    corpora = {SOURCE: plan.source.labelled()}
+    yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)
+
+
+def domain_tuning(
+    tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = "domain-tuning"
+) -> Stage:
+    """Masked words of the target's text, of more like it, and of the source's beside them."""
+    encoder = tagger.encoder
+    assert isinstance(encoder, Transformer)
+    target, extra = plan.target.unlabelled(), read_text(options.extra) if options.extra else None
+    if extra is not None and options.extra_as_target:
+        target, extra = target + extra, None
+    return tuning_stage(encoder, guesser_for(encoder), plan.source, target, options, plan.seed, name, extra).stage
+
+
+@dataclass(frozen=True, slots=True)
+class Perplexity:
+    """exp of the mean loss of guessing a hidden piece."""
+
+    perplexity: float
+    loss: float  # nats per hidden piece
+    pieces: int  # hidden
+    sentences: int
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@torch.no_grad()
+def perplexity(
+    encoder: Transformer,
+    guesser: WordGuesser,
+    text: Corpus,
+    share: float = 0.15,
+    seed: int = 0,
+    rows: int = 64,
+    progress: Callable[[int], None] | None = None,
+) -> Perplexity:
+    """How well hidden pieces of a text are guessed: all weigh the same, whatever a training loss may say.
+
+    A share of each sentence's pieces, and at least one, is hidden by chance, each behind [MASK]. The seed and a
+    sentence's place in the text alone decide which: models with the same tokenizer are asked the same, on any machine,
+    however the sentences are put into batches. Tags are not looked at, and nothing is trained. Of a tagger's encoder,
+    `guesser_for` has the head.
+    """
+    device = next(encoder.parameters()).device
+    sentences = cut(text.unlabelled(), encoder)
+    settings = DomainTuning(share=share, swapped=0.0, kept=0.0)
+    objective = masked_words(encoder, guesser, Uniform(), settings).to(device)
+    ordered = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
+    total, pieces = 0.0, 0
+    dice = [device] if device.type == "cuda" else []
+    with listening(encoder), listening(objective), torch.random.fork_rng(dice):  # in mid-training, too
+        for start in range(0, len(ordered), rows):
+            numbers = ordered[start : start + rows]
+            part = [sentences[number] for number in numbers]
+            inputs = {name: tensor.to(device) for name, tensor in encoder.number(part).items()}
+            puzzle = objective.puzzle(TextView(encoder, inputs))
+            hidden = hide(puzzle, _lots(puzzle, numbers, seed))
+            mean, _ = objective.losses(encoder, guesser, puzzle.pieces, hidden, puzzle.attention)
+            count = int(hidden.counts.sum())
+            total, pieces = total + float(mean) * count, pieces + count
+            if progress is not None:
+                progress(len(part))
+    if not pieces:
+        raise InputError(f"{text.name} has no text to measure the perplexity on.")
+    loss = total / pieces
+    return Perplexity(math.exp(loss), loss, pieces, len(text))
+
+
+def _lots(puzzle: Puzzle, numbers: list[int], seed: int) -> torch.Tensor:
+    """Random priorities (row, piece), the same for a sentence in whatever company it comes."""
+    width = puzzle.pieces.shape[1]
+    rows = [np.random.default_rng((seed, number)).random(width) for number in numbers]
+    return torch.from_numpy(np.stack(rows)).float().to(puzzle.pieces.device)

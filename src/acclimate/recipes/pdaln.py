@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Literal
+
+from pydantic import Field
 
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.joined import Joined
+from acclimate.data.problems import InputError
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE
@@ -22,21 +26,114 @@ from acclimate.methods.augmentation.anchor_notes import Anchored
 from acclimate.methods.augmentation.anchor_report import Augmentation
 from acclimate.methods.averages import Average
 from acclimate.methods.contrastive import Contrast, Edit
-from acclimate.methods.distillation import Distillation, frozen_copy
+from acclimate.methods.distillation import Chances, Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.pdaln_edits import edit_for
-from acclimate.recipes.pdaln_settings import AnchorSettings, ContrastSettings, PdalnSettings, VirtualSettings
+from acclimate.recipes.mat import RadiusSettings
+from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, edit_for, only_deletes
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
+from acclimate.settings import Settings, UsageError
 from acclimate.training.loop import completed
 from acclimate.training.schedules import Schedule
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
+
+Variant = Literal["distillation", "mean-teacher", "vat", "none"]
+
+
+class MeanTeacherSettings(Settings):
+    """The variant `mean-teacher`."""
+
+    weight: float = Field(10.0, ge=0)
+    """Weight of agreeing with the teacher."""
+    decay: float = Field(0.99, ge=0, le=1)
+    """How much of the teacher stays at an update, in the first updates."""
+    later: float = Field(0.995, ge=0, le=1)
+    """How much of the teacher stays at an update, after those."""
+    warm_up: int = Field(300, ge=0)
+    """How many updates count as the first; the weight rises as long."""
+
+
+class VirtualSettings(Settings):
+    """The variant `vat`."""
+
+    weight: float = Field(1.0, ge=0)
+    """Weight of agreeing under noise."""
+    kind: Literal["bond", "mat"] = "bond"
+    """bond: divergence both ways, under noise of size `step`; mat: one way, under noise of size `radius`."""
+    trial: float = Field(1e-5, gt=0)
+    """For bond: deviation of the random noise at which the gradient is taken."""
+    step: float = Field(1e-2, gt=0)
+    """For bond: the largest number of the noise; its authors' 1e-3 hardly moves a small encoder's tags."""
+    radius: RadiusSettings = RadiusSettings()
+    """For mat: size of the noise."""
+
+
+class AnchorSettings(Settings):
+    """How many sentences with entities of the other domain are made."""
+
+    target_variants: int = Field(4, ge=0)
+    """Variants of each labelled target sentence."""
+    source_variants: int = Field(2, ge=0)
+    """Variants of each source sentence that is taken."""
+    source_sentences: int | None = Field(500, ge=1)
+    """Source sentences taken in a round; null: all."""
+    ratio: float | None = Field(None, ge=0)
+    """Source sentences for each target sentence, instead of a fixed number."""
+    all_entities: bool = False
+    """Exchange all of a sentence's entities, not one."""
+
+
+class PdalnSettings(ContrastSettings, AnchorSettings):
+    """How much each term counts (0 leaves it out), how text is augmented, and who teaches in the rounds."""
+
+    alpha: float = Field(0.1, ge=0)
+    """Weight of L_d, which makes sentences alike; the paper's alpha' where there are no target labels."""
+    beta: float = Field(0.1, ge=0)
+    """Weight of L_w, which makes words of one tag alike; only with labelled target sentences."""
+    contrast: float = Field(1.0, ge=0)
+    """Weight of the contrastive loss L_c."""
+    gamma: float = Field(0.75, ge=0, le=1)
+    """Weight of the teacher in a round; the other terms have what is left."""
+    variant: Variant = "distillation"
+    """What is done in the rounds beside equation 10: distillation, mean-teacher, vat or none."""
+    mu: float | dict[str, float] = 0.25
+    """Weight of a tag in L_w: one for all, or by tag."""
+    unbiased: bool = False
+    """Leave a point's likeness to itself out of both discrepancies."""
+    scale_free: bool = False
+    """In both discrepancies, features that shrink to a point win nothing."""
+    most_words: int = Field(256, ge=1)
+    """Words of one tag and domain that L_w looks at in a batch, at most."""
+    chances: Chances = "marginals"
+    """What teacher and student compare: marginals, or the softmax of each word's own scores."""
+    rounds: int = Field(3, ge=0)
+    """How many rounds."""
+    round_epochs: float = Field(4.0, gt=0)
+    """Passes over a round's text."""
+    round_rate: float = Field(0.25, gt=0)
+    """Learning rate of a round, as a share of the run's."""
+    round_looks: int = Field(8, ge=1)
+    """Evaluations of a round by the run's selector, at least."""
+    keep_best: bool = False
+    """Undo a round that the run's selector finds worse; else take every round as it is."""
+    patience: int = Field(1, ge=0)
+    """Rounds in a row that may be undone, each next one with other text; 0: stop at once."""
+    augment: bool = True
+    """Exchange entities; else rounds take source and labelled target sentences as they are."""
+    augmented_only: bool = False
+    """In a round, learn tags from augmented sentences alone."""
+    mean_teacher: MeanTeacherSettings = MeanTeacherSettings()
+    """Settings of the variant mean-teacher."""
+    virtual: VirtualSettings = VirtualSettings()
+    """Settings of the variant vat, virtual adversarial training."""
+
 
 SCALE: Average = "sentence"
 """Every term is a mean over sentences, as the CRF's likelihood and the contrast are. The paper has its equation 11 as a
@@ -200,3 +297,77 @@ def stage(
 ) -> Stage:
     weights = {term: weight for term, (weight, _) in terms.items()}
     return Stage(name, {term: objective for term, (_, objective) in terms.items()}, batches, training, weights)
+
+
+def check_plan(tagger: Tagger, plan: Plan) -> None:
+    options: PdalnSettings = plan.options
+    check_mu(tagger, options)
+    check_edits(tagger, plan)
+    if not plan.target.labelled():
+        check_unlabelled(options)
+        return
+    if options.variant == "mean-teacher" and all(sentence.tags is not None for sentence in plan.target):
+        raise UsageError("options.variant=mean-teacher learns from unlabelled target text: give --target as well.")
+    if options.variant == "vat" and options.virtual.kind == "mat" and not any(noise_sizes(tagger, options)):
+        raise UsageError("options.variant=vat needs noise: set options.virtual.radius above 0.")
+    if options.augment and options.rounds:
+        check_anchors(plan)
+
+
+def check_mu(tagger: Tagger, options: PdalnSettings) -> None:
+    unknown = [tag for tag in options.mu if tag not in tagger.tags] if isinstance(options.mu, dict) else []
+    if unknown:
+        raise UsageError(f"options.mu: {unknown[0]!r} is none of the tagger's tags, {', '.join(tagger.tags)}.")
+
+
+def check_unlabelled(options: PdalnSettings) -> None:
+    """Equation 8 is all there is."""
+    if options.variant in ("mean-teacher", "vat"):
+        raise UsageError(
+            f"options.variant={options.variant} needs labelled target sentences: without any there are no rounds. Give "
+            "--target-labelled."
+        )
+    if options.alpha == 0 and options.contrast == 0:
+        raise UsageError(
+            "Without labelled target sentences, options.alpha=0 and options.contrast=0 leave nothing to learn from the "
+            "target: set one of them above 0, or give --target-labelled."
+        )
+
+
+def check_anchors(plan: Plan) -> None:
+    try:
+        text = round_text(plan, 1)
+    except InputError as problem:
+        raise InputError(f"{problem} Without exchanged entities: options.augment=false.") from None
+    if not len(text):
+        raise InputError(
+            "no entity of the labelled target sentences has another one of its type in the source, or the other way "
+            "round: nothing can be exchanged. Without that: options.augment=false."
+        )
+
+
+def check_edits(tagger: Tagger, plan: Plan) -> None:
+    """Files that cannot be read, and ones that nobody would read, are told at once."""
+    options: PdalnSettings = plan.options
+    named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
+    if named and (options.edits == "deletion" or options.contrast == 0):
+        raise UsageError(f"options.{named[0]} has no effect with options.edits=deletion or options.contrast=0.")
+    if options.contrast == 0:
+        return
+    try:
+        edit_for(tagger, plan)
+    except UsageError as problem:
+        raise UsageError(f"options.edits=synonyms: {problem}") from None
+    except (OSError, InputError) as problem:
+        raise InputError(f"options.{named[0] if named else 'edits'}: {problem}") from None
+
+
+def warn_of_edits(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    options: PdalnSettings = plan.options
+    return (ONLY_DELETION,) if options.contrast > 0 and only_deletes(tagger, options) else ()
+
+
+def noise_sizes(tagger: Tagger, options: PdalnSettings) -> tuple[float, ...]:
+    radius = options.virtual.radius
+    lstm = isinstance(tagger.encoder, CharacterCnnLstm)
+    return (radius.words, radius.characters) if lstm else (radius.pieces,)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 from random import Random
+from typing import Literal
 
 import torch
+from pydantic import Field
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.problems import InputError
 from acclimate.methods.augmentation.nearest_words import NearestWords
 from acclimate.methods.augmentation.synonyms import Synonyms, open_synonyms
 from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
@@ -17,14 +18,41 @@ from acclimate.methods.contrastive import Edit
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.pdaln_settings import ContrastSettings, EditSettings, PdalnSettings
 from acclimate.recipes.recipe import Plan
-from acclimate.settings import UsageError
+from acclimate.settings import Settings, UsageError
 
 ONLY_DELETION = (
     "The contrast edited sentences by leaving words out, never by synonyms: the tagger's word table began without "
     "vectors. For synonyms, name a source of them (synonyms, wordnet or vectors) or set tagger.lstm.vectors."
 )
+
+
+class EditSettings(Settings):
+    """How much of a sentence is edited, and where synonyms come from."""
+
+    edit_share: float = Field(0.2, gt=0, le=1)
+    """Share of a sentence's words that change."""
+    synonyms: str | None = None
+    """A file of synonyms, with lines word<TAB>synonym,synonym."""
+    wordnet: str | None = None
+    """A folder with WordNet's files."""
+    vectors: str | None = None
+    """Word vectors whose neighbours stand in as synonyms; null: the encoder's own, where nothing is named."""
+
+
+class ContrastSettings(EditSettings):
+    """How sentences are told from one another, and what makes their twins."""
+
+    temperature: float = Field(0.05, gt=0)
+    """Temperature of the contrastive loss L_c."""
+    vector_size: int = Field(128, ge=1)
+    """Width of what L_c compares."""
+    normalise: bool = True
+    """Scale what L_c compares to length 1."""
+    symmetric: bool = False
+    """The edited sentence looks for its original, too."""
+    edits: Literal["both", "synonyms", "deletion"] = "both"
+    """What makes a sentence's twin for L_c: synonyms, deletion, or both."""
 
 
 def edit_for(tagger: Tagger, plan: Plan) -> Edit:
@@ -68,11 +96,6 @@ def is_named(options: EditSettings) -> bool:
     return (options.synonyms, options.wordnet, options.vectors) != (None, None, None)
 
 
-def warn_of_edits(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
-    options: PdalnSettings = plan.options
-    return (ONLY_DELETION,) if options.contrast > 0 and only_deletes(tagger, options) else ()
-
-
 def only_deletes(tagger: Tagger, options: ContrastSettings) -> bool:
     """Whether sentences were to be edited in two ways, and can be edited in one only."""
     return options.edits == "both" and not knows_synonyms(tagger, options)
@@ -90,19 +113,3 @@ def nearest_in(encoder: Encoder, words: Collection[str]) -> NearestWords:
     keys = [row.tobytes() for row in vectors.numpy()]
     seen = Counter(keys)
     return NearestWords({word: row for word, row, key in zip(listed, vectors, keys, strict=True) if seen[key] == 1})
-
-
-def check_edits(tagger: Tagger, plan: Plan) -> None:
-    """Files that cannot be read, and ones that nobody would read, are told at once."""
-    options: PdalnSettings = plan.options
-    named = [name for name in ("synonyms", "wordnet", "vectors") if getattr(options, name) is not None]
-    if named and (options.edits == "deletion" or options.contrast == 0):
-        raise UsageError(f"options.{named[0]} has no effect with options.edits=deletion or options.contrast=0.")
-    if options.contrast == 0:
-        return
-    try:
-        edit_for(tagger, plan)
-    except UsageError as problem:
-        raise UsageError(f"options.edits=synonyms: {problem}") from None
-    except (OSError, InputError) as problem:
-        raise InputError(f"options.{named[0] if named else 'edits'}: {problem}") from None

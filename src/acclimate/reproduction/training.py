@@ -25,7 +25,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import written_aside
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.perplexity import perplexity
+from acclimate.recipes.domain_tuning import perplexity
 from acclimate.reproduction.finished import FACTS, TAGGER
 from acclimate.runs.fingerprint import clear_stages
 from acclimate.runs.folder import sealed_claim, state_of, take

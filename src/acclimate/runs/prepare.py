@@ -17,7 +17,7 @@ from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
-from acclimate.recipes.language_model import require_language_model
+from acclimate.recipes.domain_tuning import require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete, require_seed
 from acclimate.training.engine import require_device

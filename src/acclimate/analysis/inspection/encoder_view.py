@@ -18,7 +18,7 @@ from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFou
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.perplexity import Perplexity, perplexity
+from acclimate.recipes.domain_tuning import Perplexity, perplexity
 from acclimate.settings import UsageError
 
 FEATURE_WORDS = 4_000  # of each corpus that the encoder reads for its features: seconds on two cores

@@ -1,5 +1,4 @@
-"""No transfer: train on the few labelled target sentences alone. What DATNet calls the base model, and what every
-method that learns from labelled target sentences is measured against."""
+"""No adaptation: train on the labelled source and hope. Every other recipe is measured against this one."""
 
 from __future__ import annotations
 
@@ -14,6 +13,12 @@ from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
+
+
+def source_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    batches = plan.batches(tagger, {SOURCE: plan.source.labelled()})
+    yield Stage("source", {"tag": Tagging()}, batches, plan.training)
+
 
 LEAST_UPDATES = 500
 
