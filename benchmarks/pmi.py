@@ -30,10 +30,8 @@ from acclimate.data.collocations import Collocations, build_collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.reading import read_corpus
 from acclimate.methods import masked_words
-from acclimate.methods.masking.budget import words_to_hide
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.mutual_information import draw_collocations
-from acclimate.methods.masking.spans import draw_spans
+from acclimate.methods.masking.masked_batch import Corruption
+from acclimate.methods.masking.word_runs import draw_collocations, draw_spans, words_to_hide
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.reader import Reader
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from acclimate.methods.masking.sequential_subset_law import SequentialSubsetLaw
-from acclimate.methods.masking.subset_law import SubsetLaw
+from acclimate.methods.masking.subset_distribution import SubsetLaw
 
 SHAPES = [(32, 128, 19), (32, 512, 77)]  # rows, places, K
 LAWS = {"tree": SubsetLaw, "sequential": SequentialSubsetLaw}

@@ -13,10 +13,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from acclimate.analysis.mask_log import read_masks
 from acclimate.data.corpus import Corpus
 from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces, hidden_words
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, hide
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.masked_batch import Corruption, Puzzle, hide
+from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.reader import Reader
 from acclimate.model.view import NoView, TextView

@@ -13,9 +13,7 @@ from hypothesis import strategies as some
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
-from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
-from acclimate.methods.augmentation.anchor_notes import Anchored, noted_variant
-from acclimate.methods.augmentation.anchor_report import Variant
+from acclimate.methods.augmentation.anchors import Anchored, Variant, augment_with_anchors, noted_variant
 from acclimate.methods.contrastive import Contrast
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.masked_words import WordChanges

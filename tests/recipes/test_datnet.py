@@ -18,7 +18,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.evaluate import evaluate
 from acclimate.inference.predict import predict
-from acclimate.methods.alignment.game_health import Game
+from acclimate.methods.alignment.domain_discriminator import Game
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES

@@ -19,7 +19,7 @@ from acclimate.inference.evaluate import evaluate
 from acclimate.inference.predict import predict
 from acclimate.methods.entities.losses import EntityDetection, HiddenWords
 from acclimate.methods.entities.masked_tagger import MaskedTagger
-from acclimate.methods.masking.mask_weights import EVEN, count_masks, mask_weights
+from acclimate.methods.masking.joint import EVEN, count_masks, mask_weights
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.mslm import MslmSettings, check_plan, mslm
 from acclimate.recipes.recipe import Plan

@@ -13,10 +13,10 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.averages import count_of
 from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher
-from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
+from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining
+from acclimate.methods.tagging import count_of
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import PdalnSettings, batches_of, check_plan, pdaln, round_text
 from acclimate.recipes.recipe import Plan

@@ -24,7 +24,7 @@ from acclimate.cli.options import (
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
-    from acclimate.methods.augmentation.anchor_report import Augmentation, SideReport
+    from acclimate.methods.augmentation.anchors import Augmentation, SideReport
 
 
 def augment_command(
@@ -74,7 +74,7 @@ def augment_command(
     from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.progress import stderr_console, warn
     from acclimate.data.writing import write_corpus
-    from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
+    from acclimate.methods.augmentation.anchors import augment_with_anchors
 
     options: dict[str, Any] = {
         "format": input_format,

@@ -10,10 +10,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.hidden import Hidden
+from acclimate.methods.masking.masked_batch import (
+    Corruption,
+    Hidden,
+    Look,
+    Puzzle,
+    hide,
+    in_evaluation,
+    pose,
+    word_beginnings,
+)
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Look, Puzzle, hide, in_evaluation, pose, word_beginnings
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.replayed import Replayed
 from acclimate.model.encoders.transformer import Transformer
@@ -190,3 +197,23 @@ def first_pieces(pieces: Tensor, continues: Tensor) -> Tensor:
     """Where the word of each piece begins (row, piece). A row that begins in mid-word begins a word."""
     places = torch.arange(pieces.shape[1], device=pieces.device).expand_as(pieces)
     return places.masked_fill(continues[pieces], 0).cummax(1).values
+
+
+class PuzzleLesson(Objective):
+    """The policy's own loss, beside that of the language model (Vu, Phung, Haffari 2020, Algorithm 1, line 8).
+
+    Stands after `MaskedWords` in a stage. Both are parts of one sum and yet do not meet: the first reaches the encoder
+    and its head, this one the policy.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__()
+        self._policy = (policy,)  # not a part of this module: it would stand twice in every checkpoint
+
+    def forward(self, source: TextView, target: TextView) -> Tensor:
+        (policy,) = self._policy
+        lesson = policy.lesson()
+        if lesson is not None:
+            return lesson
+        # a bare number: with a gradient of zero the optimizer would still move the policy
+        return torch.zeros((), device=next(policy.parameters()).device)

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from acclimate.methods.averages import Average, count_of
 from acclimate.methods.distillation import Chances, frozen_copy, log_chances
 from acclimate.methods.objective import Objective
+from acclimate.methods.tagging import Average, count_of
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View

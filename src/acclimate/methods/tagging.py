@@ -7,9 +7,18 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from acclimate.methods.averages import Average, count_of
 from acclimate.methods.objective import Objective
 from acclimate.model.view import NoView, View
+
+Average = Literal["word", "sentence"]
+"""Per word, batches of long and of short sentences pull alike. Per sentence is the scale of a CRF's likelihood in most
+papers. Terms of one loss must share one of them: a sentence has some twenty words, so a term per word beside one per
+sentence counts a twentieth of its weight."""
+
+
+def count_of(mask: Tensor, average: Average) -> Tensor:
+    """How many words `mask` (sentence, word) holds, or how many sentences with at least one of them; 1 at least."""
+    return (mask.sum() if average == "word" else mask.any(1).sum()).clamp_min(1)
 
 
 class TaggingOfAll(Objective):

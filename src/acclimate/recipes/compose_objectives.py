@@ -11,15 +11,15 @@ from pydantic import Field
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.alignment.game_health import Game
+from acclimate.methods.alignment.domain_discriminator import Game
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, Kernel
 from acclimate.methods.distillation import Chances, Distillation, frozen_copy
+from acclimate.methods.masked_words import PuzzleLesson
 from acclimate.methods.masking.catalogue import Ground, build_policy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import Scope
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
-from acclimate.methods.puzzle_lesson import PuzzleLesson
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import guesser_for

@@ -13,10 +13,10 @@ from pydantic import Field, field_validator, model_validator
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.joined import Joined
-from acclimate.methods.augmentation.anchor_notes import Anchored
-from acclimate.methods.augmentation.edit_notes import Edited
+from acclimate.methods.augmentation.anchors import Anchored
 from acclimate.methods.augmentation.text_edits import delete_span, replace_synonyms
 from acclimate.methods.contrastive import Edit
+from acclimate.methods.word_edits import Edited
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.compose_objectives import OBJECTIVES, sides_of
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings

@@ -19,8 +19,7 @@ from acclimate.data.alternating import Alternating, Balance
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Unreversed
-from acclimate.methods.alignment.game_health import Game, verdict
+from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Game, Unreversed, verdict
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.noise import Scope

@@ -17,14 +17,11 @@ from acclimate.data.batches import SOURCE, TARGET, Batches
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
-from acclimate.methods.masked_words import Budget, MaskedWords
+from acclimate.methods.masked_words import Budget, MaskedWords, PuzzleLesson
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, hide
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.masked_batch import Corruption, Puzzle, hide
+from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.methods.objective import Objective
-from acclimate.methods.puzzle_lesson import PuzzleLesson
 from acclimate.methods.tagging import Tagging
 from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer

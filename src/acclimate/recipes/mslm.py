@@ -20,9 +20,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
 from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy, require_texts
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.joint import JointMasking
-from acclimate.methods.masking.mask_weights import EVEN, MaskWeights, Normalise, count_masks, mask_weights
+from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights, Normalise, count_masks, mask_weights
+from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.transformer import Transformer

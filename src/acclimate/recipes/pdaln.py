@@ -21,17 +21,13 @@ from acclimate.data.problems import InputError
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE
-from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
-from acclimate.methods.augmentation.anchor_notes import Anchored
-from acclimate.methods.augmentation.anchor_report import Augmentation
-from acclimate.methods.averages import Average
+from acclimate.methods.augmentation.anchors import Anchored, Augmentation, augment_with_anchors
 from acclimate.methods.contrastive import Contrast, Edit
 from acclimate.methods.distillation import Chances, Distillation, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining
-from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
-from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, VirtualAdversarialTraining
+from acclimate.methods.tagging import Average, Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.mat import RadiusSettings

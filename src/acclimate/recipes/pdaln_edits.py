@@ -11,8 +11,7 @@ import torch
 from pydantic import Field
 
 from acclimate.data.corpus import Sentence
-from acclimate.methods.augmentation.nearest_words import NearestWords
-from acclimate.methods.augmentation.synonyms import Synonyms, open_synonyms
+from acclimate.methods.augmentation.synonyms import NearestWords, Synonyms, open_synonyms
 from acclimate.methods.augmentation.text_edits import edit_text, replace_synonyms
 from acclimate.methods.contrastive import Edit
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm

@@ -27,8 +27,8 @@ from acclimate.data.running_text import (
 )
 from acclimate.data.word_pieces import train_word_pieces
 from acclimate.methods.masked_words import Budget, MaskedWords
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.masked_batch import Corruption
+from acclimate.methods.masking.policy import Uniform
 from acclimate.model.encoders.pretrained import load_tokenizer
 from acclimate.model.language_model import (
     SizeSettings,

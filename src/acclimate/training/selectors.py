@@ -14,7 +14,7 @@ from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import count
 from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
-from acclimate.methods.masking.puzzle import hide
+from acclimate.methods.masking.masked_batch import hide
 from acclimate.model.learner import Learner
 from acclimate.model.listening import listening
 from acclimate.model.tagger import Tagger

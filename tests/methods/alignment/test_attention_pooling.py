@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from acclimate.methods.alignment.attention_pooling import AttentionPooling, attention_weights
+from acclimate.methods.alignment.domain_discriminator import AttentionPooling, attention_weights
 
 STATES = torch.tensor([[[1.0, 0.0], [0.0, 1.0], [9.0, 9.0]]], dtype=torch.float64)
 TWO_WORDS = torch.tensor([[True, True, False]])

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator
-from acclimate.methods.alignment.game_health import Game, verdict
+from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Game, verdict
 from acclimate.model.tagger import Tagger
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from acclimate.methods.alignment.reverse_gradient import reverse_gradient
+from acclimate.methods.alignment.domain_discriminator import reverse_gradient
 
 
 def slope(strength: float, gradient: list[float]) -> Tensor:

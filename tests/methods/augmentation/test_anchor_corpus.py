@@ -15,10 +15,16 @@ from test_anchors import corpus_of, small_corpora
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import SCHEMES, Scheme, Span, convert_tags, faults
-from acclimate.methods.augmentation.anchor_corpus import augment_with_anchors
-from acclimate.methods.augmentation.anchor_draws import Donors, draw_all, draw_one
-from acclimate.methods.augmentation.anchor_report import Augmentation, Variant
-from acclimate.methods.augmentation.anchors import mentions, replace_entities
+from acclimate.methods.augmentation.anchors import (
+    Augmentation,
+    Donors,
+    Variant,
+    augment_with_anchors,
+    draw_all,
+    draw_one,
+    mentions,
+    replace_entities,
+)
 
 
 def numbered(count: int, name: str) -> Corpus:

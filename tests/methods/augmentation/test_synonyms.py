@@ -9,9 +9,7 @@ import pytest
 import torch
 
 from acclimate.data.problems import InputError
-from acclimate.methods.augmentation.nearest_words import NearestWords
-from acclimate.methods.augmentation.synonyms import FirstKnown, SynonymTable, open_synonyms
-from acclimate.methods.augmentation.wordnet import WordNet
+from acclimate.methods.augmentation.synonyms import FirstKnown, NearestWords, SynonymTable, WordNet, open_synonyms
 
 VECTORS = {
     "big": [1.0, 0.0],
@@ -100,7 +98,7 @@ def test_a_word_without_direction_has_no_neighbours() -> None:
 def test_neighbours_are_those_found_word_by_word_however_many_are_looked_up_at_once(
     at_once: int, least: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acclimate.methods.augmentation.nearest_words._COSINES_AT_ONCE", at_once)
+    monkeypatch.setattr("acclimate.methods.augmentation.synonyms._COSINES_AT_ONCE", at_once)
     words = [f"word{chr(97 + number)}" for number in range(20)]
     vectors = torch.randn(20, 3, generator=torch.Generator().manual_seed(0))
     found = NearestWords(dict(zip(words, vectors, strict=True)), most=4, least=least)

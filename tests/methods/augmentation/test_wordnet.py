@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acclimate.data.problems import InputError
-from acclimate.methods.augmentation.wordnet import WordNet
+from acclimate.methods.augmentation.synonyms import WordNet
 
 LICENCE = "  1 This stands on top of every file,  \n  2 two blanks before each line.  \n"
 Meanings = list[tuple[str, ...]]

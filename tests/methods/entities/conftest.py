@@ -12,8 +12,8 @@ from torch import nn
 from acclimate.data.corpus import Corpus
 from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy
-from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.joint import JointMasking
+from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.language_model import guesser_for

@@ -13,8 +13,7 @@ from torch.nn import functional
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords
 from acclimate.methods.entities.masked_tagger import MaskedTagger, MaskedView
-from acclimate.methods.masking.joint import JointMasking
-from acclimate.methods.masking.mask_weights import EVEN, MaskWeights
+from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights
 from acclimate.methods.tagging import Tagging
 from acclimate.model.view import NoView, View
 

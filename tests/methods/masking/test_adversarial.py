@@ -11,14 +11,11 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.batches import TARGET, Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.masked_words import Budget, MaskedWords
+from acclimate.methods.masked_words import Budget, MaskedWords, PuzzleLesson
 from acclimate.methods.masking.adversarial import Adversarial, Draw
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.mixture import Mixture
-from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, pose
-from acclimate.methods.masking.subset_law import SubsetLaw
-from acclimate.methods.puzzle_lesson import PuzzleLesson
+from acclimate.methods.masking.masked_batch import Corruption, Puzzle, pose
+from acclimate.methods.masking.policy import Mixture, Policy
+from acclimate.methods.masking.subset_distribution import SubsetLaw
 from acclimate.model.reader import Reader
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages

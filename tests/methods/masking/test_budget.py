@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.methods.masking.budget import fill_up, require_budget, words_to_hide
+from acclimate.methods.masking.word_runs import fill_up, require_budget, words_to_hide
 
 
 @pytest.mark.parametrize(("share", "count", "budget"), [(0.15, 10, 2), (0.075, 25, 2), (0.225, 40, 9)])

@@ -9,11 +9,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from acclimate.methods.masked_words import Budget
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.hidden import Hidden
-from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, hide, pose, word_beginnings
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.masked_batch import Corruption, Hidden, Puzzle, hide, pose, word_beginnings
+from acclimate.methods.masking.policy import Policy, Uniform
 
 MASK = 4
 

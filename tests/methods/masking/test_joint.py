@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import Span
-from acclimate.methods.masking.joint import BASE, SHOWN, TERM, JointMasking
-from acclimate.methods.masking.mask_weights import (
+from acclimate.methods.masking.joint import (
+    BASE,
     EVEN,
+    SHOWN,
+    TERM,
+    JointMasking,
     MaskCounts,
     MaskWeights,
     count_masks,

@@ -9,10 +9,8 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Sentence
-from acclimate.methods.masking.budget import words_to_hide
-from acclimate.methods.masking.joint import TERM, JointMasking
-from acclimate.methods.masking.mask_weights import MaskCounts, MaskWeights, mask_weights, weighted_loss
-from acclimate.methods.masking.spans import lay_spans
+from acclimate.methods.masking.joint import TERM, JointMasking, MaskCounts, MaskWeights, mask_weights, weighted_loss
+from acclimate.methods.masking.word_runs import lay_spans, words_to_hide
 
 # oracle 2: counts of (ELM, BLM) → weights of (ELM, BLM)
 WEIGHTS = {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acclimate.data.collocations import Collocation, Collocations
-from acclimate.methods.masking.mutual_information import draw_collocations, fitting_first
+from acclimate.methods.masking.word_runs import draw_collocations, fitting_first
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 

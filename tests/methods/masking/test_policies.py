@@ -14,16 +14,12 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, policy_names
-from acclimate.methods.masking.corruption import Corruption
 from acclimate.methods.masking.density_ratio import DensityRatio, density_ratios, piece_counts
 from acclimate.methods.masking.entropy import Entropy, entropies_of, entropy, in_whole_blocks
-from acclimate.methods.masking.mixture import Mixture
+from acclimate.methods.masking.masked_batch import Corruption, Puzzle, as_chosen, hide, pose
 from acclimate.methods.masking.part_of_speech import PartOfSpeech
-from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, hide, pose
-from acclimate.methods.masking.runs_of_words import spans
-from acclimate.methods.masking.subsets import as_chosen
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.policy import Mixture, Policy, Uniform
+from acclimate.methods.masking.word_runs import spans
 from acclimate.model.reader import Reader
 from acclimate.settings import UsageError
 

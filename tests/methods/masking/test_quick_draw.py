@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from acclimate.methods.masking.quick_draw import QuickDraw, widened
-from acclimate.methods.masking.subset_law import SubsetLaw
+from acclimate.methods.masking.subset_distribution import SubsetLaw
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 

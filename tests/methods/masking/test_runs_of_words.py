@@ -16,12 +16,9 @@ from acclimate.data.collocations import Collocation, Collocations, build_colloca
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy
-from acclimate.methods.masking.corruption import Corruption
-from acclimate.methods.masking.puzzle import Puzzle, hide
-from acclimate.methods.masking.runs_of_words import RunsOfWords, collocations, room_of, spans
-from acclimate.methods.masking.spans import lay_spans
-from acclimate.methods.masking.subsets import as_chosen
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.masked_batch import Corruption, Puzzle, as_chosen, hide
+from acclimate.methods.masking.policy import Uniform
+from acclimate.methods.masking.word_runs import RunsOfWords, collocations, lay_spans, room_of, spans
 from acclimate.model.reader import Reader
 
 KNOWN = Collocations(tuple(Collocation(tuple(row.split()), 5, 1.0) for row in ("New York", "Blue Bank")))

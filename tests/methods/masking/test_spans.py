@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.methods.masking.spans import draw_spans, lay_spans
+from acclimate.methods.masking.word_runs import draw_spans, lay_spans
 
 BUDGETS = st.integers(0, 40).flatmap(lambda count: st.tuples(st.just(count), st.integers(0, count)))
 SEEDS = st.integers(0, 10_000)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from acclimate.methods.masking import subset_law
+from acclimate.methods.masking import subset_distribution as subset_law
+from acclimate.methods.masking.masked_batch import as_chosen
 from acclimate.methods.masking.sequential_subset_law import SequentialSubsetLaw
-from acclimate.methods.masking.subset_law import SubsetLaw
-from acclimate.methods.masking.subsets import as_chosen
+from acclimate.methods.masking.subset_distribution import SubsetLaw
 
 # Five places, two to be chosen; all numbers of this block by enumeration.
 CHANCES = [0.2, 0.5, 0.9, 0.4, 0.7]

@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import AdversarialTraining
-from acclimate.methods.perturbation.settled import settled
+from acclimate.methods.perturbation.adversarial import AdversarialTraining, settled
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View

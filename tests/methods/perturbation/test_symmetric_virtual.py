@@ -12,7 +12,7 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus
 from acclimate.methods.perturbation.noise import LETTERS
-from acclimate.methods.perturbation.symmetric_virtual import SymmetricVirtualTraining, both_ways, by_largest
+from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, both_ways, by_largest
 from acclimate.model.narrowed import NarrowedWeights
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View

@@ -6,11 +6,21 @@ type, and its tags are spelled anew where it comes to stand (E3.17).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from math import prod
+from random import Random
+from typing import Any, Literal, overload
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.schemes import Scheme, Span, tags_from_spans
+from acclimate.data.mapping import shared_labels
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import Scheme, Span, detect_scheme, tags_from_spans
+from acclimate.data.subsets import take_sentences
+from acclimate.methods.augmentation.text_edits import shuffled
+from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, spread
 
 Mention = tuple[str, ...]  # the words of an entity, as they are written
 
@@ -54,3 +64,373 @@ def replace_entities(sentence: Sentence, donors: Mapping[Span, Mention], scheme:
         reached = span.end
     words += sentence.words[reached:]
     return sentence.with_words(words, tags_from_spans(spans, len(words), scheme))
+
+
+Choice = dict[Span, Mention]
+
+
+class Donors:
+    """The entities of the other domain by their types, and for each entity those that may take its place.
+
+    There may be a hundred thousand of a type: none is copied or looked through for a single entity.
+    """
+
+    def __init__(self, mentions: Mapping[str, Sequence[Mention]]) -> None:
+        self.mentions = mentions
+        self._places = {label: {one: place for place, one in enumerate(row)} for label, row in mentions.items()}
+
+    def for_sentence(self, sentence: Sentence) -> dict[Span, Sequence[Mention]]:
+        """For each entity that has any, what may take its place: its type, other words."""
+        found = {}
+        for span in sentence.spans:
+            fitting = self.for_mention(span.label, sentence.words[span.start : span.end])
+            if len(fitting):
+                found[span] = fitting
+        return found
+
+    def for_mention(self, label: str, own: Mention) -> Sequence[Mention]:
+        row = self.mentions.get(label, ())
+        place = self._places.get(label, {}).get(own)
+        return row if place is None else _AllBut(row, place)
+
+
+class _AllBut(Sequence[Mention]):
+    """A sequence less one of its items."""
+
+    def __init__(self, items: Sequence[Mention], left_out: int) -> None:
+        self._items, self._left_out = items, left_out
+
+    def __len__(self) -> int:
+        return len(self._items) - 1
+
+    @overload
+    def __getitem__(self, place: int) -> Mention: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Mention]: ...
+    def __getitem__(self, place: int | slice) -> Mention | Sequence[Mention]:
+        if isinstance(place, slice):
+            return [self[number] for number in range(len(self))[place]]
+        number = range(len(self))[place]
+        return self._items[number + (number >= self._left_out)]
+
+
+def draw_one(donors: Mapping[Span, Sequence[Mention]], dice: Random) -> Iterator[Choice]:
+    """One entity at a time, in turns, so that a type with many donors does not take all the variants."""
+    spans = list(donors)
+    order = [spans[number] for number in shuffled(len(spans), dice)]
+    numbers = {span: shuffled(len(donors[span]), dice) for span in order}
+    for _ in range(max(map(len, donors.values()), default=0)):
+        for span in order:
+            number = next(numbers[span], None)
+            if number is not None:
+                yield {span: donors[span][number]}
+
+
+def draw_all(donors: Mapping[Span, Sequence[Mention]], dice: Random) -> Iterator[Choice]:
+    """All entities at once."""
+    for number in shuffled(prod(map(len, donors.values())), dice):
+        choice = {}
+        for span, fitting in donors.items():
+            number, place = divmod(number, len(fitting))
+            choice[span] = fitting[place]
+        yield choice
+
+
+Side = Literal["target", "source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A new sentence, the one it was made from, and where the two differ."""
+
+    side: Side  # whose sentence it was; the donors are the other domain's
+    sentence: Sentence
+    original: Sentence
+    changed: tuple[tuple[Span, Span], ...]  # where the entity stood, and where its donor stands now
+
+    def __str__(self) -> str:
+        """The sentence with what was changed in brackets: `in [LOC San Francisco → Oslo] .`"""
+        words: list[str] = []
+        reached = 0
+        for old, new in self.changed:
+            before = " ".join(self.original.words[old.start : old.end])
+            after = " ".join(self.sentence.words[new.start : new.end])
+            words += [*self.sentence.words[reached : new.start], f"[{new.label} {before} → {after}]"]
+            reached = new.end
+        return " ".join([*words, *self.sentence.words[reached:]])
+
+
+@dataclass(frozen=True, slots=True)
+class SideReport:
+    """The sentences of one domain: `given` are those used and those left out, each for one reason."""
+
+    name: str  # of the corpus
+    given: int
+    untagged: int  # no tags
+    without_entities: int
+    without_donors: int  # entities, but none that the other domain has another one for
+    not_sampled: int  # would have done, but fewer were asked for
+    used: int
+    variants_each: int
+    made: int
+    short: int  # sentences with fewer variants than asked for: there are no more that differ
+    replaced: Mapping[str, int]  # how many entities of each type were replaced
+    lonely: Mapping[str, int]  # types that the other domain does not have, and how many entities are of them
+
+    @property
+    def wanted(self) -> int:
+        return self.used * self.variants_each
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "sentences": self.given,
+            "used": self.used,
+            "left_out": {
+                "untagged": self.untagged,
+                "without_entities": self.without_entities,
+                "without_donors": self.without_donors,
+                "not_sampled": self.not_sampled,
+            },
+            "variants_each": self.variants_each,
+            "wanted": self.wanted,
+            "made": self.made,
+            "short": self.short,
+            "replaced": dict(self.replaced),
+            "lonely": dict(self.lonely),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Augmentation:
+    """The new sentences, those of the target first, and the account of both sides. The originals are not among them."""
+
+    variants: tuple[Variant, ...]
+    target: SideReport
+    source: SideReport
+    source_wanted: int | None  # how many source sentences were asked for; None for all
+    seed: int
+
+    @property
+    def corpus(self) -> Corpus:
+        name = f"{self.target.name}×{self.source.name}[anchors, seed {self.seed}]"
+        return Corpus.of((variant.sentence for variant in self.variants), name)
+
+    def remarks(self) -> list[str]:
+        """What could not be had, in sentences; none if all that was asked for is there."""
+        return [
+            *_left_out("target", self.target),
+            *_left_out("source", self.source, self.source_wanted),
+            *_lonely("target", "source", self.target),
+            *_lonely("source", "target", self.source),
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "sentences": len(self.variants),
+            "seed": self.seed,
+            "target": self.target.as_dict(),
+            "source": self.source.as_dict(),
+            "remarks": self.remarks(),
+        }
+
+
+def _left_out(side: Side, report: SideReport, sentences_wanted: int | None = None) -> list[str]:
+    if not report.variants_each:
+        return []
+    told = []
+    reasons = {
+        "without tags": report.untagged,
+        "without entities": report.without_entities,
+        "whose entities have no other one of their type in the other domain": report.without_donors,
+    }
+    left = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
+    wanted = report.given if sentences_wanted is None else sentences_wanted
+    if left and wanted > report.used:
+        told.append(f"{side}: {report.used:,} of {report.given:,} sentences could be used; left out: {left}.")
+    if sentences_wanted is not None and report.used < sentences_wanted:
+        told.append(f"{side}: {sentences_wanted:,} sentences were asked for, and only {report.used:,} can be used.")
+    if report.short:
+        told.append(
+            f"{side}: {report.made:,} of {report.wanted:,} variants; {report.short:,} of {report.used:,} sentences "
+            f"have fewer than {report.variants_each:,}: the other domain has too few entities of their types."
+        )
+    return told
+
+
+def _lonely(side: Side, other: Side, report: SideReport) -> list[str]:
+    if not report.lonely or not report.variants_each:
+        return []
+    types = ", ".join(f"{label} ({count:,})" for label, count in report.lonely.items())
+    return [f"{side}: no entity of the {other} is of type {types}; those entities stay as they are."]
+
+
+Words = tuple[str, ...]
+
+
+def augment_with_anchors(
+    source: Corpus,
+    target: Corpus,
+    *,
+    target_variants: int = 4,
+    source_variants: int = 2,
+    source_sentences: int | None = 500,
+    ratio: float | None = None,
+    all_entities: bool = False,
+    seed: int = 1,
+) -> Augmentation:
+    """So many variants of each labelled target sentence, and of each of a sample of the source's sentences.
+
+    source_sentences: how large the sample is; None takes all. `ratio` asks for so many source sentences for each target
+    sentence instead: the paper's DA[1:7] is `ratio=7`.
+    all_entities: exchange every entity of a sentence that has a donor, not one.
+    seed: the sample and the donors. Fewer source sentences, or fewer variants each, lie within more, but for variants
+    that another sentence came to have first.
+
+    Donors are all entities of the other corpus. No variant has the words of another, or of a sentence handed in. Tags
+    are spelled in the scheme of the corpus that the sentence is from. What could not be had is in `remarks()`.
+    """
+    _require_sizes(target_variants, source_variants, source_sentences, ratio)
+    _require_entities(source, target)
+    if ratio is not None:
+        source_sentences = round(ratio * len(target.labelled()))
+    taken = {sentence.words for corpus in (source, target) for sentence in corpus}
+    draw = _Draw(all_entities, seed, taken)
+    from_target, target_report = draw.side("target", target, Donors(mentions(source)), target_variants, None)
+    from_source, source_report = draw.side(
+        "source", source, Donors(mentions(target)), source_variants, source_sentences
+    )
+    return Augmentation((*from_target, *from_source), target_report, source_report, source_sentences, seed)
+
+
+@dataclass(slots=True)
+class _Draw:
+    all_entities: bool
+    seed: int
+    taken: set[Words]  # texts that exist already
+
+    def side(
+        self, side: Side, corpus: Corpus, donors: Donors, each: int, count: int | None
+    ) -> tuple[list[Variant], SideReport]:
+        """The variants of one domain's sentences."""
+        usable = corpus.filter(lambda sentence: bool(donors.for_sentence(sentence)))
+        used = _sample(usable, count if each else 0, self.seed)
+        scheme = detect_scheme(sentence.tags for sentence in corpus if sentence.tags is not None)
+        made = [self._variants(side, sentence, donors.for_sentence(sentence), each, scheme) for sentence in used]
+        return [variant for row in made for variant in row], _report(corpus, donors.mentions, each, len(usable), made)
+
+    def _variants(
+        self, side: Side, sentence: Sentence, donors: Mapping[Span, Sequence[Mention]], each: int, scheme: Scheme
+    ) -> list[Variant]:
+        dice = Random(f"{side} {self.seed} {sentence.words!r}")  # its own: what others draw changes nothing here
+        choices = (draw_all if self.all_entities else draw_one)(donors, dice)
+        new = (variant for choice in choices if (variant := self._new(side, sentence, choice, scheme)))
+        return list(islice(new, each))
+
+    def _new(self, side: Side, sentence: Sentence, choice: Choice, scheme: Scheme) -> Variant | None:
+        """A variant, unless its words are there already."""
+        changed = replace_entities(sentence, choice, scheme)
+        if changed.words in self.taken:
+            return None
+        self.taken.add(changed.words)
+        return Variant(side, changed, sentence, _moves(sentence, choice))
+
+
+def _moves(sentence: Sentence, choice: Choice) -> tuple[tuple[Span, Span], ...]:
+    """Where each replaced entity stood, and where its donor stands: those before it may have moved it."""
+    moves = []
+    shift = 0
+    for old in sentence.spans:
+        if old in choice:
+            start, length = old.start + shift, len(choice[old])
+            moves.append((old, Span(start, start + length, old.label)))
+            shift += length - (old.end - old.start)
+    return tuple(moves)
+
+
+def _sample(usable: Corpus, count: int | None, seed: int) -> Corpus:
+    if count is None or count >= len(usable):
+        return usable
+    return take_sentences(usable, count, seed) if count else usable[:0]
+
+
+def _report(
+    corpus: Corpus,
+    partners: Mapping[str, Sequence[Mention]],
+    each: int,
+    usable: int,
+    made: Sequence[Sequence[Variant]],
+) -> SideReport:
+    untagged = sum(sentence.tags is None for sentence in corpus)
+    bare = sum(sentence.tags is not None and not sentence.spans for sentence in corpus)
+    replaced = Counter(new.label for row in made for variant in row for _, new in variant.changed)
+    return SideReport(
+        name=corpus.name,
+        given=len(corpus),
+        untagged=untagged,
+        without_entities=bare,
+        without_donors=len(corpus) - untagged - bare - usable,
+        not_sampled=usable - len(made),
+        used=len(made),
+        variants_each=each,
+        made=sum(map(len, made)),
+        short=sum(len(row) < each for row in made),
+        replaced=dict(sorted(replaced.items())),
+        lonely={label: count for label, count in sorted(corpus.label_counts.items()) if label not in partners},
+    )
+
+
+def _require_sizes(target_variants: int, source_variants: int, sentences: int | None, ratio: float | None) -> None:
+    if min(target_variants, source_variants) < 0 or not target_variants + source_variants:
+        raise InputError(
+            f"{target_variants} variants of each target sentence and {source_variants} of each source sentence: "
+            "neither may be below 0, and one must be above."
+        )
+    if ratio is None and sentences is not None and sentences < 0:
+        raise InputError(f"the number of source sentences must not be below 0, and is {sentences}.")
+    if ratio is not None and not 0 <= ratio < float("inf"):
+        raise InputError(f"the ratio says how many source sentences come to a target sentence: not {ratio}.")
+
+
+def _require_entities(source: Corpus, target: Corpus) -> None:
+    for corpus in (source, target):
+        if corpus.is_labelled and corpus.kind == "plain":
+            raise InputError(f"{corpus.name} has one plain tag per word; anchors are entities, which need span tags.")
+        if not corpus.label_counts:
+            raise InputError(f"{corpus.name} has no entities, so there is nothing to exchange. Is it the right file?")
+    shared = shared_labels(source, target)
+    if not shared.both:
+        raise InputError(
+            f"{source.name} and {target.name} have no type of entity in common ({shared}). Rename the labels of one of "
+            "them with map_labels."
+        )
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """Tells the same few sentences whenever it is asked: they are made before the stage begins, and stay."""
+
+    variants: Sequence[Variant]
+    kind: str = CHANGES
+
+    def __call__(self, learner: Any) -> dict[str, Any]:
+        return {"by": "anchors", "rows": [noted_variant(variant) for variant in self._some()]}
+
+    def _some(self) -> Iterator[Variant]:
+        """As many of one domain as of the other, as far as there are so many."""
+        target, source = self._of("target"), self._of("source")
+        half = NOTED // 2
+        yield from spread(target, max(half, NOTED - len(source)))
+        yield from spread(source, max(half, NOTED - len(target)))
+
+    def _of(self, side: Side) -> list[Variant]:
+        return [variant for variant in self.variants if variant.side == side]
+
+
+def noted_variant(variant: Variant) -> dict[str, Any]:
+    """The original with the entities that gave way, each with the one that took its place."""
+    edits = [
+        WordEdit(old.start, old.end, variant.sentence.words[new.start : new.end], new.label)
+        for old, new in variant.changed
+    ]
+    return noted_row(variant.original.words, edits, variant.side)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Protocol
 
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+
 from acclimate.data.problems import InputError
 from acclimate.data.readers.opening import Source
+from acclimate.data.stop_words import STOP_WORDS
+from acclimate.model.encoders.vectors import read_vectors
 
 
 class Synonyms(Protocol):
@@ -70,12 +78,8 @@ def open_synonyms(
     """
     sources: list[Synonyms] = [] if table is None else [SynonymTable.read(table)]
     if wordnet is not None:
-        from acclimate.methods.augmentation.wordnet import WordNet
-
         sources.append(WordNet(wordnet))
     if vectors is not None:
-        from acclimate.methods.augmentation.nearest_words import NearestWords
-
         sources.append(NearestWords.read(vectors, words))
     if not sources:
         raise InputError("no source of synonyms: name a table, a folder with WordNet's files, or word vectors.")
@@ -110,3 +114,164 @@ def _parsed(line: str) -> tuple[str, list[str], str]:
     if word in synonyms:
         return word, [], f"{word!r} is its own synonym here."
     return word, synonyms, ""
+
+
+PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
+_POSITION_OF_ADJECTIVE = re.compile(r"\((?:a|p|ip)\)$")  # where it may stand, written behind the word
+
+
+class WordNet:
+    """Words that share a meaning. Words are looked up as they are written: `dogs` is not found under `dog`.
+
+    Of each part of speech the `senses` commonest meanings count: rare ones give `frump` for `dog`. Left out are
+    synonyms of several words, and names, which would look like entities that nobody has marked. Words of `skip` get no
+    synonyms: WordNet has no pronouns and articles, and takes `a` for a unit and `it` for a trade.
+    """
+
+    def __init__(self, folder: str | Path, senses: int = 1, skip: Collection[str] = STOP_WORDS) -> None:
+        if senses < 1:
+            raise ValueError(f"At least one sense of a word must count, not {senses}.")
+        self.senses, self.skip = senses, skip
+        self._files = [_Files(Path(folder), part) for part in _parts_in(Path(folder))]
+        self._known: dict[str, Sequence[str]] = {}
+
+    def of(self, word: str) -> Sequence[str]:
+        if word not in self._known:
+            skipped = word.lower() in self.skip
+            self._known[word] = () if skipped else in_any_case(word, self._synonyms)
+        return self._known[word]
+
+    def _synonyms(self, word: str) -> Iterator[str]:
+        if word != word.lower():
+            return  # the index is in lower case throughout
+        for files in self._files:
+            for place in files.index.get(word, ())[: self.senses]:
+                for synonym in files.words_at(place):
+                    if "_" not in synonym and synonym == synonym.lower() and synonym != word:
+                        yield synonym
+
+
+class _Files:
+    """The index and the data of one part of speech."""
+
+    def __init__(self, folder: Path, part: str) -> None:
+        self._index, self._data = Source(folder / f"index.{part}"), Source(folder / f"data.{part}")
+
+    @cached_property
+    def index(self) -> dict[str, tuple[int, ...]]:
+        """Where the meanings of each word stand in the data."""
+        found = {}
+        for number, line in enumerate(self._index.lines, start=1):
+            if line.startswith(" ") or not line.strip():
+                continue  # the licence stands on top, two blanks before each line
+            fields = line.split()
+            try:
+                count = int(fields[2])
+                places = tuple(map(int, fields[-count:]))
+                complete = len(fields) == 6 + int(fields[3]) + count
+            except (IndexError, ValueError):
+                complete = False
+            if not complete:
+                problem = "this is no line of a WordNet index: a word, counts, pointers and the places of its meanings."
+                raise InputError(problem, file=self._index.name, line=number, text=line)
+            found[fields[0]] = places
+        return found
+
+    def words_at(self, place: int) -> list[str]:
+        data = self._data.data
+        end = data.find(b"\n", place)
+        line = data[place : len(data) if end < 0 else end].decode("utf-8", "replace")
+        fields = line.split()
+        try:
+            complete = int(fields[0]) == place
+            words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+        except (IndexError, ValueError):
+            complete = False
+        if not complete or len(words) != int(fields[3], 16):
+            problem = f"no meaning begins at byte {place}, as {self._index.name} says. Are both of one version?"
+            raise InputError(problem, file=self._data.name, text=line)
+        return [_POSITION_OF_ADJECTIVE.sub("", word) for word in words]
+
+
+def _parts_in(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        raise InputError("there is no such folder; name the one with WordNet's index.noun and data.noun.", file=folder)
+    parts = [part for part in PARTS_OF_SPEECH if (folder / f"index.{part}").exists()]
+    if not parts:
+        names = ", ".join(f"index.{part}" for part in PARTS_OF_SPEECH)
+        raise InputError(f"no files of WordNet in this folder: expected {names}, and data files.", file=folder)
+    for part in parts:
+        if not (folder / f"data.{part}").exists():
+            raise InputError(f"there is index.{part} but no data.{part}, where the synonyms stand.", file=folder)
+    return parts
+
+
+_COSINES_AT_ONCE = 1 << 22  # of several words with all others: word by word it would take ten times as long
+
+
+class NearestWords:
+    """At most `most` words whose cosine with the word is `least` or above, the nearest first.
+
+    Candidates are words of letters in lower case that are not in `skip`: a number, a comma or a name would not do.
+    """
+
+    def __init__(
+        self,
+        vectors: Mapping[str, Tensor],
+        most: int = 5,
+        least: float = 0.6,
+        skip: Collection[str] = STOP_WORDS,
+    ) -> None:
+        if most < 1:
+            raise ValueError(f"At least one word must be the nearest, not {most}.")
+        self.most, self.least = most, least
+        self.words = [word for word in vectors if word.isalpha() and word == word.lower() and word not in skip]
+        self._numbers = {word: number for number, word in enumerate(self.words)}
+        rows = [vectors[word].float() for word in self.words]
+        self._directions = normalize(torch.stack(rows), dim=-1) if rows else torch.zeros(0, 1)  # (word, size)
+        self._known: dict[str, Sequence[str]] = {}
+        self._found: dict[int, list[str]] = {}
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        words: Collection[str] | None = None,
+        most: int = 5,
+        least: float = 0.6,
+        skip: Collection[str] = STOP_WORDS,
+    ) -> NearestWords:
+        """From a file of vectors, or `glove`. Of all its words only `words`, those of the text, are kept if given."""
+        found = read_vectors(path, None if words is None else {word.lower() for word in words})
+        if not found:
+            raise InputError("no word of the text has a vector. Are they for another language?", file=path)
+        return cls(found, most, least, skip)
+
+    def of(self, word: str) -> Sequence[str]:
+        if word not in self._known:
+            self._known[word] = in_any_case(word, self._nearest)
+        return self._known[word]
+
+    def _nearest(self, word: str) -> list[str]:
+        number = self._numbers.get(word)
+        if number is None:
+            return []
+        if number not in self._found:
+            self._find(number)
+        return self._found[number]
+
+    def _find(self, number: int) -> None:
+        """The neighbours of a word, and of those that stand beside it in the list: they will be asked for, too."""
+        size = max(1, _COSINES_AT_ONCE // len(self.words))
+        first = number // size * size
+        cosines = self._directions[first : first + size] @ self._directions.T  # (word of these, word)
+        cosines.diagonal(first).fill_(-torch.inf)  # the word itself
+        lowest = cosines.topk(min(self.most, len(self.words))).values[:, -1:].clamp_min(self.least)
+        places, others = (cosines >= lowest).nonzero(as_tuple=True)
+        values = cosines[places, others]
+        self._found |= {first + place: [] for place in range(len(cosines))}
+        # the nearest first, and of equally near ones the first in the list
+        near = sorted(zip(places.tolist(), (-values).tolist(), others.tolist(), strict=True))
+        for place, _, other in near:
+            if len(self._found[first + place]) < self.most:
+                self._found[first + place].append(self.words[other])

@@ -7,13 +7,34 @@ not said in the paper; a fifth of the words is a choice of ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from random import Random
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.labels import Kind
 from acclimate.data.schemes import Scheme, Span, spans_from_tags, tags_from_spans
-from acclimate.methods.augmentation.random_order import number_below, shuffled
 from acclimate.methods.augmentation.synonyms import Synonyms
+
+
+def shuffled(count: int, dice: Random) -> Iterator[int]:
+    """The numbers below `count` in random order. Each is drawn when it is asked for: there may be billions."""
+    moved: dict[int, int] = {}
+    for place in range(count):
+        other = place + number_below(count - place, dice)
+        yield moved.get(other, other)
+        moved[other] = moved.get(place, place)
+
+
+def number_below(limit: int, dice: Random) -> int:
+    """A random number from 0 on, for a limit of any size."""
+    if limit < 1 << 33:  # the first turn of what follows
+        return int(dice.random() * (1 << 53)) * limit >> 53
+    drawn = bits = 0
+    while bits < limit.bit_length() + 20:  # so many more that no number is favoured
+        drawn = drawn << 53 | int(dice.random() * (1 << 53))
+        bits += 53
+    return drawn * limit >> bits
+
 
 SHARE = 0.2
 

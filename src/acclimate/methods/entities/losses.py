@@ -11,8 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from acclimate.methods.entities.masked_tagger import MaskedView
-from acclimate.methods.masking.joint import SHOWN
-from acclimate.methods.masking.mask_weights import EVEN, MaskWeights, Normalise, weighted_loss
+from acclimate.methods.masking.joint import EVEN, SHOWN, MaskWeights, Normalise, weighted_loss
 from acclimate.methods.objective import Objective
 from acclimate.model.view import View
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from acclimate.methods.masking.masked_batch import Puzzle, looking
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.methods.masking.quick_draw import QuickDraw
 from acclimate.methods.masking.sequential_subset_law import GumbelPath, SequentialSubsetLaw, gumbel_path
 

@@ -13,14 +13,12 @@ from acclimate.data.collocations import Collocations, build_collocations, usual_
 from acclimate.data.corpus import Corpus
 from acclimate.data.ngrams import Measure
 from acclimate.inference.part_of_speech import part_of_speech_tagger
-from acclimate.methods.masking import runs_of_words
 from acclimate.methods.masking.adversarial import Adversarial, Estimator
 from acclimate.methods.masking.density_ratio import DensityRatio, piece_counts
 from acclimate.methods.masking.entropy import Entropy
-from acclimate.methods.masking.mixture import Mixture
 from acclimate.methods.masking.part_of_speech import CONTENT, PartOfSpeech
-from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.uniform import Uniform
+from acclimate.methods.masking.policy import Mixture, Policy, Uniform
+from acclimate.methods.masking.word_runs import collocations, spans
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.settings import Settings, UsageError
 
@@ -131,7 +129,7 @@ def _collocations(ground: Ground) -> Policy:
                 f"{chosen.file} lists no collocation: there is nothing to hide by. Make it anew from more text, or "
                 "with a smaller --at-least (acclimate collocations), or choose another masking."
             )
-        return runs_of_words.collocations(listed, chosen.ranked, chosen.whole)
+        return collocations(listed, chosen.ranked, chosen.whole)
     texts = [corpus for corpus in (ground.source, ground.target) if corpus is not None]
     counted = build_collocations(
         (sentence.words for corpus in texts for sentence in corpus),
@@ -141,7 +139,7 @@ def _collocations(ground: Ground) -> Policy:
         measure=chosen.measure,
         lower_case=chosen.lower_case,
     )
-    return runs_of_words.collocations(counted, chosen.ranked, chosen.whole)
+    return collocations(counted, chosen.ranked, chosen.whole)
 
 
 POLICIES: dict[str, Callable[[Ground], Policy]] = {
@@ -151,7 +149,7 @@ POLICIES: dict[str, Callable[[Ground], Policy]] = {
     "entropy": lambda ground: Entropy(ground.settings.entropy),
     "adversarial": _adversarial,
     "density-ratio": _density_ratio,
-    "span": lambda ground: runs_of_words.spans(ground.settings.spans),
+    "span": lambda ground: spans(ground.settings.spans),
     "pmi": _collocations,
 }
 

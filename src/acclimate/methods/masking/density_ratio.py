@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Sentence
+from acclimate.methods.masking.masked_batch import Puzzle
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.puzzle import Puzzle
-from acclimate.methods.masking.subset_law import SubsetLaw
+from acclimate.methods.masking.subset_distribution import SubsetLaw
 from acclimate.model.encoders.transformer import Transformer
 
 _EDGE = 1e-4  # a ratio of 0 or 1 would forbid or force a piece

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acclimate.methods.masking.entropy_kernel import in_one_reading
+from acclimate.methods.masking.masked_batch import Puzzle, looking
 from acclimate.methods.masking.policy import Policy, gumbel_like
-from acclimate.methods.masking.puzzle import Puzzle, looking
 from acclimate.model.narrowed import narrow_throughout
 from acclimate.model.recorded import Recorded
 from acclimate.model.word_guesser import WordGuesser

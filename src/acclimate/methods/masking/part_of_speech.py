@@ -9,8 +9,8 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
+from acclimate.methods.masking.masked_batch import Puzzle
 from acclimate.methods.masking.policy import Policy, gumbel_like
-from acclimate.methods.masking.puzzle import Puzzle
 
 CONTENT = ("VERB", "NOUN", "ADJ", "PRON", "ADV")  # the paper's list; proper nouns are not in it
 

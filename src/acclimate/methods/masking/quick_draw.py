@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from acclimate.methods.masking.subset_law import SubsetLaw, with_slope
-from acclimate.methods.masking.subsets import in_full
+from acclimate.methods.masking.subset_distribution import SubsetLaw, in_full, with_slope
 from acclimate.model.recorded import Recorded
 
 _WIDTHS, _SIZES = 32, 8  # on a GPU rows are widened to multiples of these: then few recordings serve all batches

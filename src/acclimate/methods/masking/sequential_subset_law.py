@@ -13,9 +13,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from acclimate.methods.masking.hidden import Hidden
-from acclimate.methods.masking.subset_tree import LARGEST
-from acclimate.methods.masking.subsets import as_hidden, in_full, possible_sizes, refuse_impossible
+from acclimate.methods.masking.masked_batch import Hidden, as_hidden
+from acclimate.methods.masking.subset_distribution import LARGEST, in_full, possible_sizes, refuse_impossible
 
 IMPOSSIBLE = -1e30  # a log chance of nothing, yet finite: the gradient of a sum of two infinities is NaN
 

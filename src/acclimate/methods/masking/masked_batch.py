@@ -1,4 +1,4 @@
-"""Rows of text of which some places are to be hidden, and the hiding itself."""
+"""What a masker decides."""
 
 from __future__ import annotations
 
@@ -7,14 +7,37 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.methods.masking.hidden import Hidden
-from acclimate.methods.masking.subsets import as_chosen, as_hidden
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.listening import listening
 from acclimate.model.word_guesser import WordGuesser
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """The places to hide in each row. Every row has as many columns as the fullest one needs: gathering a fixed number
+    of places keeps the CPU from waiting for the GPU, as picking by a boolean mask would."""
+
+    places: Tensor  # (row, hidden), positions in the row
+    counts: Tensor  # (row, hidden), True where a place is meant, False where it only fills the row up
+
+
+def as_hidden(chosen: Tensor, most: int) -> Hidden:
+    """The True of `chosen` (row, place) as places to hide: those meant come first, in their order, and those that only
+    fill a row up are other places, for a place written twice could undo itself."""
+    length = chosen.shape[1]
+    order = torch.arange(length, 0, -1, device=chosen.device) + length * chosen  # (row, place), no two alike
+    places = order.topk(most, dim=1).indices
+    return Hidden(places, chosen.gather(1, places))
+
+
+def as_chosen(hidden: Hidden, places: int) -> Tensor:
+    """The way back, (row, place), True where a place is meant."""
+    nothing = torch.zeros(len(hidden.places), places, dtype=torch.bool, device=hidden.places.device)
+    return nothing.scatter(1, hidden.places, hidden.counts)
+
 
 Look = Callable[[Transformer, Tensor, Tensor | None], Tensor]
 """An encoder's states without dropout, whichever mode it is in: rows of pieces, attention → (row, piece, feature)."""
@@ -158,3 +181,29 @@ def word_beginnings(words: Tensor) -> Tensor:
     goes_on = torch.zeros_like(words, dtype=torch.bool)
     goes_on[:, 1:] = (words[:, 1:] == words[:, :-1]) & (words[:, 1:] >= 0)
     return places.masked_fill(goes_on, 0).cummax(1).values
+
+
+class Corruption(nn.Module):
+    """[MASK] mostly; now and then a random piece, or the piece itself, so that no visible piece can be trusted blindly.
+
+    With `swapped` and `kept` 0 every hidden piece becomes [MASK].
+    """
+
+    def __init__(self, mask: int, ordinary: Tensor, swapped: float = 0.1, kept: float = 0.1) -> None:
+        """`ordinary` holds the numbers that a random piece is drawn from: no special ones."""
+        super().__init__()
+        if swapped < 0 or kept < 0 or swapped + kept > 1:
+            raise ValueError(f"swapped {swapped} and kept {kept} must be shares that add up to 1 at most.")
+        self.mask, self.swapped, self.kept = mask, swapped, kept
+        self.register_buffer("ordinary", ordinary, persistent=False)
+        self.ordinary: Tensor
+
+    def forward(self, pieces: Tensor, hidden: Hidden) -> Tensor:
+        """Pieces (row, piece) as they are shown to the encoder."""
+        original = pieces.gather(1, hidden.places)
+        lot = torch.rand(original.shape, device=pieces.device)
+        drawn = self.ordinary[torch.randint(len(self.ordinary), original.shape, device=pieces.device)]
+        shown = torch.full_like(original, self.mask)
+        shown = torch.where(lot < self.swapped + self.kept, drawn, shown)
+        shown = torch.where((lot < self.kept) | ~hidden.counts, original, shown)
+        return pieces.scatter(1, hidden.places, shown)

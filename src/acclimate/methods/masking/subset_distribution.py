@@ -1,25 +1,42 @@
-"""Counting in a tree: how K choices fall among the places of a row, in about log2(places) rounds.
-
-A law over subsets of K places does not change when one number, the threshold, is taken from all scores of a row. Take
-the one under which independent coins, with chances sigmoid(score - threshold), fall K times on heads in the mean. Then
-K heads is about the likeliest number of heads, never a rare one, and all that has to be computed are the chances of
-small numbers of heads: sums and products of numbers between 0 and 1. No logarithm is needed inside, although the sums
-over subsets span thousands of powers of e. A term too small to be held is smaller than the rounding of the sum.
-
-    leaves   (heads, place, row)         each coin's chances of 0 and of 1 heads
-    levels   (heads, pair, side, row)    neighbours side by side; the level above holds the pairs' sums of heads
-
-Rows stand last, so that a short sum over heads runs over long stretches of memory. Products are multiplied and summed,
-not handed to a matrix product: that could round to TensorFloat-32 without telling.
-"""
+"""What the laws over subsets share: the question they are asked, and the two ways to write a subset down."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from acclimate.methods.masking.masked_batch import Hidden, as_hidden
+
+
+def refuse_impossible(allowed: Tensor, sizes: Tensor, most: int) -> None:
+    """Raise a ValueError that says which row asks for too much. Only where looking does not mean waiting for a GPU."""
+    if not 0 <= most <= allowed.shape[1]:
+        raise ValueError(f"most is {most}, but a row has {allowed.shape[1]} places: give a number from 0 to that.")
+    if torch.compiler.is_compiling() or sizes.device.type != "cpu":
+        return
+    limits = allowed.sum(1).clamp(max=most)
+    wrong = (sizes < 0) | (sizes > limits)  # (row)
+    if wrong.any():
+        row = int(wrong.int().argmax())
+        raise ValueError(
+            f"Row {row} is to choose {int(sizes[row])} of {int(allowed[row].sum())} allowed places, and no row more "
+            f"than {most}. Ask for less: sizes.clamp(max=most).minimum(allowed.sum(1))."
+        )
+
+
+def possible_sizes(allowed: Tensor, sizes: Tensor, most: int) -> Tensor:
+    """The sizes as near to those asked for as there are places, (row)."""
+    return sizes.clamp(0, most).minimum(allowed.sum(1))
+
+
+def in_full(scores: Tensor) -> Tensor:
+    """As float32, or float64 where they are that."""
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
+
 
 LARGEST = 1e6  # scores beyond count as this: there float32 cannot tell apart scores closer than 0.06
 
@@ -152,3 +169,88 @@ def _around(scores: Tensor, sizes: Tensor, most: int, slack: float) -> tuple[Ten
     ordered = torch.cat((first + slack, ordered, ends), 1)  # (row, rank), the largest at rank 1
     ranks = sizes.unsqueeze(1)
     return ordered.gather(1, ranks).squeeze(1), ordered.gather(1, ranks + 1).squeeze(1)
+
+
+class SubsetLaw:
+    """q(S) = product over S of exp(score), divided by the sum of that product over all subsets of the same size: coins
+    of log odds `scores`, on the condition that K of them fall on heads (the conditional Bernoulli law).
+
+    Vu, Phung, Haffari (EMNLP 2020), section 4, with the boundary that their Eq. 7 asks for and their Eq. 12 misses.
+    `SequentialSubsetLaw` has theirs, and the Gumbel path of their Algorithm 2; for training prefer this one.
+
+    `most` is an upper bound of `sizes` that the caller knows without asking the device: so nothing ever waits for a
+    GPU. A row of more choices than places is refused on the CPU; on a GPU, where looking would mean waiting, and inside
+    torch.compile, such a row gives all its places, or `most` of them.
+
+    All is computed in float32 (float64 when given float64), also inside autocast. What stands at places that are not
+    allowed, NaN included, changes nothing, and its gradient is zero.
+    """
+
+    def __init__(self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int) -> None:
+        """`scores` (row, place); `allowed` (row, place), True where a place may be chosen; `sizes` (row), each K."""
+        refuse_impossible(allowed, sizes, most)
+        self.scores, self.allowed, self.most = scores, allowed, most
+        self.sizes = possible_sizes(allowed, sizes, most)
+        self._marginals: Tensor | None = None
+        with torch.autocast(scores.device.type, enabled=False), torch.no_grad():
+            self._tree = SubsetTree(in_full(scores), allowed, self.sizes, most)
+
+    def log_partition(self) -> Tensor:
+        """The log of the sum over all subsets, (row). Its gradient is the marginals."""
+        with torch.autocast(self.scores.device.type, enabled=False):
+            value = self._tree.log_partition()
+            return _handed_over(self.scores, value, self.marginals()) if self._learns() else value
+
+    def log_probability(self, chosen: Tensor) -> Tensor:
+        """log q of the subset that is True in `chosen` (row, place), (row); -inf where that is not K allowed places.
+        Its gradient is `chosen` less the marginals: learning from rewards needs no more (the score function)."""
+        with torch.autocast(self.scores.device.type, enabled=False):
+            value = self._tree.log_probability(chosen)
+            return with_slope(self.scores, value, chosen, self.marginals()) if self._learns() else value
+
+    def marginals(self) -> Tensor:
+        """The chance of each place to be chosen, (row, place), K in sum; numbers without a gradient of their own."""
+        if self._marginals is None:  # not a cached_property: before Python 3.12 torch.compile cannot enter its lock
+            with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
+                self._marginals = self._tree.marginals()
+        return self._marginals.clone()
+
+    def sample(self, generator: torch.Generator | None = None) -> Hidden:
+        """Draw a subset for each row, as places to hide."""
+        return as_hidden(self.draw(generator), self.most)
+
+    def draw(self, generator: torch.Generator | None = None) -> Tensor:
+        """Draw a subset for each row, (row, place), True where chosen."""
+        with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
+            return self._tree.draw(generator)
+
+    def _learns(self) -> bool:
+        return torch.is_grad_enabled() and self.scores.requires_grad
+
+
+def with_slope(scores: Tensor, value: Tensor, chosen: Tensor, marginals: Tensor) -> Tensor:
+    """The log probability of what was chosen (row), with its gradient by the scores; none where it is impossible."""
+    possible = ~value.isneginf().unsqueeze(1)
+    return _handed_over(scores, value, torch.where(possible, chosen.to(value.dtype) - marginals, 0))
+
+
+def _handed_over(scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
+    # autograd, recording it, would keep every level of the tree and take up to twice as long
+    answer: Tensor = _KnownSlope.apply(in_full(scores), value, slope)  # type: ignore[no-untyped-call]
+    return answer
+
+
+class _KnownSlope(torch.autograd.Function):
+    """A number per row whose gradient by the scores is known already."""
+
+    @staticmethod
+    def forward(ctx: Any, scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
+        ctx.save_for_backward(slope)
+        return value.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():  # create_graph=True: the slope would silently pass for a constant
+            raise RuntimeError("SubsetLaw can be differentiated only once: leave out create_graph=True.")
+        (slope,) = ctx.saved_tensors
+        return gradient.unsqueeze(1) * slope, None, None
