@@ -1,4 +1,4 @@
-"""What the papers print. It stands in the tables of `acclimate reproduce`, and here it is only given other names."""
+"""What the papers print. It stands in the tables of `acclimate papers reproduce`; here it only gets other names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every table of the papers run? All runners of `acclimate reproduce` at small scale, one line for each.
+"""Does every table of the papers run? All runners of `acclimate papers reproduce` at small scale, one line for each.
 
     python benchmarks/reproduce_small.py --out DIR [--only S4.17,S0.19] [--jobs 1] [--minutes M] [--table FILE.md]
 
@@ -24,8 +24,8 @@ from grid import markdown, read_rows, show
 
 HEAD = """# Every table at small scale
 
-`python benchmarks/reproduce_small.py --out DIR`: `acclimate reproduce ID --scale small` for every id, one after the
-other in one process. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
+`python benchmarks/reproduce_small.py --out DIR`: `acclimate papers reproduce ID --scale small` for every id, one after
+the other. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
 from beginning to end, on a CPU. A training that an earlier runner has made is not made again. The last column is the
 first line of our figures in the page that the runner wrote. "At zero" counts the cells whose figures of one measure are
 all 0. "Alike" counts groups of rows whose figures are the same in every measure. There should be none of either: a

@@ -7,7 +7,7 @@
 match  the disease dictionary on the text of NCBI-disease, the drug dictionary on that of BC5CDR-chem, the bundled
        concepts on the bundled clinical text: against gold, train and test text, as the task is set and with one thing
        changed. Nothing is learnt, so train text is as new to a dictionary as test text
-speed  raw PubMed text through the drug dictionary, as `acclimate weak-label` does it: words per second, and memory
+speed  raw PubMed text through the drug dictionary, as `acclimate data weak-label` does it: words per second, and memory
 train  taggers on the shipped encoder that learn from weak labels of the train text, plainly and with MSLM, and from
        gold labels for comparison; all scored on gold test. `beyond`: of the gold spans that the dictionary does not
        find itself, the share that the tagger finds

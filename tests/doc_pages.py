@@ -17,7 +17,13 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 FOLDERS = ("docs", "src", "benchmarks", "examples", "tests")
 MARKDOWN = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
-COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+APP: Any = typer.main.get_command(app)
+COMMANDS: dict[str, Any] = {
+    f"{name} {inner}".rstrip(): leaf
+    for name, command in APP.commands.items()
+    for inner, leaf in {"": command, **getattr(command, "commands", {})}.items()
+    if name == "info" or not hasattr(leaf, "commands")  # a group is no command, but `info` is one too
+}
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _OF_COMMANDS = ("", "sh", "bash")
@@ -54,15 +60,21 @@ def anchor_of(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
+def command_of(words: list[str]) -> str:
+    """The command that the words after `acclimate` name: `data check`."""
+    return " ".join(words[1:3]) if " ".join(words[1:3]) in COMMANDS else words[1]
+
+
 def understood(words: list[str]) -> dict[str, Any]:
     """The options of a command, read by the command line without running it. Wrong ones raise. Where an example leaves
     something out, options that it must have may be among that."""
-    pairs = pairwise(words[1:])
-    given = [word for before, word in pairs if word != "…" or before.startswith("-")]
+    name = command_of(words)
+    rest = words[len(name.split()) :]
+    given = [word for before, word in pairwise(rest) if word != "…" or before.startswith("-")]
     try:
-        found: dict[str, Any] = COMMANDS[words[1]].make_context(words[1], given).params
+        found: dict[str, Any] = COMMANDS[name].make_context(name, given).params
     except typer.BadParameter as wrong:
-        if type(wrong).__name__ != "MissingParameter" or given == words[2:]:
+        if type(wrong).__name__ != "MissingParameter" or given == rest[1:]:
             raise
         return {}
     return found

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from acclimate.reproduction.catalogue import find_table
-from doc_pages import COMMANDS, DOCS, MARKDOWN, examples, name_of, running_text, sections, understood
+from doc_pages import APP, COMMANDS, DOCS, MARKDOWN, command_of, examples, name_of, running_text, sections, understood
 
-ROW = re.compile(r"^\| `([a-z-]+)` \| [^|]+ \| `(acclimate [^`]+)` \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| `([a-z -]+)` \| [^|]+ \| `(acclimate [^`]+)` \| (.+) \|$", re.MULTILINE)
 ROWS = ROW.findall((DOCS / "commands.md").read_text(encoding="utf-8"))
 PAPERS = [page for page in sorted((DOCS / "papers").glob("*.md")) if page.stem != "README"]
 
@@ -25,17 +25,17 @@ def test_a_line_has_an_example_that_is_understood_and_pages_that_have_one_too(
     name: str, example: str, links: str
 ) -> None:
     words = shlex.split(example)
-    assert words[1] == name
+    assert command_of(words) == name
     understood(words)
     places = [(DOCS / page, anchor) for page, anchor in re.findall(r"\]\(([a-z-]+\.md)#?([a-z-]*)\)", links)]
-    assert any(words[1] == name for page, anchor in places for words in examples(page, anchor))
+    assert any(command_of(words) == name for page, anchor in places for words in examples(page, anchor))
 
 
 def test_commands_that_share_a_page_have_sections_of_their_own() -> None:
     targets = [(name, target) for name, _, links in ROWS for target in re.findall(r"\]\(([^)]+)\)", links)]
     pages = [target.partition("#")[0] for _, target in targets]
     shared = {page for page in pages if pages.count(page) > 1}
-    assert shared == {"analyses.md", "data.md", "settings.md", "tagging.md"}
+    assert shared == {"analyses.md", "data.md", "reproduce.md", "settings.md", "tagging.md"}
     own = [target for _, target in targets if target.partition("#")[0] in shared]
     assert all("#" in target for target in own)
     assert len(set(own)) == len(own)
@@ -50,9 +50,10 @@ def test_the_examples_of_a_page_are_understood(page: Path) -> None:
 @pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
 def test_the_commands_and_tables_in_the_running_text_exist(page: Path) -> None:
     text = running_text(page)
-    assert set(re.findall(r"`acclimate ([a-z][a-z-]+)", text)) <= set(COMMANDS)
-    for table in re.findall(r"`acclimate reproduce ([\w.-]+)", text):
-        assert table in ("ID", "--list") or find_table(table)
+    assert set(re.findall(r"`acclimate ([a-z][a-z-]+(?: [a-z][a-z-]+)?)`", text)) <= {*COMMANDS, *APP.commands}
+    assert set(re.findall(r"`acclimate ([a-z][a-z-]+)", text)) <= set(APP.commands)
+    for table in re.findall(r"`acclimate papers reproduce ([\w.-]+)", text):
+        assert table == "ID" or find_table(table)
 
 
 def page_with(command: str, folder: Path) -> Path:
@@ -69,7 +70,7 @@ def test_a_wrong_example_would_be_noticed(tmp_path: Path) -> None:
 
 
 def test_an_example_that_leaves_something_out_is_read_all_the_same(tmp_path: Path) -> None:
-    (words,) = examples(page_with("acclimate pretrain --text … --updates 3 …", tmp_path))
+    (words,) = examples(page_with("acclimate encoder pretrain --text … --updates 3 …", tmp_path))
     assert understood(words) == {}  # --out is among what is left out
     (words,) = examples(page_with("acclimate adapt … --sauce news", tmp_path))
     with pytest.raises(Exception, match="No such option"):
@@ -91,6 +92,6 @@ def test_links_to_a_section_name_one_that_is_there(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAPERS, ids=name_of)
 def test_the_examples_of_a_paper_name_its_tables(page: Path) -> None:
-    tables = [example[2] for example in examples(page) if example[1] == "reproduce"]
+    tables = [example[3] for example in examples(page) if command_of(example) == "papers reproduce"]
     assert tables
     assert all(find_table(table).alias == table and table.startswith(page.stem) for table in tables)

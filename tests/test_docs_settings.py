@@ -23,7 +23,7 @@ from acclimate.runs.pretrain import PretrainSettings
 from acclimate.runs.trial import TrialSettings
 from acclimate.settings import SettingsError, complete
 from acclimate.training.settings import TrainingSettings
-from doc_pages import MARKDOWN, examples, name_of, running_text, understood
+from doc_pages import MARKDOWN, command_of, examples, name_of, running_text, understood
 
 OF_COMMANDS = (AdaptSettings, CompareSettings, CellSettings, DomainTuneSettings, PretrainSettings)
 OPTIONS = [options_of(name) for name in (*RECIPES, AUTO)]
@@ -48,16 +48,16 @@ def check_compare(given: dict[str, Any]) -> None:
 CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "adapt": check_adapt,
     "compare": check_compare,
-    "domain-tune": lambda given: complete(DomainTuneSettings, gathered(None, {}, given["assignments"])),
-    "pretrain": lambda given: complete(PretrainSettings, gathered(None, {}, given["assignments"])),
-    "reproduce": lambda given: cells_of(find_table(given["name"]), given["scale"].value, given["assignments"]),
+    "encoder domain-tune": lambda given: complete(DomainTuneSettings, gathered(None, {}, given["assignments"])),
+    "encoder pretrain": lambda given: complete(PretrainSettings, gathered(None, {}, given["assignments"])),
+    "papers reproduce": lambda given: cells_of(find_table(given["name"]), given["scale"].value, given["assignments"]),
 }
 
 
 def check_settings(words: list[str]) -> None:
     given = understood(words)
     if given.get("assignments"):
-        CHECKS[words[1]](given)
+        CHECKS[command_of(words)](given)
 
 
 @pytest.mark.parametrize("page", MARKDOWN, ids=name_of)
@@ -109,8 +109,8 @@ def _groups(annotation: Any) -> list[type[BaseModel]]:
         "adapt … --recipe pdaln --set options.variant=mean",
         "compare --set pdaln.options.round=2",
         "compare --set tagger.lstm.widht=2",
-        "reproduce mat-table1 --scale small --set mslm.options.elm=1",
-        "pretrain --out here --set trainig.updates=3",
+        "papers reproduce mat-table1 --scale small --set mslm.options.elm=1",
+        "encoder pretrain --out here --set trainig.updates=3",
     ],
 )
 def test_a_wrong_setting_would_be_noticed(words: str) -> None:

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from acclimate.cli.main import app
 from acclimate.data import bundled
 from acclimate.data.bundled import load_bundled
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.training.settings import LoopSettings
+from doc_pages import APP, command_of, understood
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,12 +29,6 @@ def commands() -> list[list[str]]:
     lines = [line for block in SHELL for line in block.splitlines()]
     parts = [shlex.split(part, comments=True) for line in lines for part in line.split("&&")]
     return [part for part in parts if part[:1] == ["acclimate"]]
-
-
-def parsed(words: list[str]) -> Any:
-    """Words read by the command line, without running the command. Wrong ones raise."""
-    command = typer.main.get_command(app).commands[words[1]]  # type: ignore[attr-defined]
-    return command.make_context(words[1], words[2:])
 
 
 def beginning_of(name: str) -> bundled.Domain:
@@ -64,19 +57,19 @@ def test_the_python_example_is_of_ten_lines() -> None:
 
 def test_every_command_of_the_readme_is_understood() -> None:
     found = commands()
-    assert {words[1] for words in found} >= {"adapt", "check", "evaluate", "predict", "convert"}
+    assert {command_of(words) for words in found} >= {"adapt", "data check", "evaluate", "predict", "data convert"}
     for words in found:
-        parsed(words)
+        understood(words)
 
 
 def test_a_wrong_option_would_be_noticed() -> None:
     with pytest.raises(Exception, match="No such option"):
-        parsed(["acclimate", "adapt", "--sauce", "news"])
+        understood(["acclimate", "adapt", "--sauce", "news"])
 
 
 @pytest.mark.parametrize("name", sorted(set(re.findall(r"`acclimate ([a-z]+)", README))))
 def test_every_command_in_the_running_text_exists(name: str) -> None:
-    assert name in typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert name in APP.commands
 
 
 def test_links_to_files_lead_somewhere() -> None:

@@ -1,4 +1,4 @@
-"""Every setting has a line that explains it, and `acclimate settings` prints it."""
+"""Every setting has a line that explains it, and `acclimate info settings` prints it."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Settings(BaseModel):
         frozen=True,
         validate_default=True,
         protected_namespaces=(),
-        use_attribute_docstrings=True,  # the line below a setting explains it; `acclimate settings` prints it
+        use_attribute_docstrings=True,  # the line below a setting explains it; `acclimate info settings` prints it
     )
 
 

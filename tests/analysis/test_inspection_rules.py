@@ -152,7 +152,7 @@ def test_little_text_is_tuned_on_for_a_shorter_time_and_that_is_told() -> None:
 def test_for_labels_of_its_own_the_encoder_alone_is_tuned() -> None:
     found = rules.domain_tuning(facts(gap=2.0, target=GENES))
     assert found is not None
-    assert found.commands[0].startswith("acclimate domain-tune --text 'my posts.txt' --source news.conll")
+    assert found.commands[0].startswith("acclimate encoder domain-tune --text 'my posts.txt' --source news.conll")
 
 
 def test_why_domain_tuning_is_left_out_is_told() -> None:
@@ -262,7 +262,7 @@ def test_a_target_with_many_tags_can_be_cut() -> None:
     many = replace(SAME, sentences=line.WORTH_CUTTING)
     found = rules_of_data.cut_out_labels(facts(target=many))
     assert found is not None
-    assert found.commands[0] == "acclimate split 'my posts.txt' --few-labels 100 --out parts"
+    assert found.commands[0] == "acclimate data split 'my posts.txt' --few-labels 100 --out parts"
     assert rules_of_data.cut_out_labels(facts(target=SAME)) is None
     assert rules_of_data.cut_out_labels(facts(target=many, few=True)) is None
 
@@ -272,7 +272,7 @@ def test_words_in_more_pieces_suggest_another_encoder() -> None:
     broken = replace(here.encoder, pieces=replace(here.encoder.pieces, target=1.2 * line.MORE_PIECES + 0.01))
     found = rules.another_encoder(replace(here, encoder=broken))
     assert found is not None
-    assert found.commands == ("acclimate inspect news.conll 'my posts.txt' --encoder OTHER",)
+    assert found.commands == ("acclimate data inspect news.conll 'my posts.txt' --encoder OTHER",)
     assert rules.another_encoder(here) is None
 
 

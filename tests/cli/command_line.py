@@ -38,7 +38,7 @@ class Answer:
 
 
 def acclimate(*words: object, stdin: str | bytes | None = None, code: int = 0) -> Answer:
-    """Run a command: `acclimate("check", file, code=1)` expects exit code 1."""
+    """Run a command: `acclimate("data", "check", file, code=1)` expects exit code 1."""
     result = CliRunner().invoke(app, [str(word) for word in words], input=stdin, catch_exceptions=False)
     assert result.exit_code == code, result.output
     return Answer(result.stdout, result.stderr, result.exit_code)

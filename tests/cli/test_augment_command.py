@@ -1,4 +1,4 @@
-"""`acclimate augment`."""
+"""`acclimate data augment`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acclimate.data.reading import read_corpus
 
 def test_bundled_corpora_end_to_end(tmp_path: Path) -> None:
     out = tmp_path / "new.conll"
-    answer = acclimate("augment", "--source", "news", "--target", "social", "--out", out)
+    answer = acclimate("data", "augment", "--source", "news", "--target", "social", "--out", out)
     new = read_corpus(out)
     news, social = load_bundled("news").train, load_bundled("social").train
     with_entities = sum(bool(sentence.spans) for sentence in social)
@@ -30,7 +30,19 @@ def test_bundled_corpora_end_to_end(tmp_path: Path) -> None:
 
 def test_the_report_for_machines_adds_up(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "new.jsonl"
-    words = ["augment", "--source", files.news, "--target", files.gold, "--out", out, "--source-sentences", 5, "--json"]
+    words = [
+        "data",
+        "augment",
+        "--source",
+        files.news,
+        "--target",
+        files.gold,
+        "--out",
+        out,
+        "--source-sentences",
+        5,
+        "--json",
+    ]
     report = acclimate(*words).json
     new = read_corpus(out)
     assert report["sentences"] == len(new) == report["target"]["made"] + report["source"]["made"]
@@ -45,13 +57,13 @@ def test_the_report_for_machines_adds_up(files: Files, tmp_path: Path) -> None:
 def test_a_seed_gives_a_file_and_another_gives_another(files: Files, tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         out = tmp_path / f"{name}.conll"
-        acclimate("augment", "--source", files.news, "--target", files.gold, "--out", out, "--seed", seed)
+        acclimate("data", "augment", "--source", files.news, "--target", files.gold, "--out", out, "--seed", seed)
     a, b, c = ((tmp_path / f"{name}.conll").read_bytes() for name in "abc")
     assert a == b != c
 
 
 def test_variants_and_ratio_are_as_asked_for(files: Files, tmp_path: Path) -> None:
-    given = ["augment", "--source", files.news, "--target", files.gold, "--json"]
+    given = ["data", "augment", "--source", files.news, "--target", files.gold, "--json"]
     options = ["--target-variants", 1, "--source-variants", 3, "--ratio", 0.5, "--all-entities"]
     report = acclimate(*given, *options, "--out", tmp_path / "new.conll").json
     assert report["target"]["variants_each"] == 1
@@ -60,7 +72,7 @@ def test_variants_and_ratio_are_as_asked_for(files: Files, tmp_path: Path) -> No
 
 def test_the_sentences_can_be_printed_in_another_scheme(files: Files) -> None:
     answer = acclimate(
-        "augment", "--source", files.news, "--target", files.gold, "--out", "-", "--scheme", "BIOES", "--quiet"
+        "data", "augment", "--source", files.news, "--target", files.gold, "--out", "-", "--scheme", "BIOES", "--quiet"
     )
     letters = Counter(line.split("\t")[1][0] for line in answer.out.splitlines() if line)
     assert set(letters) >= {"S", "E"}
@@ -70,7 +82,7 @@ def test_the_sentences_can_be_printed_in_another_scheme(files: Files) -> None:
 def test_labels_of_either_side_can_be_renamed(tmp_path: Path) -> None:
     (tmp_path / "tweets.conll").write_text("in\tO\nOslo\tB-geo-loc\n\n")
     (tmp_path / "news.conll").write_text("Rome\tB-LOC\nfell\tO\n\n")
-    given = ["augment", "--source", tmp_path / "news.conll", "--target", tmp_path / "tweets.conll"]
+    given = ["data", "augment", "--source", tmp_path / "news.conll", "--target", tmp_path / "tweets.conll"]
     acclimate(*given, "--map", "wnut16-to-conll", "--out", tmp_path / "new.conll")
     assert [s.words for s in read_corpus(tmp_path / "new.conll")] == [("in", "Rome"), ("Oslo", "fell")]
     answer = acclimate(*given, "--out", tmp_path / "other.conll", code=1)
@@ -81,7 +93,7 @@ def test_labels_of_either_side_can_be_renamed(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_not_replaced_unasked(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "new.conll"
     out.write_text("mine")
-    given = ["augment", "--source", files.news, "--target", files.gold, "--out", out]
+    given = ["data", "augment", "--source", files.news, "--target", files.gold, "--out", out]
     assert "there already" in acclimate(*given, code=2).err
     assert out.read_text() == "mine"
     acclimate(*given, "--overwrite")
@@ -93,11 +105,11 @@ def test_a_file_that_is_there_is_not_replaced_unasked(files: Files, tmp_path: Pa
     [(["--ratio", 2, "--source-sentences", 3], "give one of them"), (["--out", "-", "--json"], "name a file")],
 )
 def test_options_that_contradict_are_refused(files: Files, tmp_path: Path, options: list[object], hint: str) -> None:
-    given = ["augment", "--source", files.news, "--target", files.gold, "--out", tmp_path / "new.conll"]
+    given = ["data", "augment", "--source", files.news, "--target", files.gold, "--out", tmp_path / "new.conll"]
     assert hint in acclimate(*given, *options, code=2).err
 
 
 def test_text_without_tags_is_refused(files: Files, tmp_path: Path) -> None:
-    given = ["augment", "--source", files.news, "--target", files.tweets, "--out", tmp_path / "new.conll"]
+    given = ["data", "augment", "--source", files.news, "--target", files.tweets, "--out", tmp_path / "new.conll"]
     assert "has no entities" in acclimate(*given, code=1).err
     assert not (tmp_path / "new.conll").exists()

@@ -112,5 +112,5 @@ def test_auto_without_a_target_is_wrong_usage(files: Files) -> None:
 
 
 def test_its_settings_are_listed() -> None:
-    assert yaml.safe_load(acclimate("settings", "--recipe", "auto").out)["options"]["budget"] == "10m"
-    assert acclimate("recipes", "--json").json["auto"]["options"]["budget"] == "10m"
+    assert yaml.safe_load(acclimate("info", "settings", "auto").out)["options"]["budget"] == "10m"
+    assert acclimate("info", "recipes", "--json").json["auto"]["options"]["budget"] == "10m"

@@ -1,4 +1,4 @@
-"""`acclimate collocations`: what it counts, writes, shows and refuses."""
+"""`acclimate data collocations`: what it counts, writes, shows and refuses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acclimate.data.reading import read_corpus
 
 def test_a_raw_text_is_counted_and_the_policy_can_read_the_file(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "known.jsonl"
-    answer = acclimate("collocations", files.tweets, "--out", out, "--at-least", 2)
+    answer = acclimate("data", "collocations", files.tweets, "--out", out, "--at-least", 2)
     expected = build_collocations(read_corpus(files.tweets), at_least=2)
     assert Collocations.load(out) == expected
     assert f"{out}: {len(expected)} collocations seen 2 times or more, of" in answer.out
@@ -26,30 +26,30 @@ def test_several_texts_are_taken_together_whatever_they_are(files: Files, tmp_pa
     packed = tmp_path / "more.txt.gz"
     packed.write_bytes(gzip.compress(b"so very tired\n" * 5))
     out = tmp_path / "known.jsonl"
-    acclimate("collocations", packed, files.news, "--out", out)
+    acclimate("data", "collocations", packed, files.news, "--out", out)
     text = [*read_corpus(files.news), *read_corpus(packed)]
     assert Collocations.load(out) == build_collocations(text)
 
 
 def test_the_terms_of_a_labelled_text_are_compared(files: Files, tmp_path: Path) -> None:
-    found = acclimate("collocations", files.news, "--out", tmp_path / "a", "--json").json
+    found = acclimate("data", "collocations", files.news, "--out", tmp_path / "a", "--json").json
     overall = found["terms"]["overall"]
     assert overall["collocations"] == found["collocations"]
     assert 0 < overall["shared"] < overall["terms"]
     assert [part["words"] for part in found["terms"]["by_length"]] == [2, 3, 4]
-    assert "all lengths" in acclimate("collocations", files.news, "--out", tmp_path / "a", "--overwrite").out
+    assert "all lengths" in acclimate("data", "collocations", files.news, "--out", tmp_path / "a", "--overwrite").out
 
 
 def test_the_terms_of_another_corpus_can_be_named(files: Files, tmp_path: Path) -> None:
     words = ("--out", tmp_path / "a", "--at-least", 1, "--terms", files.gold, "--json")
-    found = acclimate("collocations", files.tweets, *words).json["terms"]
+    found = acclimate("data", "collocations", files.tweets, *words).json["terms"]
     assert found["corpus"] == str(files.gold)
     assert found["overall"]["shared"] > 0
 
 
 def test_json_says_what_was_done(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "known.jsonl"
-    answer = acclimate("collocations", files.news, "--out", out, "--most", 2, "--size", 8, "--json", "-q")
+    answer = acclimate("data", "collocations", files.news, "--out", out, "--most", 2, "--size", 8, "--json", "-q")
     found = answer.json
     assert (found["out"], found["collocations"], found["sentences"]) == (str(out), 8, 24)
     assert found["by_length"] == {"2": 4, "3": 2, "4": 2}
@@ -62,7 +62,7 @@ def test_json_says_what_was_done(files: Files, tmp_path: Path) -> None:
 def test_the_measure_and_the_lengths_can_be_chosen(files: Files, tmp_path: Path, measure: str) -> None:
     out = tmp_path / "known.jsonl"
     words = ("--lengths", "3,5", "--measure", measure, "--relative-to", "words", "--lower-case")
-    acclimate("collocations", files.news, "--out", out, *words)
+    acclimate("data", "collocations", files.news, "--out", out, *words)
     options = {"shares": {3: 0.5, 5: 0.5}, "measure": measure, "relative_to": "words", "lower_case": True}
     assert Collocations.load(out) == build_collocations(read_corpus(files.news), **options)  # type: ignore[arg-type]
 
@@ -70,7 +70,7 @@ def test_the_measure_and_the_lengths_can_be_chosen(files: Files, tmp_path: Path,
 def test_running_text_can_be_split_and_sentences_stay_apart(tmp_path: Path) -> None:
     text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
     text.write_text("It rained . He left .\n" * 5, encoding="utf-8")
-    acclimate("collocations", text, "--out", out, "--lengths", 2, "--paragraphs")
+    acclimate("data", "collocations", text, "--out", out, "--lengths", 2, "--paragraphs")
     assert ("rained", ".") in Collocations.load(out)
     assert (".", "He") not in Collocations.load(out)
 
@@ -78,21 +78,24 @@ def test_running_text_can_be_split_and_sentences_stay_apart(tmp_path: Path) -> N
 def test_words_that_are_split_already_stay_as_they_are(tmp_path: Path) -> None:
     text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
     text.write_text("don't go\n" * 5, encoding="utf-8")
-    acclimate("collocations", text, "--out", out, "--pre-split")
+    acclimate("data", "collocations", text, "--out", out, "--pre-split")
     assert list(Collocations.load(out)) == [("don't", "go")]
 
 
 def test_standard_input_and_bundled_corpora_are_texts_too(tmp_path: Path) -> None:
     out = tmp_path / "known.jsonl"
-    acclimate("collocations", "-", "--out", out, stdin="so very tired\n" * 5)
+    acclimate("data", "collocations", "-", "--out", out, stdin="so very tired\n" * 5)
     assert len(Collocations.load(out)) == 3
-    assert acclimate("collocations", "clinical/train", "--out", out, "--overwrite", "--json").json["collocations"] > 0
+    assert (
+        acclimate("data", "collocations", "clinical/train", "--out", out, "--overwrite", "--json").json["collocations"]
+        > 0
+    )
 
 
 def test_nothing_that_is_frequent_enough_is_told_even_when_quiet(tmp_path: Path) -> None:
     text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
     text.write_text("only once\n", encoding="utf-8")
-    answer = acclimate("collocations", text, "--out", out, "-q")
+    answer = acclimate("data", "collocations", text, "--out", out, "-q")
     assert "nothing was seen 5 times" in answer.err
     assert len(Collocations.load(out)) == 0
 
@@ -111,34 +114,34 @@ def test_nothing_that_is_frequent_enough_is_told_even_when_quiet(tmp_path: Path)
 def test_what_makes_no_sense_is_refused(
     words: tuple[str, ...], code: int, problem: str, files: Files, tmp_path: Path
 ) -> None:
-    answer = acclimate("collocations", files.news, "--out", tmp_path / "a", *words, code=code)
+    answer = acclimate("data", "collocations", files.news, "--out", tmp_path / "a", *words, code=code)
     assert problem in answer.err
     assert not (tmp_path / "a").exists()
 
 
 def test_a_text_without_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
-    answer = acclimate("collocations", tmp_path / "empty.txt", "--out", tmp_path / "a", code=1)
+    answer = acclimate("data", "collocations", tmp_path / "empty.txt", "--out", tmp_path / "a", code=1)
     assert "empty.txt: there are no words in it" in answer.err
 
 
 def test_a_file_that_is_there_is_not_replaced_unasked(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "known.jsonl"
     out.write_text("mine", encoding="utf-8")
-    assert "--overwrite" in acclimate("collocations", files.news, "--out", out, code=2).err
+    assert "--overwrite" in acclimate("data", "collocations", files.news, "--out", out, code=2).err
     assert out.read_text(encoding="utf-8") == "mine"
 
 
 def test_a_missing_text_is_named(tmp_path: Path) -> None:
-    answer = acclimate("collocations", tmp_path / "nowhere.txt", "--out", tmp_path / "a", code=1)
+    answer = acclimate("data", "collocations", tmp_path / "nowhere.txt", "--out", tmp_path / "a", code=1)
     assert "nowhere.txt: there is no such file" in answer.err
 
 
 def test_where_there_is_none_nothing_is_to_be_used(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Anna left .\n", encoding="utf-8")
-    answer = acclimate("collocations", tmp_path / "a.txt", "--out", tmp_path / "none.jsonl")
+    answer = acclimate("data", "collocations", tmp_path / "a.txt", "--out", tmp_path / "none.jsonl")
     assert "use it" not in answer.out
     assert "nothing was seen 5 times" in answer.err
-    words = ["domain-tune", "--text", tmp_path / "a.txt", "--masking", "pmi", "--out", tmp_path / "encoder"]
+    words = ["encoder", "domain-tune", "--text", tmp_path / "a.txt", "--masking", "pmi", "--out", tmp_path / "encoder"]
     answer = acclimate(*words, "--set", f"policy.collocations.file={tmp_path / 'none.jsonl'}", code=2)
     assert "none.jsonl lists no collocation" in answer.err

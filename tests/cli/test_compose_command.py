@@ -82,9 +82,9 @@ def test_a_mistake_in_a_comparison_leaves_no_folder_of_a_run(files: Files, tmp_p
 
 
 def test_the_names_are_listed() -> None:
-    out = acclimate("recipes").out
+    out = acclimate("info", "recipes").out
     for name, part in OBJECTIVES.items():
         assert f"    {name}: {part.summary}" in out
     assert "    mix-adversarial" in out
-    assert len(acclimate("recipes", "--json").json["compose"]["parts"]["objectives"]) == len(OBJECTIVES)
-    assert "distillation" in acclimate("settings", "--recipe", "compose").out
+    assert len(acclimate("info", "recipes", "--json").json["compose"]["parts"]["objectives"]) == len(OBJECTIVES)
+    assert "distillation" in acclimate("info", "settings", "compose").out

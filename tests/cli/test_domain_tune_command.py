@@ -1,4 +1,4 @@
-"""`acclimate domain-tune` as a user types it."""
+"""`acclimate encoder domain-tune` as a user types it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,19 @@ def text(tmp_path: Path) -> list[str]:
 
 def test_it_tells_losses_speed_and_policy(text: list[str], bert: str, tmp_path: Path) -> None:
     out = str(tmp_path / "mine")
-    command = ["domain-tune", "--text", *text, "--encoder", bert, "--masking", "mix-adversarial", "--out", out, *QUICK]
+    command = [
+        "encoder",
+        "domain-tune",
+        "--text",
+        *text,
+        "--encoder",
+        bert,
+        "--masking",
+        "mix-adversarial",
+        "--out",
+        out,
+        *QUICK,
+    ]
     answer = acclimate(*command)
     assert "held-out text" in answer.out
     assert "perplexity" in answer.out
@@ -35,7 +47,9 @@ def test_it_tells_losses_speed_and_policy(text: list[str], bert: str, tmp_path: 
 
 def test_json_is_one_object(text: list[str], bert: str, tmp_path: Path) -> None:
     out = str(tmp_path / "mine")
-    answer = acclimate("domain-tune", "--text", text[0], "--encoder", bert, "--out", out, "--json", "-q", *QUICK)
+    answer = acclimate(
+        "encoder", "domain-tune", "--text", text[0], "--encoder", bert, "--out", out, "--json", "-q", *QUICK
+    )
     found = answer.json
     assert (found["updates"], found["masking"], found["out"]) == (4, "adversarial", out)
     assert found["loss_before"] > 0
@@ -47,7 +61,19 @@ def test_an_interrupted_overwrite_leaves_the_old_encoder_and_goes_on(
     text: list[str], bert: str, tmp_path: Path
 ) -> None:
     out = tmp_path / "mine"
-    command = ["domain-tune", "--text", text[0], "--encoder", bert, "--out", out, *QUICK, "--set", "checkpoint_every=1"]
+    command = [
+        "encoder",
+        "domain-tune",
+        "--text",
+        text[0],
+        "--encoder",
+        bert,
+        "--out",
+        out,
+        *QUICK,
+        "--set",
+        "checkpoint_every=1",
+    ]
     acclimate(*command, "-q")
     before = (out / "model.safetensors").read_bytes()
     with ctrl_c_after(3):
@@ -60,22 +86,33 @@ def test_an_interrupted_overwrite_leaves_the_old_encoder_and_goes_on(
 
 def test_mistakes_are_told(text: list[str], bert: str, tmp_path: Path) -> None:
     out = str(tmp_path / "mine")
-    assert "needs text" in acclimate("domain-tune", "--out", out, code=2).err
-    wrong = ["domain-tune", "--text", text[0], "--encoder", bert, "--out", out, "--masking", "ranom"]
+    assert "needs text" in acclimate("encoder", "domain-tune", "--out", out, code=2).err
+    wrong = ["encoder", "domain-tune", "--text", text[0], "--encoder", bert, "--out", out, "--masking", "ranom"]
     assert "Did you mean 'random'" in acclimate(*wrong, code=2).err
-    missing = ["domain-tune", "--text", tmp_path / "no.txt", "--encoder", bert, "--out", out]
+    missing = ["encoder", "domain-tune", "--text", tmp_path / "no.txt", "--encoder", bert, "--out", out]
     assert "no.txt" in acclimate(*missing, code=1).err
-    unknown = ["domain-tune", "--text", text[0], "--out", out, "--set", "updats=3"]
+    unknown = ["encoder", "domain-tune", "--text", text[0], "--out", out, "--set", "updats=3"]
     assert "Did you mean updates" in acclimate(*unknown, code=2).err
 
 
 def test_the_tagger_without_a_language_model_is_not_looked_for_on_the_hub(text: list[str], tmp_path: Path) -> None:
-    words = ["domain-tune", "--text", text[0], "--out", tmp_path / "mine", "--encoder", "character-cnn-lstm"]
+    words = ["encoder", "domain-tune", "--text", text[0], "--out", tmp_path / "mine", "--encoder", "character-cnn-lstm"]
     assert "character-cnn-lstm is no masked language model: take acclimate-mini" in acclimate(*words, code=1).err
 
 
 def test_an_encoder_that_is_not_finished_is_told_as_such(text: list[str], bert: str, tmp_path: Path) -> None:
-    words = ["domain-tune", "--text", text[0], "--encoder", bert, "--out", tmp_path / "mine", "--updates", "4"]
+    words = [
+        "encoder",
+        "domain-tune",
+        "--text",
+        text[0],
+        "--encoder",
+        bert,
+        "--out",
+        tmp_path / "mine",
+        "--updates",
+        "4",
+    ]
     with ctrl_c_after(2):
         acclimate(*words, "--masking", "random", "--set", "checkpoint_every=1", code=130)
     answer = acclimate("adapt", "--encoder", tmp_path / "mine", "--out", tmp_path / "a", code=1)
@@ -83,13 +120,13 @@ def test_an_encoder_that_is_not_finished_is_told_as_such(text: list[str], bert: 
 
 
 def test_its_settings_can_be_printed(text: list[str]) -> None:
-    shown = acclimate("settings", "--domain-tune").out
+    shown = acclimate("info", "settings", "domain-tune").out
     assert "masking: adversarial" in shown
     assert "beta: 0.3" in shown
 
 
 def test_a_plan_and_an_expected_time_come_first_and_change_nothing(text: list[str], bert: str, tmp_path: Path) -> None:
-    words = ["domain-tune", "--text", text[0], "--encoder", bert, *QUICK]
+    words = ["encoder", "domain-tune", "--text", text[0], "--encoder", bert, *QUICK]
     answer = acclimate(*words, "--out", tmp_path / "a")
     plan = answer.err.index("plan: domain-tuning 4 updates\nexpected time: about ")
     assert plan < answer.err.index("stage domain-tuning: 4 updates")

@@ -48,7 +48,7 @@ def test_wrong_usage_ends_with_2_and_a_hint(case: str, here: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", ["99999999999999999999", "-1"])
-@pytest.mark.parametrize("words", [["inspect"], ["feature-map", "T", "--source", "news", "--target", "social"]])
+@pytest.mark.parametrize("words", [["data", "inspect"], ["feature-map", "T", "--source", "news", "--target", "social"]])
 def test_a_seed_has_its_limits_in_every_command(words: list[str], seed: str) -> None:
     answer = acclimate(*words, "--seed", seed, code=2)
     assert f"The seed cannot be {seed}: give a number from 0 to 4294967295." in answer.err
@@ -66,11 +66,11 @@ CANNOT_BE_DONE = {
     ),
     "missing map with nothing to map": (["adapt", "--source", "news", "--map", "wnut16"], "a bundled map: "),
     "missing map": (["adapt", "--map", "wnut16"], "a bundled map: "),
-    "missing gold": (["check", "nosuch.conll"], "nosuch.conll: there is no such file."),
-    "empty file": (["convert", "empty.txt", "-"], "empty.txt: the file is empty."),
+    "missing gold": (["data", "check", "nosuch.conll"], "nosuch.conll: there is no such file."),
+    "empty file": (["data", "convert", "empty.txt", "-"], "empty.txt: the file is empty."),
     "no tagger": (["predict", "nosuch", "-"], "nosuch: no such folder. Expected one that `acclimate adapt --out`"),
     "other folder": (["evaluate", ".", "news/test"], "no manifest.json there"),
-    "folder without corpora": (["check", "nothing"], "nothing: no corpus file in this folder"),
+    "folder without corpora": (["data", "check", "nothing"], "nothing: no corpus file in this folder"),
 }
 
 
@@ -108,18 +108,18 @@ def test_no_recipe_at_all_is_not_every_recipe(tmp_path: Path) -> None:
 def test_advice_is_spelled_as_options(tmp_path: Path, files: Files) -> None:
     commented = tmp_path / "a.conll"
     commented.write_text("# a comment of many words\nAnna\tB-PER\n", encoding="utf-8")
-    assert "pass --comments" in acclimate("check", commented, code=1).err
+    assert "pass --comments" in acclimate("data", "check", commented, code=1).err
     assert "--set reading.comments=true" in acclimate("adapt", "--source", commented, code=1).err
     assert (
         "a.conll: --column 9, but the file has 2 columns"
-        in acclimate("convert", commented, "-", "--comments", "--column", "9", code=1).err
+        in acclimate("data", "convert", commented, "-", "--comments", "--column", "9", code=1).err
     )
     (tmp_path / "empty.conll").touch()
-    answer = acclimate("inspect", tmp_path / "empty.conll", files.tweets, code=1)
+    answer = acclimate("data", "inspect", tmp_path / "empty.conll", files.tweets, code=1)
     assert "the file is empty. Check the path.\n" in answer.err  # it has no option for the format
-    answer = acclimate("convert", files.news, tmp_path / "out.txt", code=1)
+    answer = acclimate("data", "convert", files.news, tmp_path / "out.txt", code=1)
     assert "Name the file .conll or .jsonl to keep them, or pass --to text to leave them out." in answer.err
-    answer = acclimate("subset", files.news, tmp_path / "out.txt", "--sentences", 2, code=1)
+    answer = acclimate("data", "subset", files.news, tmp_path / "out.txt", "--sentences", 2, code=1)
     assert answer.err.endswith("Name the file .conll or .jsonl to keep them.\n")  # it has no option for that format
 
 
@@ -132,7 +132,7 @@ def test_an_empty_file_is_not_blamed_on_its_format(tmp_path: Path) -> None:
 
 def test_who_passes_skip_bad_is_not_advised_to(tmp_path: Path) -> None:
     (tmp_path / "a.conll").write_text("a\tO\nb\tO\tx\n\nc\tO\n", encoding="utf-8")
-    answer = acclimate("convert", tmp_path / "a.conll", "-", "--skip-bad")
+    answer = acclimate("data", "convert", tmp_path / "a.conll", "-", "--skip-bad")
     assert "(separated by tabs). Mend the line. The text there" in answer.err
     assert "--skip-bad" not in answer.err
 
@@ -157,7 +157,7 @@ def test_a_missing_file_of_a_tagger_is_named(tagger: Path, tmp_path: Path) -> No
 def test_a_fault_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acclimate.data.check.check_corpora", lambda corpora: 1 // 0)
     with pytest.raises(ZeroDivisionError):
-        acclimate("check", "news/dev")
+        acclimate("data", "check", "news/dev")
 
 
 def test_a_device_that_is_not_there_is_refused(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,9 +184,9 @@ def started(*words: str) -> subprocess.Popen[str]:
 
 
 def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path) -> None:
-    """`acclimate convert long.txt - --to conll | head -1`: far more comes than a pipe holds."""
+    """`acclimate data convert long.txt - --to conll | head -1`: far more comes than a pipe holds."""
     (tmp_path / "long.txt").write_text("one line of words\nand another\n" * 60_000, encoding="utf-8")
-    with started("convert", str(tmp_path / "long.txt"), "-", "--to", "conll") as process:
+    with started("data", "convert", str(tmp_path / "long.txt"), "-", "--to", "conll") as process:
         assert process.stdout is not None
         assert process.stderr is not None
         assert process.stdout.readline() == "one\n"
@@ -198,7 +198,7 @@ def test_a_reader_who_has_seen_enough_is_no_error(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.name != "posix", reason="file descriptors")
 @pytest.mark.parametrize(
     ("words", "code", "told"),
-    [("convert news/dev - --to conll", 1, "error: standard output is closed"), ("corpora", 0, "")],
+    [("data convert news/dev - --to conll", 1, "error: standard output is closed"), ("info corpora", 0, "")],
 )
 def test_a_closed_standard_output_is_no_traceback(words: str, code: int, told: str) -> None:
     command = f"exec {sys.executable} -m acclimate {words} >&-"
@@ -209,14 +209,14 @@ def test_a_closed_standard_output_is_no_traceback(words: str, code: int, told: s
 
 @pytest.mark.skipif(os.name != "posix", reason="file descriptors")
 def test_a_closed_standard_input_is_an_empty_one() -> None:
-    command = f"exec {sys.executable} -m acclimate convert - - --from conll <&-"
+    command = f"exec {sys.executable} -m acclimate data convert - - --from conll <&-"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, "error: <stdin>: the file is empty. Check the path.\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_a_real_ctrl_c_ends_with_130_and_one_line() -> None:
-    with started("convert", "-", "-") as process:
+    with started("data", "convert", "-", "-") as process:
         assert process.stderr is not None
         assert process.stderr.readline() == "ready\n"
         time.sleep(1)  # by now it waits for its input

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import typer
@@ -15,27 +16,54 @@ from acclimate.cli.main import app
 from acclimate.cli.options import FORMAT_NAMES
 from acclimate.data.reading import FORMATS
 
-COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+APP: Any = typer.main.get_command(app)
+GROUPS = {name: command for name, command in APP.commands.items() if hasattr(command, "commands")}
+COMMANDS: dict[str, Any] = APP.commands | {
+    f"{name} {inner}": command for name, group in GROUPS.items() for inner, command in group.commands.items()
+}
 HEAVY = {"torch", "transformers", "numpy", "yaml", "accelerate", "safetensors", "acclimate.settings"}
 
 
-def test_the_commands_promised_are_there() -> None:
-    promised = {"adapt", "evaluate", "predict", "check", "convert", "recipes", "corpora", "settings"}
-    assert set(COMMANDS) >= promised
-    assert all(f"│ {command} " in acclimate("--help").out for command in COMMANDS)
+def test_the_help_shows_the_main_commands_and_the_groups() -> None:
+    shown = acclimate("--help").out
+    main, _, groups = shown.partition("Groups of commands")
+    assert all(f"│ {name} " in main for name in ("adapt", "predict", "evaluate", "compare", "report", "info"))
+    assert all(f"│ {name} " in groups for name in ("data", "encoder", "papers"))
+    for name, group in GROUPS.items():
+        assert all(f"│ {inner} " in acclimate(name, "--help").out for inner in group.commands)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_and_every_option_is_explained(command: str) -> None:
-    answer = acclimate(command, "--help")
+    answer = acclimate(*command.split(), "--help")
     assert f"acclimate {command}" in answer.out
-    for parameter in typer.main.get_command(app).commands[command].params:  # type: ignore[attr-defined]
+    for parameter in COMMANDS[command].params:
         assert getattr(parameter, "help", None), f"{command}: {parameter.name} has no help"
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["chek"], ["data check"]),
+        (["data", "check"], ["data check"]),
+        (["data", "adpat"], ["adapt"]),
+        (["list"], ["papers list"]),
+        (["info", "recipe"], ["info recipes"]),
+    ],
+)
+def test_an_unknown_command_is_answered_with_those_that_are_close(words: list[str], meant: list[str]) -> None:
+    said = acclimate(*words, code=2).err.replace("│", " ")
+    for name in meant:
+        assert f"`acclimate {name}`" in re.sub(r"\s+", " ", said)
+
+
+def test_an_unknown_command_like_no_other_leads_to_the_help() -> None:
+    assert "See --help" in acclimate("xylophone", code=2).err
 
 
 def test_no_line_of_the_help_breaks_early() -> None:
     """typer keeps the line ends of all paragraphs but the first: each must be one line in the source."""
-    for command in typer.main.get_command(app).commands.values():  # type: ignore[attr-defined]
+    for command in COMMANDS.values():
         for paragraph in command.help.strip().split("\n\n")[1:]:
             assert "\n" not in paragraph.strip()
 
@@ -43,7 +71,7 @@ def test_no_line_of_the_help_breaks_early() -> None:
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_no_word_of_the_help_is_cut_off_on_a_narrow_screen(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert re.findall(r"\S+…", acclimate(*filter(None, [command]), "--help").out) == []
+    assert re.findall(r"\S+…", acclimate(*command.split(), "--help").out) == []
 
 
 def test_the_formats_named_in_the_help_are_those_that_there_are() -> None:

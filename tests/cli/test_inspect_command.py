@@ -1,4 +1,4 @@
-"""`acclimate inspect`: on what ships, on files, for machines, and its refusals."""
+"""`acclimate data inspect`: on what ships, on files, for machines, and its refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acclimate.cli import inspect
 @pytest.fixture(scope="module")
 def shipped() -> Answer:
     """As a newcomer types it."""
-    return acclimate("inspect", "--json")
+    return acclimate("data", "inspect", "--json")
 
 
 def test_without_arguments_the_bundled_corpora_are_looked_over(shipped: Answer) -> None:
@@ -38,34 +38,36 @@ def test_posts_are_harder_to_guess_and_easy_to_tell_from_news(shipped: Answer) -
 def test_files_are_looked_over_for_people(files: Files, bert: str, tmp_path: Path) -> None:
     page = tmp_path / "new" / "page.md"
     answer = acclimate(
-        "inspect", files.news, files.tweets, "--target-labelled", files.gold, "--encoder", bert, "--out", page
+        "data", "inspect", files.news, files.tweets, "--target-labelled", files.gold, "--encoder", bert, "--out", page
     )
     assert answer.out.startswith(f"{files.news} → {files.tweets}\n")
     assert "with what is given: source-only, target-only," in answer.out
     assert f"--target-labelled {files.gold}" in answer.out
     assert page.read_text(encoding="utf-8").startswith("# ")
-    assert "is there already" in acclimate("inspect", files.news, files.tweets, "--out", page, code=2).err
-    acclimate("inspect", files.news, files.tweets, "--encoder", bert, "--out", page, "--overwrite")
+    assert "is there already" in acclimate("data", "inspect", files.news, files.tweets, "--out", page, code=2).err
+    acclimate("data", "inspect", files.news, files.tweets, "--encoder", bert, "--out", page, "--overwrite")
 
 
 def test_extra_takes_several_files(files: Files, bert: str, tmp_path: Path) -> None:
     more = [tmp_path / name for name in ("a.txt", "b.txt")]
     for path in more:
         path.write_text("so tired today\ni love Oslo\n", encoding="utf-8")
-    found = acclimate("inspect", files.news, files.tweets, "--extra", *more, "--encoder", bert, "--json").json
+    found = acclimate("data", "inspect", files.news, files.tweets, "--extra", *more, "--encoder", bert, "--json").json
     assert found["extra"]["sentences"] == 4
     assert found["given"]["extra"] == [str(path) for path in more]
 
 
 def test_of_huge_text_the_beginning_is_read(files: Files, bert: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inspect, "MOST_READ", 5)
-    found = acclimate("inspect", files.news, files.tweets, "--encoder", bert, "--json").json
+    found = acclimate("data", "inspect", files.news, files.tweets, "--encoder", bert, "--json").json
     assert found["surface"]["target"]["sentences"] == 5
     assert "Only the beginning of the target text was read" in found["notes"][0]
 
 
 def test_a_part_of_a_bundled_corpus_can_be_the_target(files: Files, bert: str) -> None:
-    found = acclimate("inspect", files.news, "clinical/test", "--encoder", bert, "--sentences", 30, "--json").json
+    found = acclimate(
+        "data", "inspect", files.news, "clinical/test", "--encoder", bert, "--sentences", 30, "--json"
+    ).json
     assert found["sampled"]["target_sentences"] == 30
     assert found["labels"]["target"]["only_target"] == ["DISEASE", "SYMPTOM", "TREATMENT"]
     assert "labels_without_source" in {suggestion["rule"] for suggestion in found["suggestions"]}
@@ -74,38 +76,47 @@ def test_a_part_of_a_bundled_corpus_can_be_the_target(files: Files, bert: str) -
 def test_labels_can_be_mapped(files: Files, bert: str, tmp_path: Path) -> None:
     names = tmp_path / "names.yaml"
     names.write_text("labels:\n  DISEASE: ORG\n  SYMPTOM: O\n  TREATMENT: ORG\n", encoding="utf-8")
-    found = acclimate("inspect", files.news, "clinical/test", "--map", names, "--encoder", bert, "--json").json
+    found = acclimate("data", "inspect", files.news, "clinical/test", "--map", names, "--encoder", bert, "--json").json
     assert found["labels"]["target"]["both"] == ["ORG"]
     assert found["given"]["map_name"] == str(names)
 
 
 def test_a_missing_target_is_asked_for(files: Files) -> None:
-    assert "TARGET is missing" in acclimate("inspect", files.news, code=2).err
+    assert "TARGET is missing" in acclimate("data", "inspect", files.news, code=2).err
 
 
 def test_a_source_of_raw_text_is_refused(files: Files) -> None:
-    assert "has no tags to learn from" in acclimate("inspect", files.tweets, files.news, code=1).err
+    assert "has no tags to learn from" in acclimate("data", "inspect", files.tweets, files.news, code=1).err
 
 
 def test_extra_text_with_tags_is_refused(files: Files) -> None:
-    answer = acclimate("inspect", files.news, files.tweets, "--extra", files.gold, code=2)
+    answer = acclimate("data", "inspect", files.news, files.tweets, "--extra", files.gold, code=2)
     assert "expected a file of raw text" in answer.err
 
 
 @pytest.mark.parametrize("name", ["nowhere.txt", "socail"])
 def test_a_target_that_is_not_there_is_named(files: Files, name: str) -> None:
-    assert name in acclimate("inspect", files.news, name, code=1).err
+    assert name in acclimate("data", "inspect", files.news, name, code=1).err
 
 
 def test_an_encoder_that_was_never_trained_is_refused(files: Files) -> None:
-    answer = acclimate("inspect", files.news, files.tweets, "--encoder", "character-cnn-lstm", code=2)
+    answer = acclimate("data", "inspect", files.news, files.tweets, "--encoder", "character-cnn-lstm", code=2)
     assert "acclimate-mini" in answer.err
 
 
 def test_labels_of_other_names_stand_in_the_rows_of_the_source_s(files: Files, bert: str, tmp_path: Path) -> None:
     text = files.gold.read_text(encoding="utf-8").replace("-PER", "-person").replace("-LOC", "-location")
     (tmp_path / "few.conll").write_text("\n\n".join(text.split("\n\n")[:3]), encoding="utf-8")
-    words = ["inspect", files.news, files.tweets, "--target-labelled", tmp_path / "few.conll", "--encoder", bert]
+    words = [
+        "data",
+        "inspect",
+        files.news,
+        files.tweets,
+        "--target-labelled",
+        tmp_path / "few.conll",
+        "--encoder",
+        bert,
+    ]
     rows = acclimate(*words).out.split("\nlabels\n")[1].split("\nrecipes\n")[0].splitlines()
     names = [row.strip().split("  ")[0] for row in rows[1:]]
     assert "PER (target: person)" in names

@@ -1,4 +1,4 @@
-"""`acclimate recipes`, `corpora` and `settings`: what there is to choose from."""
+"""`acclimate info recipes`, `corpora` and `settings`: what there is to choose from."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 import yaml
 from command_line import QUICK, Files, acclimate
 
+from acclimate import __version__
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.bundled import BUNDLED
 from acclimate.recipes.catalogue import RECIPES
@@ -15,25 +16,25 @@ from acclimate.settings import complete
 
 
 def test_every_recipe_is_listed_with_its_settings() -> None:
-    out = acclimate("recipes").out
+    out = acclimate("info", "recipes").out
     for name, recipe in RECIPES.items():
         assert f"{name}: {recipe.summary}" in out
     assert "--set options.rounds=2" in out
-    assert acclimate("recipes", "--json").json["self-training"]["options"]["rounds"] == 2
+    assert acclimate("info", "recipes", "--json").json["self-training"]["options"]["rounds"] == 2
 
 
 def test_recipes_that_are_named_are_listed_alone() -> None:
-    out = acclimate("recipes", "compose", "auto").out
-    assert "`acclimate settings --recipe compose` shows it as YAML" in out
+    out = acclimate("info", "recipes", "compose", "auto").out
+    assert "`acclimate info settings compose` shows it as YAML" in out
     assert [line.partition(":")[0] for line in out.splitlines() if not line.startswith(" ")] == ["compose", "auto"]
-    assert list(acclimate("recipes", "mat", "--json").json) == ["mat"]
-    assert "parts" in acclimate("recipes", "compose", "--json").json["compose"]
-    assert "Did you mean 'mat'?" in acclimate("recipes", "matt", code=2).err
+    assert list(acclimate("info", "recipes", "mat", "--json").json) == ["mat"]
+    assert "parts" in acclimate("info", "recipes", "compose", "--json").json["compose"]
+    assert "Did you mean 'mat'?" in acclimate("info", "recipes", "matt", code=2).err
 
 
 def test_every_bundled_corpus_is_listed_with_its_sizes() -> None:
-    out = acclimate("corpora").out
-    found = acclimate("corpora", "--json").json
+    out = acclimate("info", "corpora").out
+    found = acclimate("info", "corpora", "--json").json
     assert list(found) == list(BUNDLED)
     for name, sizes in found.items():
         assert f"{name}: " in out
@@ -41,20 +42,20 @@ def test_every_bundled_corpus_is_listed_with_its_sizes() -> None:
 
 
 def test_the_settings_printed_are_the_defaults(files: Files) -> None:
-    printed = yaml.safe_load(acclimate("settings").out)
+    printed = yaml.safe_load(acclimate("info", "settings").out)
     settings = complete(AdaptSettings, printed)
     assert settings.model_copy(update={"options": {}}) == AdaptSettings()
 
 
 def test_every_setting_printed_is_explained_above() -> None:
-    lines = [line.strip() for line in acclimate("settings").out.splitlines()]
+    lines = [line.strip() for line in acclimate("info", "settings").out.splitlines()]
     for setting in ("words_per_batch: 256", "reading:", "seed: 1", "rounds: 3"):
         assert lines[lines.index(setting) - 1].startswith("# ")
 
 
 def test_the_settings_printed_are_taken_back(files: Files, tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text(acclimate("settings", "--recipe", "self-training").out, encoding="utf-8")
+    config.write_text(acclimate("info", "settings", "self-training").out, encoding="utf-8")
     words = ["--source", files.news, "--target", files.tweets, *QUICK, "--out", tmp_path / "a", "--json"]
     assert acclimate("adapt", "--config", config, *words).json["recipe"] == "self-training"
 
@@ -81,4 +82,13 @@ def test_an_option_wins_over_the_file_and_set_over_both(files: Files, tmp_path: 
 
 
 def test_settings_of_an_unknown_recipe_are_wrong_usage() -> None:
-    assert "Known: source-only" in acclimate("settings", "--recipe", "magic", code=2).err
+    assert "Known: source-only" in acclimate("info", "settings", "magic", code=2).err
+
+
+def test_info_names_versions_devices_extras_and_where_runs_go() -> None:
+    lines = dict(line.split(":", 1) for line in acclimate("info").out.splitlines())
+    assert lines["acclimate"].strip() == __version__
+    assert "cpu" in lines["devices"]
+    assert "spacy" in lines["extras"] or "not installed" in lines["extras"]
+    assert "runs" in lines["runs"]
+    assert str(len(RECIPES)) in lines["recipes"]

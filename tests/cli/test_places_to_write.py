@@ -16,10 +16,10 @@ from acclimate.settings import UsageError
 FOLDERS = {
     "adapt": ["adapt", "--source", "NEWS", *QUICK, "--out"],
     "compare": ["compare", "--source", "NEWS", "--recipes", "source-only", *QUICK, "--out"],
-    "domain-tune": ["domain-tune", "--text", "TWEETS", "--out"],
-    "pretrain": ["pretrain", "--text", "TWEETS", "--out"],
-    "reproduce": ["reproduce", "S1.17", "--scale", "small", "--out"],
-    "split": ["split", "NEWS", "--out"],
+    "domain-tune": ["encoder", "domain-tune", "--text", "TWEETS", "--out"],
+    "pretrain": ["encoder", "pretrain", "--text", "TWEETS", "--out"],
+    "reproduce": ["papers", "reproduce", "S1.17", "--scale", "small", "--out"],
+    "split": ["data", "split", "NEWS", "--out"],
     "masks": ["masks", "TAGGER", "--csv"],
     "masks --plot": ["masks", "TAGGER", "--plot"],
     "curves --csv": ["curves", "TAGGER", "--csv"],
@@ -29,15 +29,27 @@ FOLDERS = {
 }
 FILES = {
     "report": ["report", "TAGGER", "--out"],
-    "select": ["select", "--like", "TWEETS", "--from", "TWEETS", "--top", "2", "--out"],
-    "select --scores": ["select", "--like", "TWEETS", "--from", "TWEETS", "--top", "2", "--out", "a", "--scores"],
-    "augment": ["augment", "--source", "NEWS", "--target", "GOLD", "--out"],
-    "weak-label": ["weak-label", "--concepts", "clinical", "--text", "TWEETS", "--out"],
-    "collocations": ["collocations", "TWEETS", "--out"],
+    "select": ["data", "select", "--like", "TWEETS", "--from", "TWEETS", "--top", "2", "--out"],
+    "select --scores": [
+        "data",
+        "select",
+        "--like",
+        "TWEETS",
+        "--from",
+        "TWEETS",
+        "--top",
+        "2",
+        "--out",
+        "a",
+        "--scores",
+    ],
+    "augment": ["data", "augment", "--source", "NEWS", "--target", "GOLD", "--out"],
+    "weak-label": ["data", "weak-label", "--concepts", "clinical", "--text", "TWEETS", "--out"],
+    "collocations": ["data", "collocations", "TWEETS", "--out"],
     "vectors": ["vectors", "TWEETS", "--out"],
-    "inspect": ["inspect", "NEWS", "TWEETS", "--out"],
+    "inspect": ["data", "inspect", "NEWS", "TWEETS", "--out"],
     "predict": ["predict", "TAGGER", "TWEETS", "--out"],
-    "convert": ["convert", "GOLD"],
+    "convert": ["data", "convert", "GOLD"],
     "evaluate --predictions": ["evaluate", "TAGGER", "GOLD", "--predictions"],
     "evaluate --errors": ["evaluate", "TAGGER", "GOLD", "--errors"],
     "curves": ["curves", "TAGGER", "--out"],
@@ -131,17 +143,17 @@ def test_what_can_be_made_passes(tmp_path: Path) -> None:
 
 
 WRITES_A_CORPUS = {
-    "subset": ["subset", "HERE", "OUT", "--sentences", "3"],
-    "convert": ["convert", "HERE", "OUT"],
+    "subset": ["data", "subset", "HERE", "OUT", "--sentences", "3"],
+    "convert": ["data", "convert", "HERE", "OUT"],
     "evaluate --predictions": ["evaluate", "TAGGER", "HERE", "--predictions", "OUT"],
     "evaluate --errors": ["evaluate", "TAGGER", "HERE", "--errors", "OUT"],
     "predict": ["predict", "TAGGER", "HERE", "--out", "OUT"],
-    "augment": ["augment", "--source", "NEWS", "--target", "HERE", "--out", "OUT"],
-    "weak-label": ["weak-label", "--concepts", "clinical", "--text", "HERE", "--out", "OUT"],
+    "augment": ["data", "augment", "--source", "NEWS", "--target", "HERE", "--out", "OUT"],
+    "weak-label": ["data", "weak-label", "--concepts", "clinical", "--text", "HERE", "--out", "OUT"],
     "vectors": ["vectors", "HERE", "--least-count", "1", "--epochs", "1", "--out", "OUT"],
-    "collocations": ["collocations", "HERE", "--out", "OUT"],
-    "inspect": ["inspect", "NEWS", "HERE", "--out", "OUT"],
-    "select": ["select", "--like", "NEWS", "--from", "HERE", "--top", "2", "--out", "OUT"],
+    "collocations": ["data", "collocations", "HERE", "--out", "OUT"],
+    "inspect": ["data", "inspect", "NEWS", "HERE", "--out", "OUT"],
+    "select": ["data", "select", "--like", "NEWS", "--from", "HERE", "--top", "2", "--out", "OUT"],
 }
 
 
@@ -175,32 +187,36 @@ def test_what_is_read_is_never_replaced(command: str, given, files: Files, here:
 
 def test_a_split_checks_every_part_before_it_writes_one(files: Files, here: Path) -> None:
     (here / "test.conll").write_text("mine", encoding="utf-8")
-    assert "--out test.conll is there already" in acclimate("split", files.news, "--out", ".", code=2).err
+    assert "--out test.conll is there already" in acclimate("data", "split", files.news, "--out", ".", code=2).err
     assert [path.name for path in here.iterdir()] == ["test.conll"]
-    acclimate("split", files.news, "--out", ".", "--overwrite")
+    acclimate("data", "split", files.news, "--out", ".", "--overwrite")
     assert sorted(path.name for path in here.iterdir()) == ["dev.conll", "test.conll", "train.conll"]
-    assert "is read by this command" in acclimate("split", "train.conll", "--out", ".", "--overwrite", code=2).err
+    assert (
+        "is read by this command" in acclimate("data", "split", "train.conll", "--out", ".", "--overwrite", code=2).err
+    )
 
 
 def test_the_partner_of_a_pair_is_not_replaced_either(files: Files, here: Path) -> None:
     (here / "a.txt").write_text("Anna left .\n", encoding="utf-8")
-    assert "a.txt is read by this command" in acclimate("convert", "a.txt", "a.ann", "--overwrite", code=2).err
-    assert "a.txt is there already" in acclimate("convert", files.gold, "a.ann", code=2).err
+    assert "a.txt is read by this command" in acclimate("data", "convert", "a.txt", "a.ann", "--overwrite", code=2).err
+    assert "a.txt is there already" in acclimate("data", "convert", files.gold, "a.ann", code=2).err
 
 
 def test_a_folder_that_holds_something_becomes_brat_only_when_that_is_asked_for(files: Files, here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
-    answer = acclimate("convert", files.gold, "mine", code=2)
+    answer = acclimate("data", "convert", files.gold, "mine", code=2)
     assert "written as brat (a .txt and an .ann for each document), and it holds 1 file already." in answer.err
-    answer = acclimate("convert", files.gold, "mine", "--overwrite")
+    answer = acclimate("data", "convert", files.gold, "mine", "--overwrite")
     assert "→ mine, as brat: 10 sentences" in answer.err
     assert "mine: 1 other file stays there." in answer.err
     assert (here / "mine" / "notes.txt").read_text(encoding="utf-8") == "mine"
-    assert "holds what is read by this command" in acclimate("convert", "mine", "mine/", "--overwrite", code=2).err
+    assert (
+        "holds what is read by this command" in acclimate("data", "convert", "mine", "mine/", "--overwrite", code=2).err
+    )
 
 
-@pytest.mark.parametrize("command", ["subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"])
+@pytest.mark.parametrize("command", ["data", "subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"])
 def test_what_else_a_folder_holds_stays_and_is_told(command: str, given, here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
@@ -211,17 +227,17 @@ def test_what_else_a_folder_holds_stays_and_is_told(command: str, given, here: P
 
 @pytest.mark.skipif(os.name != "posix", reason="devices and pipes")
 def test_devices_and_pipes_are_written_into(files: Files, here: Path) -> None:
-    acclimate("convert", files.gold, "/dev/null")
+    acclimate("data", "convert", files.gold, "/dev/null")
     assert not Path("/dev/null").is_file()
     os.mkfifo(here / "pipe.any")
     with subprocess.Popen(["cat", "pipe.any"], stdout=subprocess.PIPE, cwd=here) as reader:
-        acclimate("convert", files.gold, "pipe.any")
+        acclimate("data", "convert", files.gold, "pipe.any")
         assert reader.communicate()[0] == files.gold.read_bytes()
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
 def test_dev_stdout_is_standard_output_even_where_that_is_a_file(files: Files, here: Path) -> None:
-    command = [sys.executable, "-m", "acclimate", "convert", files.gold, "/dev/stdout"]
+    command = [sys.executable, "-m", "acclimate", "data", "convert", files.gold, "/dev/stdout"]
     with (here / "redirected").open("wb") as file:
         subprocess.run(command, stdout=file, check=True)
     assert (here / "redirected").read_bytes() == files.gold.read_bytes()

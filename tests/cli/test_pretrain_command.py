@@ -1,4 +1,4 @@
-"""`acclimate pretrain` as a user types it."""
+"""`acclimate encoder pretrain` as a user types it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def text(tmp_path: Path) -> list[str]:
 
 
 def test_several_files_may_follow_one_another(text: list[str], tmp_path: Path) -> None:
-    answer = acclimate("pretrain", "--text", *text, "--out", str(tmp_path / "mine"), *SMALL)
+    answer = acclimate("encoder", "pretrain", "--text", *text, "--out", str(tmp_path / "mine"), *SMALL)
     assert "held-out text" in answer.out
     assert "perplexity" in answer.out
     assert "pieces/s" in answer.err
@@ -34,14 +34,16 @@ def test_several_files_may_follow_one_another(text: list[str], tmp_path: Path) -
 
 
 def test_json_is_one_object(text: list[str], tmp_path: Path) -> None:
-    answer = acclimate("pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "--json", "-q", *SMALL)
+    answer = acclimate(
+        "encoder", "pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "--json", "-q", *SMALL
+    )
     found = answer.json
     assert (found["updates"], found["encoder"]) == (12, str(tmp_path / "mine"))
     assert found["looks"][-1][1] == found["held_out_loss"]
 
 
 def test_a_finished_encoder_is_not_overwritten_unasked(text: list[str], tmp_path: Path) -> None:
-    command = ["pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "-q", *SMALL]
+    command = ["encoder", "pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "-q", *SMALL]
     acclimate(*command)
     assert "already holds a finished encoder" in acclimate(*command, code=2).err
     acclimate(*command, "--overwrite", "--seed", "2")
@@ -49,27 +51,40 @@ def test_a_finished_encoder_is_not_overwritten_unasked(text: list[str], tmp_path
 
 def test_no_text_a_missing_file_and_a_file_as_folder_are_told(text: list[str], tmp_path: Path) -> None:
     out = str(tmp_path / "mine")
-    assert "needs text" in acclimate("pretrain", "--out", out, code=2).err
-    assert "no such text file" in acclimate("pretrain", "--text", tmp_path / "no.txt", "--out", out, code=1).err
-    assert "is a file" in acclimate("pretrain", "--text", text[0], "--out", text[1], code=2).err
+    assert "needs text" in acclimate("encoder", "pretrain", "--out", out, code=2).err
+    assert (
+        "no such text file" in acclimate("encoder", "pretrain", "--text", tmp_path / "no.txt", "--out", out, code=1).err
+    )
+    assert "is a file" in acclimate("encoder", "pretrain", "--text", text[0], "--out", text[1], code=2).err
 
 
 def test_text_that_is_refused_does_not_keep_the_folder(text: list[str], tmp_path: Path) -> None:
     (tmp_path / "empty.txt").touch()
     out = tmp_path / "mine"
-    answer = acclimate("pretrain", "--text", tmp_path / "empty.txt", "--out", out, *SMALL, code=1)
+    answer = acclimate("encoder", "pretrain", "--text", tmp_path / "empty.txt", "--out", out, *SMALL, code=1)
     assert "no text in" in answer.err
     assert not out.exists()
-    assert "this is a folder" in acclimate("pretrain", "--text", tmp_path, "--out", out, code=1).err
+    assert "this is a folder" in acclimate("encoder", "pretrain", "--text", tmp_path, "--out", out, code=1).err
 
 
 def test_an_unknown_setting_is_told(text: list[str], tmp_path: Path) -> None:
-    command = ["pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "--set", "encoder.depth=3"]
+    command = ["encoder", "pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "--set", "encoder.depth=3"]
     assert "encoder.depth" in acclimate(*command, code=2).err
 
 
 def test_its_settings_can_be_printed_and_handed_back(text: list[str], tmp_path: Path) -> None:
     config = tmp_path / "settings.yaml"
-    config.write_text(acclimate("settings", "--pretrain").out, encoding="utf-8")
-    command = ["pretrain", "--text", text[0], "--out", str(tmp_path / "mine"), "--config", str(config), "-q", *SMALL]
+    config.write_text(acclimate("info", "settings", "pretrain").out, encoding="utf-8")
+    command = [
+        "encoder",
+        "pretrain",
+        "--text",
+        text[0],
+        "--out",
+        str(tmp_path / "mine"),
+        "--config",
+        str(config),
+        "-q",
+        *SMALL,
+    ]
     assert acclimate(*command).code == 0

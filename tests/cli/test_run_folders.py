@@ -165,15 +165,15 @@ def test_two_runs_do_not_share_a_folder(words, tmp_path: Path) -> None:
     assert not (tmp_path / "a" / ".lock").exists()
 
 
-@pytest.mark.parametrize("command", ["compare", "domain-tune", "pretrain"])
+@pytest.mark.parametrize("command", ["compare", "encoder domain-tune", "encoder pretrain"])
 def test_no_command_trains_where_another_one_does(command: str, files: Files, tmp_path: Path) -> None:
     given: dict[str, list[object]] = {
         "compare": ["--source", files.news, "--target", files.tweets, "--recipes", "self-training", *TINY],
-        "domain-tune": ["--text", files.tweets],
-        "pretrain": ["--text", files.tweets],
+        "encoder domain-tune": ["--text", files.tweets],
+        "encoder pretrain": ["--text", files.tweets],
     }
     with held_elsewhere(tmp_path / "a"):
-        answer = acclimate(command, *given[command], "--out", tmp_path / "a", "--quiet", code=2)
+        answer = acclimate(*command.split(), *given[command], "--out", tmp_path / "a", "--quiet", code=2)
     assert answer.err == in_use(tmp_path / "a")
 
 

@@ -1,4 +1,4 @@
-"""`acclimate select`: its options, its words, and what it refuses."""
+"""`acclimate data select`: its options, its words, and what it refuses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def huge(tmp_path: Path) -> list[Path]:
 
 def test_the_lines_most_like_the_target_are_written_best_first(files: Files, huge: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "extra.txt"
-    answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 2, "--out", out)
+    answer = acclimate("data", "select", "--like", files.news, "--from", *huge, "--top", 2, "--out", out)
     assert out.read_text(encoding="utf-8").splitlines() == ["It rained all day .", "Acme opens an office"]
     assert f"{out}: 2 of 7 lines, scores 1 to 1; 4.5 words a line, the target has " in answer.out
     assert "100 % read" in answer.err
@@ -38,10 +38,10 @@ def test_the_next_command_runs_as_it_is_printed(
     files: Files, huge: list[Path], tmp_path: Path, bert: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    answer = acclimate("select", "--like", files.tweets, "--from", *huge, "--top", 2, "--out", "my extra.txt")
+    answer = acclimate("data", "select", "--like", files.tweets, "--from", *huge, "--top", 2, "--out", "my extra.txt")
     (line,) = (line for line in answer.out.splitlines() if line.startswith("use it: "))
     words = shlex.split(line.removeprefix("use it: "))[1:]
-    assert words == ["domain-tune", "--text", str(files.tweets), "my extra.txt", "--out", "tuned-encoder"]
+    assert words == ["encoder", "domain-tune", "--text", str(files.tweets), "my extra.txt", "--out", "tuned-encoder"]
     acclimate(*words, "--encoder", bert, "--updates", 1, "--masking", "random", "-q")
     assert (tmp_path / "tuned-encoder" / "config.json").is_file()
 
@@ -50,7 +50,7 @@ def test_lines_of_quite_another_length_are_told_even_when_quiet(files: Files, tm
     huge, out = tmp_path / "huge.txt", tmp_path / "out"
     long = "x ".join(["It rained all day .", "Anna", "Acme opens an office in", "left", "yesterday ."] * 3)
     huge.write_text(f"It rained all day .\n{long}\n", encoding="utf-8")
-    words = ("select", "--like", files.news, "--from", huge, "--top", 1, "--out", out, "--overwrite", "-q")
+    words = ("data", "select", "--like", files.news, "--from", huge, "--top", 1, "--out", out, "--overwrite", "-q")
     assert "words a line" not in acclimate(*words).err
     assert "--measure overlap, --shortest and --longest" in acclimate(*words, "--measure", "jaccard").err
 
@@ -60,15 +60,19 @@ def test_several_texts_may_follow_one_option(files: Files, huge: list[Path], tmp
         "a": ("--like", files.news, files.tweets, "--from", *huge, "--top", 3),
         "b": ("--from", huge[0], "--top=3", "--from", huge[1], f"--like={files.news}", files.tweets),
     }.items():
-        acclimate("select", *words, "--out", tmp_path / name, "-q")
+        acclimate("data", "select", *words, "--out", tmp_path / name, "-q")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-    stray = acclimate("select", "--from", huge[0], "--like", files.news, "--top", 3, huge[1], "--out", "x", code=2)
+    stray = acclimate(
+        "data", "select", "--from", huge[0], "--like", files.news, "--top", 3, huge[1], "--out", "x", code=2
+    )
     assert "unexpected extra argument" in stray.err
 
 
 def test_json_says_what_was_done(files: Files, huge: list[Path], tmp_path: Path) -> None:
     out = tmp_path / "extra.txt.gz"
-    answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 3, "--out", out, "--json", "--quiet")
+    answer = acclimate(
+        "data", "select", "--like", files.news, "--from", *huge, "--top", 3, "--out", out, "--json", "--quiet"
+    )
     assert answer.err == ""
     found = answer.json
     assert (found["out"], found["lines_read"], found["lines_kept"], found["lines_too_long"]) == (str(out), 7, 3, 0)
@@ -78,7 +82,9 @@ def test_json_says_what_was_done(files: Files, huge: list[Path], tmp_path: Path)
 
 
 def test_fewer_lines_than_asked_for_are_told_even_when_quiet(files: Files, huge: list[Path], tmp_path: Path) -> None:
-    answer = acclimate("select", "--like", files.news, "--from", *huge, "--top", 100, "--out", tmp_path / "x", "-q")
+    answer = acclimate(
+        "data", "select", "--like", files.news, "--from", *huge, "--top", 100, "--out", tmp_path / "x", "-q"
+    )
     assert "--top 100 is more than there is: all 6 different lines that fit were taken." in answer.err
     assert len((tmp_path / "x").read_text(encoding="utf-8").splitlines()) == 6
 
@@ -86,7 +92,7 @@ def test_fewer_lines_than_asked_for_are_told_even_when_quiet(files: Files, huge:
 def test_a_bundled_corpus_a_measure_limits_and_scores(huge: list[Path], tmp_path: Path) -> None:
     words = ["--measure", "overlap", "--shortest", 3, "--longest", 4, "--cased", "--pre-split", "--jobs", 1]
     place = ["--out", tmp_path / "x", "--scores", tmp_path / "scores.tsv"]
-    acclimate("select", "--like", "news", "--from", *huge, "--top", 9, *words, *place, "-q")
+    acclimate("data", "select", "--like", "news", "--from", *huge, "--top", 9, *words, *place, "-q")
     texts = (tmp_path / "x").read_text(encoding="utf-8").splitlines()
     assert sorted(texts) == ["Acme opens an office", "Shares of Acme fell", "nothing like it"]
     head, *rows = (tmp_path / "scores.tsv").read_text(encoding="utf-8").splitlines()
@@ -95,7 +101,7 @@ def test_a_bundled_corpus_a_measure_limits_and_scores(huge: list[Path], tmp_path
 
 
 def test_a_file_that_is_there_is_not_overwritten_unasked(files: Files, huge: list[Path], tmp_path: Path) -> None:
-    words = ["select", "--like", files.news, "--from", *huge, "--top", 1]
+    words = ["data", "select", "--like", files.news, "--from", *huge, "--top", 1]
     (tmp_path / "x").write_text("before", encoding="utf-8")
     assert "is there already" in acclimate(*words, "--out", tmp_path / "x", code=2).err
     assert "--scores" in acclimate(*words, "--out", tmp_path / "y", "--scores", tmp_path / "x", code=2).err
@@ -110,14 +116,17 @@ def test_text_that_cannot_be_read_is_named_with_its_line(files: Files, tmp_path:
     bad = tmp_path / "latin1.txt"
     bad.write_bytes(b"a line of words\nun caf\xe9\n")
     words = ["--top", 1, "--out", tmp_path / "x"]
-    assert f"{bad}, line 2: byte 0xe9" in acclimate("select", "--like", files.news, "--from", bad, *words, code=1).err
+    assert (
+        f"{bad}, line 2: byte 0xe9"
+        in acclimate("data", "select", "--like", files.news, "--from", bad, *words, code=1).err
+    )
     (tmp_path / "cut.gz").write_bytes(gzip.compress(b"word " * 1000)[:20])
-    cut = acclimate("select", "--like", files.news, "--from", tmp_path / "cut.gz", *words, code=1)
+    cut = acclimate("data", "select", "--like", files.news, "--from", tmp_path / "cut.gz", *words, code=1)
     assert "cut.gz, line 1: the compressed file is cut short" in cut.err
-    missing = acclimate("select", "--like", files.news, "--from", tmp_path / "nowhere", *words, code=1)
+    missing = acclimate("data", "select", "--like", files.news, "--from", tmp_path / "nowhere", *words, code=1)
     assert "no such text file" in missing.err
     (tmp_path / "empty.txt").touch()
-    empty = acclimate("select", "--like", tmp_path / "empty.txt", "--from", files.tweets, *words, code=1)
+    empty = acclimate("data", "select", "--like", tmp_path / "empty.txt", "--from", files.tweets, *words, code=1)
     assert "the target text has no words" in empty.err
     assert not (tmp_path / "x").exists()
 
@@ -135,6 +144,6 @@ def test_the_bar_shows_how_much_is_read_and_how_fast() -> None:
 def test_a_corpus_that_would_be_read_as_text_is_told(files: Files, tmp_path: Path) -> None:
     (tmp_path / "columns").write_bytes(files.news.read_bytes())  # no ending: its lines tell
     for number, file in enumerate((files.news, tmp_path / "columns", files.tweets)):
-        words = ["select", "--like", files.tweets, "--from", file, "--top", 1, "--out", tmp_path / str(number)]
+        words = ["data", "select", "--like", files.tweets, "--from", file, "--top", 1, "--out", tmp_path / str(number)]
         is_told = f"--from {file} looks like a corpus with tags" in acclimate(*words).err
         assert is_told == (file != files.tweets)

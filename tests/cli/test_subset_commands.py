@@ -1,4 +1,4 @@
-"""`acclimate subset` and `acclimate split`."""
+"""`acclimate data subset` and `acclimate data split`."""
 
 from pathlib import Path
 
@@ -14,31 +14,33 @@ def words_of(path: Path) -> list[tuple[str, ...]]:
 
 def test_a_smaller_subset_lies_within_a_larger_one(tmp_path: Path) -> None:
     for count in (5, 20):
-        acclimate("subset", "news", tmp_path / f"{count}.conll", "--sentences", count)
+        acclimate("data", "subset", "news", tmp_path / f"{count}.conll", "--sentences", count)
     few, more = words_of(tmp_path / "5.conll"), words_of(tmp_path / "20.conll")
     assert (len(few), len(more)) == (5, 20)
     assert set(few) <= set(more)
 
 
 def test_one_sentence_is_told_in_the_singular(tmp_path: Path) -> None:
-    answer = acclimate("subset", "news", tmp_path / "one.conll", "--sentences", 1)
+    answer = acclimate("data", "subset", "news", tmp_path / "one.conll", "--sentences", 1)
     assert answer.err.startswith("news train[1 sentence, seed 0]: 1 sentence, ")
 
 
 def test_another_seed_takes_other_sentences(tmp_path: Path) -> None:
     for seed in (0, 1):
-        acclimate("subset", "news", tmp_path / f"{seed}.conll", "--words-share", 0.02, "--seed", seed)
+        acclimate("data", "subset", "news", tmp_path / f"{seed}.conll", "--words-share", 0.02, "--seed", seed)
     assert words_of(tmp_path / "0.conll") != words_of(tmp_path / "1.conll")
 
 
 def test_a_few_shots_of_each_label_are_there(tmp_path: Path) -> None:
-    answer = acclimate("subset", "news", tmp_path / "shots.conll", "--few-shot", 3)
+    answer = acclimate("data", "subset", "news", tmp_path / "shots.conll", "--few-shot", 3)
     assert min(read_corpus(tmp_path / "shots.conll").label_counts.values()) >= 3
     assert "3-shot, seed 0" in answer.err
 
 
 def test_a_corpus_is_divided_without_loss(tmp_path: Path) -> None:
-    answer = acclimate("split", "clinical", "--out", tmp_path, "--part", "few=100", "--part", "more=rest", "--json")
+    answer = acclimate(
+        "data", "split", "clinical", "--out", tmp_path, "--part", "few=100", "--part", "more=rest", "--json"
+    )
     assert answer.json == {"few": 100, "more": 199}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["few.conll", "more.conll"]
 
@@ -46,7 +48,7 @@ def test_a_corpus_is_divided_without_loss(tmp_path: Path) -> None:
 def test_few_labels_are_split_off_and_the_other_sentences_lose_theirs(tmp_path: Path) -> None:
     parts = {}
     for count in (10, 30):
-        acclimate("split", "social", "--out", tmp_path / str(count), "--few-labels", count)
+        acclimate("data", "split", "social", "--out", tmp_path / str(count), "--few-labels", count)
         parts[count] = {path.stem: read_corpus(path) for path in (tmp_path / str(count)).iterdir()}
         assert {name: part.is_labelled for name, part in parts[count].items()} == {
             **dict.fromkeys(("labelled", "dev", "test"), True),
@@ -61,11 +63,11 @@ def test_few_labels_are_split_off_and_the_other_sentences_lose_theirs(tmp_path: 
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["split", "news", "--out", "parts", "--part", "dev=0.1", "--few-labels", "9"], "give one of them"),
-        (["subset", "news", "out.conll"], "--sentences"),
-        (["subset", "news", "out.conll", "--sentences", "3", "--few-shot", "1"], "one of"),
-        (["split", "news", "--out", "parts", "--part", "dev"], "NAME=SIZE"),
-        (["split", "news", "--out", "parts", "--part", "dev=many"], "NAME=SIZE"),
+        (["data", "split", "news", "--out", "parts", "--part", "dev=0.1", "--few-labels", "9"], "give one of them"),
+        (["data", "subset", "news", "out.conll"], "--sentences"),
+        (["data", "subset", "news", "out.conll", "--sentences", "3", "--few-shot", "1"], "one of"),
+        (["data", "split", "news", "--out", "parts", "--part", "dev"], "NAME=SIZE"),
+        (["data", "split", "news", "--out", "parts", "--part", "dev=many"], "NAME=SIZE"),
     ],
 )
 def test_an_unclear_size_is_refused(

@@ -30,7 +30,7 @@ LOOKING = ["--set", "training.evaluate_every=2"]
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twenty bundled posts with their tags."""
     path = tmp_path_factory.mktemp("few") / "few.conll"
-    acclimate("subset", "social", path, "--sentences", 20, "--quiet")
+    acclimate("data", "subset", "social", path, "--sentences", 20, "--quiet")
     return path
 
 
@@ -391,19 +391,19 @@ def test_sentences_to_watch_need_tags(files: Files, tmp_path: Path) -> None:
 
 
 def test_the_recipes_and_their_settings_are_listed() -> None:
-    out = acclimate("recipes").out
+    out = acclimate("info", "recipes").out
     for name in ("target-only:", "mat:", "datnet:"):
         assert f"\n{name}" in f"\n{out}"
     for setting in ("least_updates=500", "rate=0.06", "form=F", "alpha=0.25", "second=null", "share_crf=false"):
         assert f"\n  --set options.{setting}\n" in out
     assert "--set options.radius.source_words=1.0\n" in out
-    listed = acclimate("recipes", "--json").json
+    listed = acclimate("info", "recipes", "--json").json
     assert listed["datnet"]["options"]["radius"]["source_words"] == 1
     assert listed["mat"]["options"]["radius"]["words"] == 0.4
 
 
 def test_the_settings_of_a_recipe_can_be_handed_back(tmp_path: Path) -> None:
-    text = acclimate("settings", "--recipe", "datnet").out
+    text = acclimate("info", "settings", "datnet").out
     for line in ("train_on_dev: false", "watch: null", "select: auto", "recipe: datnet", "  discriminator: grad"):
         assert f"\n{line}\n" in f"\n{text}"
     (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
@@ -423,7 +423,7 @@ def test_a_mistyped_option_is_refused_with_a_suggestion(tmp_path: Path) -> None:
 
 def test_what_is_listed_can_be_typed(files: Files, tmp_path: Path) -> None:
     """Nothing changes when every option of a recipe is given as it is listed."""
-    _, _, rest = acclimate("recipes").out.partition("\nmat: ")
+    _, _, rest = acclimate("info", "recipes").out.partition("\nmat: ")
     listed = [line.split() for line in rest.partition("\ndatnet: ")[0].splitlines() if line.startswith("  --set ")]
     words = ["--source", files.news, "--recipe", "mat", *QUICK, "--quiet", "--json"]
     plain = acclimate("adapt", *words, "--out", tmp_path / "a").json

@@ -1,4 +1,4 @@
-"""`acclimate weak-label` as a user types it."""
+"""`acclimate data weak-label` as a user types it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def concepts(here: Path) -> Path:
 
 
 def test_the_bundled_concepts_on_the_bundled_text_are_judged_by_its_labels(here: Path) -> None:
-    answer = acclimate("weak-label", "--concepts", "clinical", "--text", "clinical/test", "--out", "weak.conll")
+    answer = acclimate("data", "weak-label", "--concepts", "clinical", "--text", "clinical/test", "--out", "weak.conll")
     assert "weak.conll: 205 sentences" in answer.out
     assert "exact spans" in answer.out
     assert "overlapping, any label" in answer.out
@@ -34,7 +34,7 @@ def test_the_bundled_concepts_on_the_bundled_text_are_judged_by_its_labels(here:
     assert [one.words for one in weak] == [one.words for one in gold]
     assert set(weak.labels) == {"DISEASE", "SYMPTOM", "TREATMENT"}
     found = acclimate(
-        *("weak-label", "--concepts", "clinical", "--text", "clinical/test", "--out", "b.conll", "--json", "-q")
+        *("data", "weak-label", "--concepts", "clinical", "--text", "clinical/test", "--out", "b.conll", "--json", "-q")
     ).json
     exact = found["agreement"]["exact"]
     assert exact["precision"] > 0.7
@@ -43,7 +43,7 @@ def test_the_bundled_concepts_on_the_bundled_text_are_judged_by_its_labels(here:
 
 
 def test_raw_text_is_labelled_and_nothing_is_lost(concepts: Path) -> None:
-    words = ["weak-label", "--concepts", "concepts.csv", "--text", "notes.txt"]
+    words = ["data", "weak-label", "--concepts", "concepts.csv", "--text", "notes.txt"]
     answer = acclimate(*words, "--out", "weak.conll.gz")
     lines = gzip.decompress(Path("weak.conll.gz").read_bytes()).decode().splitlines()
     assert lines[:5] == ["Asthma\tB-DISEASE", "and\tO", "CHF\tB-DISEASE", ".\tO", ""]
@@ -62,10 +62,10 @@ def test_raw_text_is_labelled_and_nothing_is_lost(concepts: Path) -> None:
 def test_a_list_with_labels_of_its_own_needs_no_map(concepts: Path, column: str) -> None:
     Path("names.csv").write_text(f"name,{column}\nAnna Kern,PER\nAcme,ORG\ndisease X,Disease\n", encoding="utf-8")
     Path("text.txt").write_text("Anna Kern left Acme .\nDisease X .\n", encoding="utf-8")
-    answer = acclimate("weak-label", "--concepts", "names.csv", "--text", "text.txt", "--out", "weak.conll")
+    answer = acclimate("data", "weak-label", "--concepts", "names.csv", "--text", "text.txt", "--out", "weak.conll")
     assert "labels: the types as they are" in answer.out
     assert read_corpus("weak.conll").label_counts == {"PER": 1, "ORG": 1, "Disease": 1}
-    told = acclimate("weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--out", "b.conll").out
+    told = acclimate("data", "weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--out", "b.conll").out
     assert "types to labels: table-12" in told
 
 
@@ -74,7 +74,18 @@ def test_true_labels_may_come_from_another_file(concepts: Path) -> None:
         "Asthma\tB-ill\nand\tO\nCHF\tB-ill\n.\tO\n\nchf\tB-ill\n:\tO\ngive\tO\naspirin\tO\n\nfine\tO\n",
         encoding="utf-8",
     )
-    words = ["weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--gold", "gold.conll", "--json", "-q"]
+    words = [
+        "data",
+        "weak-label",
+        "--concepts",
+        "concepts.csv",
+        "--text",
+        "notes.txt",
+        "--gold",
+        "gold.conll",
+        "--json",
+        "-q",
+    ]
     answer = acclimate(*words, "--out", "a.conll")
     assert answer.json["agreement"]["exact"]["correct"] == 0
     assert answer.json["agreement"]["exact_typeless"]["correct"] == 2
@@ -91,6 +102,7 @@ def test_a_split_keeps_all_sentences_and_the_records_together(concepts: Path) ->
     notes = "".join(f"Patient {number} has asthma. Visit {number} was fine.\n" for number in range(40))
     Path("notes.txt").write_text(notes, encoding="utf-8")
     words = [
+        "data",
         "weak-label",
         "--concepts",
         "concepts.csv",
@@ -111,7 +123,7 @@ def test_a_split_keeps_all_sentences_and_the_records_together(concepts: Path) ->
 
 
 def test_what_is_printed_is_the_sentences_alone(concepts: Path) -> None:
-    words = ["weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--out", "-"]
+    words = ["data", "weak-label", "--concepts", "concepts.csv", "--text", "notes.txt", "--out", "-"]
     answer = acclimate(*words)
     assert answer.out.startswith("Asthma\tB-DISEASE\n")
     assert "names met" in answer.err
@@ -123,7 +135,7 @@ def test_several_sources_conflicts_and_names_left_out(concepts: Path) -> None:
     Path("more.jsonl").write_text('{"name": "fit", "synonyms": ["asthma"], "type": "T184"}\n', encoding="utf-8")
     Path("not.txt").write_text("Aspirin\n", encoding="utf-8")
     answer = acclimate(
-        *("weak-label", "--concepts", "concepts.csv", "more.jsonl", "--text", "notes.txt", "news/test"),
+        *("data", "weak-label", "--concepts", "concepts.csv", "more.jsonl", "--text", "notes.txt", "news/test"),
         *("--out", "weak.conll", "--leave-out", "not.txt", "-q"),
     )
     assert "1 name with two labels (a main name before a synonym, then the first): asthma (DISEASE, not SYMPTOM)" in (
@@ -155,12 +167,12 @@ def test_several_sources_conflicts_and_names_left_out(concepts: Path) -> None:
 def test_what_cannot_be_done_is_told_at_once(concepts: Path, words: list[str], code: int, hint: str) -> None:
     Path("names.txt").write_text("asthma\n", encoding="utf-8")
     Path("empty.txt").write_text("\n\n", encoding="utf-8")
-    assert hint in acclimate("weak-label", *words, "--out", "weak.conll", code=code).err
+    assert hint in acclimate("data", "weak-label", *words, "--out", "weak.conll", code=code).err
     assert not Path("weak.conll").exists()
 
 
 def test_a_file_that_is_there_is_replaced_only_when_asked(concepts: Path) -> None:
-    words = ["weak-label", "--text", "notes.txt", "--concepts", "concepts.csv", "--out", "weak.conll", "-q"]
+    words = ["data", "weak-label", "--text", "notes.txt", "--concepts", "concepts.csv", "--out", "weak.conll", "-q"]
     Path("weak.conll").write_text("before", encoding="utf-8")
     assert "is there already" in acclimate(*words, code=2).err
     acclimate(*words, "--overwrite")

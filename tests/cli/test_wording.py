@@ -40,4 +40,4 @@ def test_the_commands_say_it_so(files: Files) -> None:
 
 @pytest.mark.parametrize("size", ["--few-shot", "--sentences"])
 def test_a_size_of_nothing_is_told_by_its_option(size: str) -> None:
-    assert f"'{size}'" in acclimate("subset", "news", "-", size, "0", code=2).err
+    assert f"'{size}'" in acclimate("data", "subset", "news", "-", size, "0", code=2).err

@@ -414,7 +414,7 @@ def test_an_empty_vocabulary_can_be_saved(tmp_path: Path) -> None:
     assert len(Collocations.load(tmp_path / "none.jsonl")) == 0
 
 
-HEAD = {"format": "acclimate collocations", "version": 1, "lower_case": True, "collocations": 2}
+HEAD = {"format": "acclimate data collocations", "version": 1, "lower_case": True, "collocations": 2}
 GOOD = {"words": ["new", "york"], "count": 5, "score": 1.5}
 
 
@@ -446,7 +446,7 @@ def test_a_damaged_line_is_pointed_at(tmp_path: Path, line: object, problem: str
 @pytest.mark.parametrize("head", ["", '{"words": ["new", "york"]}', json.dumps({**HEAD, "version": 2})])
 def test_another_file_is_not_taken_for_one(tmp_path: Path, head: str) -> None:
     (tmp_path / "other.jsonl").write_text(head, encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 1: .*Write one with `acclimate collocations`"):
+    with pytest.raises(InputError, match=r"line 1: .*Write one with `acclimate data collocations`"):
         Collocations.load(tmp_path / "other.jsonl")
 
 

@@ -22,7 +22,7 @@ from acclimate.runs.evidence import DOMAINS, FEATURES, PREDICTIONS
 
 OF_RUN = ["scores", "labels", "confusion", "gallery", "curves", "adversary", "changed", "distance", "map", "settings"]
 WITHOUT_GAME = [name for name in OF_RUN if name != "adversary"]  # of recipes without a discriminator
-OF_COMPARISON = ["recipes", "seeds", "costs", "chosen", "distance", "runs", "settings"]
+OF_COMPARISON = ["info", "recipes", "seeds", "costs", "chosen", "distance", "runs", "settings"]
 
 
 def put(file: Path, content: Any) -> None:

@@ -28,7 +28,7 @@ QUICK += ["tagger.lstm.lstm_width=8", "tagger.lstm.contextual=null"]
 
 
 def command(*words: str) -> Any:
-    return CliRunner().invoke(app, ["reproduce", *words])
+    return CliRunner().invoke(app, ["papers", "reproduce", *words])
 
 
 def a_set(data: Path, name: str, bundled: str = "news", test: Corpus | None = None) -> None:
@@ -49,7 +49,7 @@ def test_a_figure_that_is_counted_runs_small_through_the_command(tmp_path: Path)
     assert done.exit_code == 0, done.output
     page = (tmp_path / "S0.19.md").read_text(encoding="utf-8")
     assert "Small scale: shows that the runner runs, not the paper's result." in page
-    assert "acclimate reproduce S0.19 --scale small" in page
+    assert "acclimate papers reproduce S0.19 --scale small" in page
     assert (tmp_path / "S0.19.png").read_bytes().startswith(b"\x89PNG")
     shares = {(row["row"], row["column"]): float(row["mean"]) for row in rows_of(tmp_path, "S0.19")}
     assert len(shares) == 9
@@ -183,7 +183,7 @@ def test_a_set_that_cannot_be_divided_is_named(tmp_path: Path) -> None:
 
 
 def test_the_list_names_every_id_and_alias() -> None:
-    done = command("--list")
+    done = CliRunner().invoke(app, ["papers", "list"])
     assert done.exit_code == 0
     lines = done.output.splitlines()
     assert len(lines) == 43
@@ -191,6 +191,6 @@ def test_the_list_names_every_id_and_alias() -> None:
 
 
 def test_a_mistyped_table_is_told_before_the_data_are_asked_for() -> None:
-    answer = CliRunner().invoke(app, ["reproduce", "datnet-tabel6"])
+    answer = CliRunner().invoke(app, ["papers", "reproduce", "datnet-tabel6"])
     assert answer.exit_code == 2
     assert "Did you mean 'datnet-table6'?" in answer.stderr

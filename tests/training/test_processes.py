@@ -45,7 +45,18 @@ def test_two_processes_pre_train_on_twice_as_many_rows(tmp_path: Path) -> None:
     sizes = ["--vocabulary", "90", "--layers", "1", "--width", "16", "--heads", "2", "--updates", "5"]
     rows = ["--set", "encoder.row=16", "--set", "training.rows_per_batch=4", "--set", "training.device=cpu"]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    command = ["-m", "acclimate", "pretrain", "--text", str(text), "--out", str(tmp_path / "mine"), "-q", "--json"]
+    command = [
+        "-m",
+        "acclimate",
+        "encoder",
+        "pretrain",
+        "--text",
+        str(text),
+        "--out",
+        str(tmp_path / "mine"),
+        "-q",
+        "--json",
+    ]
     done = subprocess.run(
         [*launch, *command, *sizes, *rows],
         check=True,

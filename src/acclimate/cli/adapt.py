@@ -33,7 +33,7 @@ def adapt_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="How to adapt; see `acclimate recipes`. auto: let them race, and take the one that wins.",
+            help="How to adapt; see `acclimate info recipes`. auto: let them race, and take the one that wins.",
             show_default="acclimate",
         ),
     ] = None,
@@ -88,7 +88,7 @@ def adapt_command(
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate settings`.")
+        list[str] | None, typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate info settings`.")
     ] = None,
     map_name: Map = None,
     typeless: Typeless = False,

@@ -1,4 +1,4 @@
-"""`acclimate augment`: new labelled sentences between two domains, by exchanging entities of one type."""
+"""`acclimate data augment`: new labelled sentences between two domains, by exchanging entities of one type."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def augment_command(
 ) -> None:
     """Make labelled sentences between two domains: an entity gives way to one of the same type from the other domain.
 
-    Example: acclimate augment --source news --target few.conll --out augmented.conll
+    Example: acclimate data augment --source news --target few.conll --out augmented.conll
 
     FILE holds the new sentences only; train on them together with the old ones.
     """

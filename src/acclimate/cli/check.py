@@ -1,4 +1,4 @@
-"""`acclimate check`: what is in these files, and what may be wrong with them."""
+"""`acclimate data check`: what is in these files, and what may be wrong with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`acclimate collocations`: the words of a text that belong together, ranked, for the masking policy `pmi`."""
+"""`acclimate data collocations`: the words of a text that belong together, ranked, for the masking policy `pmi`."""
 
 from __future__ import annotations
 
@@ -78,9 +78,9 @@ def collocations_command(
 ) -> None:
     """Find the words of a text that belong together (collocations), ranked by mutual information.
 
-    Example: acclimate collocations train.conll --out collocations.jsonl
+    Example: acclimate data collocations train.conll --out collocations.jsonl
 
-    Use it: acclimate domain-tune --masking pmi --set policy.collocations.file=collocations.jsonl
+    Use it: acclimate encoder domain-tune --masking pmi --set policy.collocations.file=collocations.jsonl
 
     None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
     """
@@ -168,5 +168,5 @@ def _rendered(result: dict[str, Any], overlap: TermOverlap | None) -> str:
         lines += ["", overlap.render()]
     if result["collocations"]:
         chosen = shlex.quote(f"policy.collocations.file={result['out']}")
-        lines += ["", f"use it: acclimate domain-tune --masking pmi --set {chosen}"]
+        lines += ["", f"use it: acclimate encoder domain-tune --masking pmi --set {chosen}"]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`acclimate convert`: from one corpus format into another."""
+"""`acclimate data convert`: from one corpus format into another."""
 
 from __future__ import annotations
 

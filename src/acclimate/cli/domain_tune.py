@@ -1,4 +1,4 @@
-"""`acclimate domain-tune`: an encoder, tuned to the text of a domain."""
+"""`acclimate encoder domain-tune`: an encoder, tuned to the text of a domain."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def domain_tune_command(
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate settings --domain-tune`."),
+        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings domain-tune`."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
     estimate: Estimate = True,
@@ -53,7 +53,7 @@ def domain_tune_command(
 ) -> None:
     """Go on with the masked-language-model training of an encoder on text of your domain.
 
-    acclimate domain-tune --text tweets.txt --source news.conll --masking mix-adversarial --out tweet-encoder
+    acclimate encoder domain-tune --text tweets.txt --source news.conll --masking mix-adversarial --out tweet-encoder
 
     The result is a folder that `acclimate adapt --encoder DIR` and plain `transformers` open.
 

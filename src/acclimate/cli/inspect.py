@@ -1,4 +1,4 @@
-"""`acclimate inspect`: how far apart two corpora are, and what that suggests, before anything is trained."""
+"""`acclimate data inspect`: how far apart two corpora are, and what that suggests, before anything is trained."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def inspect_command(
 ) -> None:
     """Look two corpora over: how they differ, what an encoder makes of them, which labels lack support, what to try.
 
-    Example: acclimate inspect news.conll tweets.txt --target-labelled tweets-100.conll
+    Example: acclimate data inspect news.conll tweets.txt --target-labelled tweets-100.conll
 
     Nothing is trained. Tags in TARGET are looked at for label counts only. Without arguments: news and social.
     """
@@ -72,7 +72,7 @@ def inspect_command(
     require_seed(seed)
     if target is None:
         if source != "news":
-            raise UsageError("TARGET is missing: acclimate inspect SOURCE TARGET.")
+            raise UsageError("TARGET is missing: acclimate data inspect SOURCE TARGET.")
         target = "social"
     console = stderr_console(quiet)
     cut = set()

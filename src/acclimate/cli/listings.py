@@ -1,14 +1,67 @@
-"""`acclimate recipes`, `corpora` and `settings`: what there is to choose from."""
+"""`acclimate info`: what is installed here, and which recipes, settings and corpora there are."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from acclimate.cli.options import Json
+
+if TYPE_CHECKING:
+    from acclimate.settings import Settings
+
+
+def info_command(context: typer.Context) -> None:
+    """Show the versions, devices and extras that are installed here, and where runs go."""
+    if context.invoked_subcommand is not None:
+        return
+    import platform
+    from importlib.metadata import version
+    from pathlib import Path
+
+    import torch
+
+    from acclimate import __version__
+    from acclimate.data.bundled import BUNDLED
+    from acclimate.recipes.catalogue import RECIPES
+
+    gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    lines = {
+        "acclimate": __version__,
+        "Python": f"{platform.python_version()}, {platform.platform()}",
+        "torch": f"{torch.__version__}, transformers {version('transformers')}",
+        "devices": ", ".join([f"cpu ({torch.get_num_threads()} threads)", *(f"cuda: {name}" for name in gpus)]),
+        "extras": _extras(),
+        "runs": f"{Path('runs').absolute()}, or where --out says",
+        "recipes": f"{len(RECIPES)}; `acclimate info recipes` lists them",
+        "corpora": f"{', '.join(BUNDLED)}; `acclimate info corpora` lists them",
+        "settings": "`acclimate info settings` lists them",
+    }
+    for name, value in lines.items():
+        typer.echo(f"{name + ':':<11}{value}")
+
+
+def _extras() -> str:
+    """The optional parts of the package, and whether what they need is installed."""
+    import re
+    from importlib.metadata import PackageNotFoundError, distributions, requires
+
+    installed = {re.sub(r"[-_.]+", "-", found.name).lower() for found in distributions()}
+    missing: dict[str, list[str]] = {}
+    try:
+        requirements = requires("acclimate") or []
+    except PackageNotFoundError:
+        return "unknown, as acclimate runs from a folder and is not installed"
+    for requirement in requirements:
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
+        package = re.match(r"[\w.-]+", requirement)
+        if extra and package and extra[1] not in ("test", "docs"):
+            lacks = re.sub(r"[-_.]+", "-", package[0]).lower() not in installed
+            missing.setdefault(extra[1], []).extend([package[0]] if lacks else [])
+    return ", ".join(f"{extra} (missing: {', '.join(names)})" if names else extra for extra, names in missing.items())
 
 
 def recipes_command(
@@ -51,7 +104,7 @@ def _option_lines(recipe: str, options: Any) -> Iterator[str]:
 
     for option, value in flattened(options):
         if isinstance(value, list) and any(isinstance(part, dict) for part in value):
-            yield f"options.{option}: a list; `acclimate settings --recipe {recipe}` shows it as YAML"
+            yield f"options.{option}: a list; `acclimate info settings {recipe}` shows it as YAML"
         else:
             yield f"--set options.{option}={value if isinstance(value, str) else json.dumps(value)}"
 
@@ -74,28 +127,27 @@ def corpora_command(as_json: Json = False) -> None:
 
 
 def settings_command(
-    recipe: Annotated[
-        str | None, typer.Option(help="Whose own settings stand under options.", show_default="acclimate")
-    ] = None,
-    pretrain: Annotated[bool, typer.Option("--pretrain", help="The settings of `pretrain` instead.")] = False,
-    domain_tune: Annotated[bool, typer.Option("--domain-tune", help="The settings of `domain-tune` instead.")] = False,
+    name: Annotated[
+        str, typer.Argument(metavar="[NAME]", help="A recipe, pretrain or domain-tune.", show_default=True)
+    ] = "acclimate",
 ) -> None:
-    """Print every setting of `adapt` with its default and a line that explains it, as YAML for --config."""
-    from acclimate.cli.settings import AdaptSettings
-    from acclimate.cli.task import options_of
+    """Print every setting with its default and a line that explains it, as YAML for --config.
+
+    A recipe's own settings stand under `options` of those of adapt.
+    """
     from acclimate.settings import explained_yaml
 
-    if pretrain:
-        from acclimate.runs.pretrain import PretrainSettings
+    typer.echo(explained_yaml(_settings_named(name)), nl=False)
 
-        typer.echo(explained_yaml(PretrainSettings()), nl=False)
-        return
-    if domain_tune:
-        from acclimate.runs.domain_tune import DomainTuneSettings
 
-        typer.echo(explained_yaml(DomainTuneSettings()), nl=False)
-        return
-    settings = AdaptSettings()
-    chosen = recipe or settings.recipe
-    own = {"recipe": chosen, "options": options_of(chosen)()}
-    typer.echo(explained_yaml(settings.model_copy(update=own)), nl=False)
+def _settings_named(name: str) -> Settings:
+    from acclimate.cli.settings import AdaptSettings
+    from acclimate.cli.task import options_of
+    from acclimate.runs.domain_tune import DomainTuneSettings
+    from acclimate.runs.pretrain import PretrainSettings
+
+    if name == "pretrain":
+        return PretrainSettings()
+    if name == "domain-tune":
+        return DomainTuneSettings()
+    return AdaptSettings().model_copy(update={"recipe": name, "options": options_of(name)()})

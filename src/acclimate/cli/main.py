@@ -5,6 +5,7 @@ Only typer is imported here: heavy libraries wait inside the commands, so that `
 
 from __future__ import annotations
 
+import difflib
 import os
 import signal
 import sys
@@ -31,12 +32,12 @@ from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.feature_map import feature_map_command
 from acclimate.cli.inspect import InspectCommand, inspect_command
-from acclimate.cli.listings import corpora_command, recipes_command, settings_command
+from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.masks import masks_command
 from acclimate.cli.predict import predict_command
 from acclimate.cli.pretrain import pretrain_command
 from acclimate.cli.report_page import report_command
-from acclimate.cli.reproduce import reproduce_command
+from acclimate.cli.reproduce import list_tables_command, reproduce_command
 from acclimate.cli.select import SelectCommand, select_command
 from acclimate.cli.subsets import split_command, subset_command
 from acclimate.cli.weak_label import WeakLabelCommand, weak_label_command
@@ -66,7 +67,34 @@ def _terminated_like_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-class Commands(TyperGroup):
+class Group(TyperGroup):
+    """Commands that belong together. An unknown name is answered with the close names of all groups."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name not in self.commands and not name.startswith("-"):
+            close = difflib.get_close_matches(name, _last_words(ctx.find_root().command), n=1)
+            meant = [words for words in _command_names(ctx.find_root().command) if words.split()[-1] in close]
+            hint = f"Did you mean {' or '.join(f'`acclimate {words}`' for words in meant)}?" if meant else "See --help."
+            ctx.fail(f"No such command {name!r}. {hint}")
+        ctx.meta["acclimate.command"] = name
+        return super().resolve_command(ctx, args)
+
+
+def _command_names(group: Any) -> list[str]:
+    """All commands, those of groups with the group's name in front."""
+    return [
+        f"{name} {inner}".rstrip()
+        for name, command in group.commands.items()
+        for inner in ["", *(_command_names(command) if isinstance(command, TyperGroup) else ())]
+    ]
+
+
+def _last_words(group: Any) -> list[str]:
+    return [words.split()[-1] for words in _command_names(group)]
+
+
+class Commands(Group):
     """The commands. A mistake of the user's ends in one sentence, not in a page of program.
 
     Failures are met here and not around `app()`: typer swallows Ctrl-C and a closed pipe on their way out.
@@ -89,7 +117,7 @@ class Commands(TyperGroup):
             if code is None:
                 raise
             told = " ".join([_sentence(failure), *getattr(failure, "__notes__", ())])
-            typer.echo(f"error: {in_options(told, ctx.invoked_subcommand)}", err=True)
+            typer.echo(f"error: {in_options(told, ctx.meta.get('acclimate.command'))}", err=True)
             raise typer.Exit(code) from None
 
 
@@ -121,31 +149,49 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("adapt")(adapt_command)
-app.command("compare")(compare_command)
-app.command("report")(report_command)
-app.command("reproduce")(reproduce_command)
-app.command("evaluate")(evaluate_command)
-app.command("predict")(predict_command)
-app.command("check")(check_command)
-app.command("inspect", cls=InspectCommand)(inspect_command)
-app.command("compare-text")(compare_text_command)
-app.command("convert")(convert_command)
-app.command("subset")(subset_command)
-app.command("split")(split_command)
-app.command("augment")(augment_command)
-app.command("select", cls=SelectCommand)(select_command)
-app.command("weak-label", cls=WeakLabelCommand)(weak_label_command)
-app.command("collocations")(collocations_command)
-app.command("pretrain")(pretrain_command)
-app.command("domain-tune")(domain_tune_command)
-app.command("masks")(masks_command)
-app.command("curves")(curves_command)
-app.command("confidence")(confidence_command)
-app.command("feature-map")(feature_map_command)
-app.command("recipes")(recipes_command)
-app.command("corpora")(corpora_command)
-app.command("settings")(settings_command)
+app.command("adapt", short_help="Adapt a tagger to a new domain.")(adapt_command)
+app.command("predict", short_help="Tag text with a tagger.")(predict_command)
+app.command("evaluate", short_help="Score a tagger on labelled sentences.")(evaluate_command)
+app.command("compare", short_help="Compare recipes over several seeds.")(compare_command)
+app.command("report", short_help="Write an HTML page about a run or a comparison.")(report_command)
+
+info = typer.Typer(cls=Group, help="Show what is installed here; list recipes, settings and bundled corpora.")
+info.callback(invoke_without_command=True)(info_command)
+info.command("recipes")(recipes_command)
+info.command("settings")(settings_command)
+info.command("corpora")(corpora_command)
+
+data = typer.Typer(cls=Group, no_args_is_help=True, help="Check, convert, divide, label and extend corpora.")
+data.command("check")(check_command)
+data.command("inspect", cls=InspectCommand)(inspect_command)
+data.command("convert")(convert_command)
+data.command("subset")(subset_command)
+data.command("split")(split_command)
+data.command("augment")(augment_command)
+data.command("select", cls=SelectCommand)(select_command)
+data.command("weak-label", cls=WeakLabelCommand)(weak_label_command)
+data.command("collocations")(collocations_command)
+
+encoder = typer.Typer(cls=Group, no_args_is_help=True, help="Train an encoder on your own text.")
+encoder.command("pretrain")(pretrain_command)
+encoder.command("domain-tune")(domain_tune_command)
+
+papers = typer.Typer(cls=Group, no_args_is_help=True, help="Run the tables and figures of the five papers again.")
+papers.command("list")(list_tables_command)
+papers.command("reproduce")(reproduce_command)
+
+app.add_typer(info, name="info")
+for _name, _group in (("data", data), ("encoder", encoder), ("papers", papers)):
+    app.add_typer(_group, name=_name, rich_help_panel="Groups of commands")
+
+for _name, _analysis in (
+    ("compare-text", compare_text_command),
+    ("masks", masks_command),
+    ("curves", curves_command),
+    ("confidence", confidence_command),
+    ("feature-map", feature_map_command),
+):
+    app.command(_name, rich_help_panel="Analyses")(_analysis)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,4 +1,4 @@
-"""`acclimate pretrain`: an encoder of one's own, from raw text."""
+"""`acclimate encoder pretrain`: an encoder of one's own, from raw text."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pretrain_command(
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate settings --pretrain`."),
+        typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate info settings pretrain`."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
     quiet: Quiet = False,
@@ -51,7 +51,7 @@ def pretrain_command(
 
     A run that was interrupted goes on when the same command is given again.
 
-    With several GPUs: torchrun --nproc-per-node 4 -m acclimate pretrain …
+    With several GPUs: torchrun --nproc-per-node 4 -m acclimate encoder pretrain …
     """
     from acclimate.cli.settings import gathered
     from acclimate.runs.pretrain import PretrainSettings

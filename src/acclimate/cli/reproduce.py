@@ -1,4 +1,4 @@
-"""`acclimate reproduce`: tables and figures of the papers, run again."""
+"""`acclimate papers reproduce`: tables and figures of the papers, run again."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ScaleOption(StrEnum):
 
 
 def reproduce_command(
-    name: Annotated[str | None, typer.Argument(metavar="TABLE", help="S4.17, datnet-table6, …: see --list.")] = None,
+    name: Annotated[str, typer.Argument(metavar="TABLE", help="S4.17, datnet-table6, …: see `acclimate papers list`.")],
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Data sets, a folder each: DIR/conll2003/train.*, dev.*, test.*")
     ] = None,
@@ -43,7 +43,6 @@ def reproduce_command(
             "--set", metavar="A.B=C", help="A setting of all cells, or of one recipe's: --set pdaln.options.rounds=1."
         ),
     ] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="Name all tables, and stop.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a table or figure of one of the five papers again, and show the paper's own numbers beside ours.
@@ -55,11 +54,6 @@ def reproduce_command(
     from acclimate.reproduction.catalogue import find_table
     from acclimate.settings import UsageError
 
-    if list_all:
-        _list_all()
-        return
-    if name is None:
-        raise UsageError("Name a table (acclimate reproduce S4.17 --data DIR); --list shows them all.")
     find_table(name)  # a mistyped name is told before anything else is asked for
     if data is None and scale == ScaleOption.full:
         raise UsageError(f"{name}: give the data sets (--data DIR), or run it on bundled corpora (--scale small).")
@@ -68,7 +62,8 @@ def reproduce_command(
     _run(name, data, seeds, scale.value, out, jobs, wanted, quiet)
 
 
-def _list_all() -> None:
+def list_tables_command() -> None:
+    """List the tables and figures of the five papers that can be run again."""
     from acclimate.reproduction.catalogue import all_tables
 
     for table in all_tables().values():
@@ -110,7 +105,7 @@ def _run(
 
 def _command(table: str, data: Path | None, seeds: int | None, scale: str, assignments: list[str]) -> str:
     """How to run it again. Where the data are is everybody's own."""
-    parts = ["acclimate", "reproduce", table]
+    parts = ["acclimate", "papers", "reproduce", table]
     parts += ["--data", "DIR"] if data is not None else []
     parts += ["--scale", scale] if scale != "full" else []
     parts += ["--seeds", str(seeds)] if seeds is not None else []

@@ -1,4 +1,4 @@
-"""`acclimate select`: out of huge raw text, the lines most like a target text."""
+"""`acclimate data select`: out of huge raw text, the lines most like a target text."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def select_command(
 ) -> None:
     """Out of huge raw text, select the lines most like a target text, by the n-grams (n = 1 to 4) they share.
 
-    Example: acclimate select --like target.txt --from huge/*.txt.gz --top 500000 --out extra.txt.gz
+    Example: acclimate data select --like target.txt --from huge/*.txt.gz --top 500000 --out extra.txt.gz
 
     Lines that stand there twice are taken once. The result does not depend on the number of processes.
     """
@@ -130,7 +130,8 @@ def _warn_of_corpora(files: list[str]) -> None:
         if looks_like_corpus(file, first_lines(file)):
             warn(
                 f"--from {file} looks like a corpus with tags, and each of its lines is taken for raw text. To take "
-                f"its sentences, write them as text first: acclimate convert {shlex.quote(file)} TEXT.txt --to text"
+                f"its sentences, write them as text first: "
+                f"acclimate data convert {shlex.quote(file)} TEXT.txt --to text"
             )
 
 
@@ -166,7 +167,7 @@ def _tell(selection: Selection, top: int, like: list[str], out: str, as_json: bo
     speed = f"{selection.megabytes_per_second:,.1f} MB/s"
     typer.echo(f"read {selection.megabytes:,.1f} MB in {selection.seconds:,.1f} s ({speed})")
     texts = shlex.join([*(name for name in like if name != "-"), out])
-    typer.echo(f"use it: acclimate domain-tune --text {texts} --out tuned-encoder")
+    typer.echo(f"use it: acclimate encoder domain-tune --text {texts} --out tuned-encoder")
 
 
 class ReadingBar:

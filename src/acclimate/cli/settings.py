@@ -67,7 +67,7 @@ class AdaptSettings(Settings):
     target_test: str | None = None
     """Labelled target sentences, scored at the end and never seen in training."""
     recipe: str = default_recipe()
-    """How to adapt: a name that `acclimate recipes` lists, or auto."""
+    """How to adapt: a name that `acclimate info recipes` lists, or auto."""
     options: dict[str, Any] = Field(default_factory=dict)
     """The recipe's own settings."""
     select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"

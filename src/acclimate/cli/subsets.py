@@ -1,4 +1,4 @@
-"""`acclimate subset` and `acclimate split`: smaller corpora, seeded and nested, and corpora in parts."""
+"""`acclimate data subset` and `acclimate data split`: smaller corpora, seeded and nested, and corpora in parts."""
 
 from __future__ import annotations
 

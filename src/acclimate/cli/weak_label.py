@@ -1,4 +1,4 @@
-"""`acclimate weak-label`: tags for text that has none, from a dictionary of concepts."""
+"""`acclimate data weak-label`: tags for text that has none, from a dictionary of concepts."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def weak_label_command(
 ) -> None:
     """Label text by a dictionary of concepts, and say how much was found; where true labels are there, how well.
 
-    Example: acclimate weak-label --concepts clinical --text clinical/test --out weak.conll
+    Example: acclimate data weak-label --concepts clinical --text clinical/test --out weak.conll
 
     Of overlapping names the longest is kept, then the leftmost. Names match whole words. --map renames true labels.
     """

@@ -19,9 +19,9 @@ _PHRASES: dict[str, str | Callable[[re.Match[str]], str]] = {
     r"another folder \(out\)": "another folder (--out)",
     r"\btrain_on_dev needs source_dev\b": "train_on_dev needs --source-dev",
     r", pass by_document=False, or tied_from=6": "",
-    r"; use corpus\.labelled\(\)": "; leave those out (acclimate convert --labelled-only)",
+    r"; use corpus\.labelled\(\)": "; leave those out (acclimate data convert --labelled-only)",
     r"Write corpus\.labelled\(\) or corpus\.unlabelled\(\), or use": (
-        "Leave out the sentences without tags (acclimate convert --labelled-only), or write"
+        "Leave out the sentences without tags (acclimate data convert --labelled-only), or write"
     ),
 }
 _WRITING = re.compile(r"[,;] or pass write_corpus\(format=(?:\"\w+\"|…)\)(?: to leave them out)?")

@@ -197,7 +197,7 @@ class AdversarialMaskingSettings(DomainTuning):
     """Domain tuning, and how the tagger is trained afterwards."""
 
     extra: tuple[str, ...] = ()
-    """Files of more text like the target's; see `acclimate select`."""
+    """Files of more text like the target's; see `acclimate data select`."""
     extra_as_target: bool = False
     """Extra text counts as the target's own: the source is repeated to the size of both."""
 

@@ -44,7 +44,7 @@ def find_table(name: str) -> Table:
         return names[name.lower()]
     close = difflib.get_close_matches(name.lower(), names, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise UsageError(f"Unknown table {name!r}. {hint}`acclimate reproduce --list` names all {len(tables)} of them.")
+    raise UsageError(f"Unknown table {name!r}. {hint}`acclimate papers list` names all {len(tables)} of them.")
 
 
 def read_table(file: str | Path) -> Table:

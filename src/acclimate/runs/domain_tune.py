@@ -1,4 +1,4 @@
-"""Tune an encoder to a domain by itself, and save it as an encoder again: the job of `acclimate domain-tune`."""
+"""`acclimate encoder domain-tune`: tune an encoder to a domain by itself, and save it as an encoder again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REHEARSED = 200  # sentences of each text that the expected time is found with
 
 
 class DomainTuneSettings(DomainTuning):
-    """One run of `acclimate domain-tune`."""
+    """One run of `acclimate encoder domain-tune`."""
 
     text: tuple[str, ...] = ()
     """Files of the target domain: raw text, or any corpus, whose tags are ignored."""
@@ -134,7 +134,7 @@ def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> s
         )
     return f"""# {name}
 
-`{Path(settings.encoder).name}`, tuned to a domain by `acclimate domain-tune`: masked-language-model training on
+`{Path(settings.encoder).name}`, tuned to a domain by `acclimate encoder domain-tune`: masked-language-model training on
 {done.sentences:,} sentences of
 
 {files}

@@ -92,7 +92,7 @@ def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
     begun = "trained from nothing" if settings.start is None else f"trained further from {Path(settings.start).name}"
     return f"""# {name}
 
-A masked language model, {begun} by `acclimate pretrain`: a BERT of {sizes.layers} layers of width
+A masked language model, {begun} by `acclimate encoder pretrain`: a BERT of {sizes.layers} layers of width
 {sizes.width} with {sizes.heads} heads, {done.parameters:,} parameters, {done.vocabulary:,} word
 pieces, rows of {sizes.row} pieces.
 
@@ -139,7 +139,7 @@ class MaskSettings(Settings):
 
 
 class PretrainSettings(Settings):
-    """One run of `acclimate pretrain`."""
+    """One run of `acclimate encoder pretrain`."""
 
     text: tuple[str, ...] = ()
     """Files of raw text, a paragraph a line; plain or compressed."""

@@ -108,7 +108,7 @@ def domain_tuning(facts: Facts) -> Suggestion | None:
     if sentences * line.PASSES < line.TUNING_READS:
         why += f" There are {sentences:,} sentences: tuning stops when it has read them {line.PASSES} times."
     if facts.is_other_task:
-        tune = ["acclimate", "domain-tune", "--text", facts.given.target, "--source", facts.given.source]
+        tune = ["acclimate", "encoder", "domain-tune", "--text", facts.given.target, "--source", facts.given.source]
         text = "Tune the encoder to the target's text, then train on it whatever labelled target sentences there are."
         return Suggestion("domain_tuning", text, why, (shlex.join([*tune, "--out", "tuned-encoder"]),))
     if not runnable(facts, "adversarial-masking"):
@@ -192,7 +192,7 @@ def another_encoder(facts: Facts) -> Suggestion | None:
     why = f"{facts.encoder.encoder} cuts the target's words into {pieces.target:.2f} pieces, the source's into "
     why += f"{pieces.source:.2f}: its vocabulary was made for other text."
     text = "If there is an encoder for such text, look through that one as well."
-    look = shlex.join(["acclimate", "inspect", given.source, given.target, "--encoder", "OTHER"])
+    look = shlex.join(["acclimate", "data", "inspect", given.source, given.target, "--encoder", "OTHER"])
     return Suggestion("another_encoder", text, why, (look,))
 
 

@@ -39,7 +39,7 @@ def extra_text(facts: Facts) -> Suggestion | None:
         text = "Select from the extra text the lines most like the target, and tune on them as well."
         files = shlex.join(given.extra)
     like = shlex.quote(given.target)
-    commands = [f"acclimate select --like {like} --from {files} --top {missing} --out more.txt.gz"]
+    commands = [f"acclimate data select --like {like} --from {files} --top {missing} --out more.txt.gz"]
     if runnable(facts, "adversarial-masking"):
         commands.append(facts.adapt("adversarial-masking", "--set", 'options.extra=["more.txt.gz"]'))
     return Suggestion("extra_text", text, why, tuple(commands))
@@ -55,7 +55,17 @@ def weak_labels(facts: Facts) -> Suggestion | None:
         "Against gold, a dictionary's labels scored 60 F1 on diseases, 83 on chemicals and 50 on the bundled clinical "
     )
     why += "notes (docs/explanation/results/weak-label.md); nothing is known of other kinds of names."
-    command = ["acclimate", "weak-label", "--concepts", "NAMES.txt", "--label", label, "--text", facts.given.target]
+    command = [
+        "acclimate",
+        "data",
+        "weak-label",
+        "--concepts",
+        "NAMES.txt",
+        "--label",
+        label,
+        "--text",
+        facts.given.target,
+    ]
     text = f"If there is a list of names of {label}, have a look at weak labels."
     return Suggestion("weak_labels", text, why, (shlex.join([*command, "--out", "weak.conll"]),))
 
@@ -69,7 +79,17 @@ def exchange(facts: Facts) -> Suggestion | None:
         f"Both sides have {', '.join(target.both)}, so entities of one type can trade places; pdaln does it by itself."
     )
     few = facts.given.target_labelled or ""
-    words = ["acclimate", "augment", "--source", facts.given.source, "--target", few, "--out", "augmented.conll"]
+    words = [
+        "acclimate",
+        "data",
+        "augment",
+        "--source",
+        facts.given.source,
+        "--target",
+        few,
+        "--out",
+        "augmented.conll",
+    ]
     words += ["--map", facts.map_name] if facts.map_name is not None else []
     text = "Have a look at sentences with exchanged entities before you train on them."
     return Suggestion("exchange", text, why, (shlex.join(words),))
@@ -126,7 +146,7 @@ def cut_out_labels(facts: Facts) -> Suggestion | None:
         text,
         why,
         (
-            f"acclimate split {whole} --few-labels {line.FEW_SHOT} --out parts",
-            f"acclimate inspect {source} parts/unlabelled.conll --target-labelled parts/labelled.conll",
+            f"acclimate data split {whole} --few-labels {line.FEW_SHOT} --out parts",
+            f"acclimate data inspect {source} parts/unlabelled.conll --target-labelled parts/labelled.conll",
         ),
     )

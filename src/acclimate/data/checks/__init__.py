@@ -1,1 +1,1 @@
-"""What `acclimate check` looks for, one small generator of findings per check."""
+"""What `acclimate data check` looks for, one small generator of findings per check."""

@@ -59,7 +59,7 @@ class CollocationSettings(Settings):
     """Words that belong together: which count as such."""
 
     file: str | None = None
-    """A file that `acclimate collocations` wrote; counted in the text itself if not given."""
+    """A file that `acclimate data collocations` wrote; counted in the text itself if not given."""
     lengths: tuple[int, ...] = Field((2, 3, 4), min_length=1)
     """How many words a collocation may have."""
     at_least: int = Field(5, ge=1)
@@ -127,7 +127,7 @@ def _collocations(ground: Ground) -> Policy:
         if not len(listed):
             raise UsageError(
                 f"{chosen.file} lists no collocation: there is nothing to hide by. Make it anew from more text, or "
-                "with a smaller --at-least (acclimate collocations), or choose another masking."
+                "with a smaller --at-least (acclimate data collocations), or choose another masking."
             )
         return collocations(listed, chosen.ranked, chosen.whole)
     texts = [corpus for corpus in (ground.source, ground.target) if corpus is not None]

@@ -204,8 +204,8 @@ def _explained(place: str, what: str) -> Iterator[None]:
 def _not_found(place: str, what: str, failure: BaseException) -> EncoderNotFound:
     if _is_unfinished(Path(place)):
         return EncoderNotFound(
-            f"{place}: this encoder is not finished. Give its command (`acclimate domain-tune` or `pretrain`) again to "
-            "go on with it."
+            f"{place}: this encoder is not finished. Give its command (`acclimate encoder domain-tune` or `pretrain`) "
+            "again to go on with it."
         )
     said = str(failure).strip().splitlines()
     reason = said[0] if said else type(failure).__name__
