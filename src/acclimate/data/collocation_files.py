@@ -68,7 +68,7 @@ def _read_head(source: Source, head: Record | None) -> tuple[bool, int]:
     if head is None or head.fields.get("format") != _FORMAT or head.fields.get("version") != _VERSION:
         problem = (
             f'a file of collocations begins with {{"format": "{_FORMAT}", "version": {_VERSION}, …}}; this does not. '
-            "Write one with `acclimate collocations`, or build_collocations(…).save(path)."
+            "Write one with `acclimate data collocations`, or build_collocations(…).save(path)."
         )
         raise InputError(problem, file=source.name, line=1, text=None if head is None else head.spelled)
     with _pointing_at(source, head):
