@@ -216,7 +216,9 @@ def test_a_folder_that_holds_something_becomes_brat_only_when_that_is_asked_for(
     )
 
 
-@pytest.mark.parametrize("command", ["data", "subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"])
+@pytest.mark.parametrize(
+    "command", ["data", "subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"]
+)
 def test_what_else_a_folder_holds_stays_and_is_told(command: str, given, here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")
