@@ -89,7 +89,7 @@ def train(
     plan = Plan(source.labelled(), whole, settings, wanted, seed, unused, selector)
     chosen.check(tagger, plan)
     judges = [] if dev is None else [dev]
-    for corpus in (*judges, few if chosen.for_target and few else plan.source):
+    for corpus in (*judges, few if chosen.own_tagger == "always" and few else plan.source):
         require_comparable(tagger, corpus)
     last: list[Learner] = [tagger]
 

@@ -54,7 +54,7 @@ def losses_of(
 ) -> Losses:
     watcher = Losses()
     options: dict[str, Any] = OPTIONS.get(recipe, {})
-    if few is None and RECIPES[recipe].needs_labels:
+    if few is None and "target labels" in RECIPES[recipe].needs:
         few = source
     given = {"training": training, "select": "last", "watcher": watcher, "target_labelled": few}
     adapt(tagger, source, target, recipe, **given, **options)
@@ -62,7 +62,7 @@ def losses_of(
 
 
 def encoder_for(recipe: str) -> str:
-    return "bert" if RECIPES[recipe].needs_language_model else "character-cnn-lstm"
+    return "bert" if "language model" in RECIPES[recipe].needs else "character-cnn-lstm"
 
 
 @pytest.fixture(params=sorted(RECIPES))
@@ -73,7 +73,7 @@ def recipe(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])
 def test_it_runs_with_its_defaults(build: Callable[..., Tagger], news, tweets, recipe: str, encoder: str) -> None:
-    if encoder != "bert" and RECIPES[recipe].needs_language_model:
+    if encoder != "bert" and "language model" in RECIPES[recipe].needs:
         with pytest.raises(UsageError, match="tunes a masked language model, and character-cnn-lstm is none"):
             losses_of(build(encoder), news, tweets.unlabelled(), recipe)
         return
@@ -214,7 +214,7 @@ def assert_golden(shown: dict[str, list[float]], golden: dict[str, dict[str, lis
 
 def test_its_first_losses_are_the_ones_they_have_always_been(build: Callable[..., Tagger], recipe: str) -> None:
     """Five updates, to four digits, on the CPU. If a change of the method is meant, put in the losses shown below."""
-    if RECIPES[recipe].needs_language_model:
+    if "language model" in RECIPES[recipe].needs:
         pytest.skip("needs a language model: see the next test")
     tagger = build(text=GOLDEN_SOURCE, **GOLDEN_TAGGER)
     assert_golden(shown_losses(tagger, recipe, GOLDEN_TRAINING), GOLDEN, recipe)
@@ -301,7 +301,7 @@ def spelling_encoder(folder: Path, language_model: bool) -> str:
 
 def test_so_are_those_with_a_pre_trained_encoder(tmp_path: Path, recipe: str) -> None:
     options = {"head": "crf", "scheme": "IOB2", "dropout": 0.1}
-    encoder = spelling_encoder(tmp_path, RECIPES[recipe].needs_language_model)
+    encoder = spelling_encoder(tmp_path, "language model" in RECIPES[recipe].needs)
     tagger = Tagger.build(encoder, labels=GOLDEN_SOURCE.labels, seed=0, **options)
     training = GOLDEN_TRAINING | {"learning_rate": 0.005, "head_rate": 1, "transition_rate": 1}
     assert_golden(shown_losses(tagger, recipe, training), GOLDEN_WITH_ENCODER, recipe)

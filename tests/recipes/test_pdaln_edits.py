@@ -63,7 +63,7 @@ def test_a_larger_share_changes_more_and_entities_stay(build: Callable[..., Tagg
 
 
 def test_a_table_without_vectors_has_no_synonyms(build: Callable[..., Tagger], plan: Plan, table: str) -> None:
-    told = RECIPES["pdaln"].foretells
+    told = RECIPES["pdaln"].check
     with pytest.raises(UsageError, match=r"options\.edits=synonyms: .*untrained table .*tagger\.lstm\.vectors"):
         check_plan(build(), with_options(plan, edits="synonyms"))
     check_plan(build(), plan)  # both: what can be done is done, and told

@@ -127,7 +127,7 @@ def task_of(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
     tagger of the target's own."""
     names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)
     others = [name for name in names if name != BASELINE.name] or names
-    own = [name for name in others if find_recipe(name).for_target or find_recipe(name).for_other_labels]
+    own = [name for name in others if find_recipe(name).own_tagger != "never"]
     recipe = next((name for name in others if name not in own), others[0])
     shared = settings.model_dump(include=set(AdaptSettings.model_fields) & set(CompareSettings.model_fields))
     return read_task(AdaptSettings(**{**shared, "recipe": recipe}), tell)

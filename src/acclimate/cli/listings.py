@@ -73,6 +73,7 @@ def recipes_command(
     """List the recipes and their own settings."""
     from acclimate.comparison.race_settings import AUTO, RaceSettings
     from acclimate.recipes.catalogue import RECIPES, find_recipe
+    from acclimate.recipes.compose import COMPOSE, PARTS
 
     race = "a race of the others, of which the winner is taken (see docs/auto.md)"
     listed = {
@@ -85,16 +86,15 @@ def recipes_command(
     if names:
         listed = {name: listed[name if name == AUTO else find_recipe(name).name] for name in names}
     if as_json:
-        for name, recipe in RECIPES.items():
-            if recipe.parts and name in listed:
-                listed[name]["parts"] = {kind: list(names) for kind, names in recipe.parts.items()}
+        if COMPOSE.name in listed:
+            listed[COMPOSE.name]["parts"] = PARTS
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     for name, found in listed.items():
         typer.echo(f"{name}: {found['summary']}")
         for line in _option_lines(name, found["options"]):
             typer.echo(f"  {line}")
-        for kind, part_names in RECIPES[name].parts.items() if name in RECIPES else ():
+        for kind, part_names in PARTS.items() if name == COMPOSE.name else ():
             typer.echo("\n".join([f"  {kind}:", *(f"    {part}" for part in part_names)]))
 
 

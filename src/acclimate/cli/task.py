@@ -51,9 +51,9 @@ def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
     name = settings.recipe
     recipe = None if name == AUTO else find_recipe(name)
-    if recipe is not None and recipe.needs_labels and settings.target_labelled is None:
+    if recipe is not None and "target labels" in recipe.needs and settings.target_labelled is None:
         raise UsageError(f"Recipe {name} learns from labelled target sentences: give --target-labelled.")
-    needs_target = recipe is None or recipe.needs_target
+    needs_target = recipe is None or "target" in recipe.needs
     if needs_target and settings.target is None and settings.target_labelled is None:
         raise UsageError(f"Recipe {name} needs target text: give --target.")
     options = complete(options_of(name), settings.options, where=f"options of recipe {name}")
@@ -135,7 +135,7 @@ def trains_target(recipe: str, source: Corpus, few: Corpus) -> bool:
 def _tell_other_labels(recipe: str, task: Task, tell: Callable[[str], Any]) -> None:
     """What decided that the source and the target have a head each, and how to have one for both."""
     few, source = task.target_labelled, task.source
-    if few is None or find_recipe(recipe).for_target:
+    if few is None or find_recipe(recipe).own_tagger == "always":
         return
     if few.kind != source.kind:
         tell(f"{few.name} has {kind_of_tags(few.kind)}, and the source {kind_of_tags(source.kind)}: each has its head.")

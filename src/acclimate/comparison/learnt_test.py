@@ -43,6 +43,6 @@ def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, tr
         "target dev": task.target_dev if by_target else None,
     }
     yield from remarks_on_choice({TARGET_TEST: test}, judges)
-    without_text = {BASELINE.name, *(name for name in own if find_recipe(name).for_target)}
+    without_text = {BASELINE.name, *(name for name in own if find_recipe(name).own_tagger == "always")}
     if not set(recipes) <= without_text:
         yield from remarks_on_text(test, task.target)

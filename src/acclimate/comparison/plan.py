@@ -29,8 +29,10 @@ def fitting_recipes(task: Task, encoder: str) -> list[str]:
 
     def by_default(recipe: Recipe) -> bool:
         """Whether nothing has to be set otherwise."""
-        exchanges = recipe.exchanges_entities and task.target_labelled is not None
-        return (task.has_target or not recipe.usually_needs_target) and not (exchanges and task.source.kind == "plain")
+        if "target by default" in recipe.needs and not task.has_target:
+            return False
+        exchanges = "entities beside target labels" in recipe.needs and task.target_labelled is not None
+        return not (exchanges and task.source.kind == "plain")
 
     return [name for name, recipe in RECIPES.items() if by_default(recipe) and not obstacle_for(recipe, task, encoder)]
 
@@ -108,13 +110,13 @@ def _plain(value: Any) -> Any:
 
 def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
     """Why a recipe cannot be run; empty if it can."""
-    if recipe.needs_labels and task.target_labelled is None:
+    if "target labels" in recipe.needs and task.target_labelled is None:
         return f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled)."
-    if recipe.needs_target and not task.has_target:
+    if "target" in recipe.needs and not task.has_target:
         return f"Recipe {recipe.name} needs target text (target)."
-    if recipe.needs_language_model and encoder == OWN_ENCODER:
+    if "language model" in recipe.needs and encoder == OWN_ENCODER:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
-    if recipe.needs_entities and task.source.kind == "plain":
+    if "entities" in recipe.needs and task.source.kind == "plain":
         return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
     few = task.target_labelled
     if few is not None and has_other_labels(task.source, few) and not recipe.trains_target(task.source, few):

@@ -27,7 +27,7 @@ from acclimate.recipes.compose_stages import ComposeSettings, unlabelled
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, is_language_model
 from acclimate.recipes.mat import MaskedNoiseSettings
 from acclimate.recipes.pdaln import AnchorSettings, anchors
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe, Sibling
 from acclimate.recipes.rounds import chooses_for_target
 from acclimate.settings import Settings, complete
 from acclimate.training.loop import default_learning_rate
@@ -106,8 +106,8 @@ FINISH_PASSES = 2  # over the labelled target sentences, at least
 LOOKS = 10  # at stages that only a selector which looks at the target may choose in
 
 
-def check_plan(tagger: Tagger, plan: Plan) -> None:
-    check_composition(tagger, composed(tagger, plan))
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    return (*check_composition(tagger, composed(tagger, plan)), *left_out(plan))
 
 
 def acclimate(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -293,7 +293,7 @@ def usual_rate(tagger: Tagger, plan: Plan) -> float:
     return plan.training.learning_rate or default_learning_rate(tagger)
 
 
-def left_out(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+def left_out(plan: Plan) -> tuple[str, ...]:
     """Parts that were asked for, and that the data do not allow: they are not left out without a word."""
     options: AcclimateSettings = plan.options
     said = []
@@ -322,3 +322,15 @@ def has_anchors(plan: Plan) -> bool:
         return len(anchors(plan.source.labelled(), few, options.anchor, plan.seed * 1_000)) > 0
     except InputError:  # plain tags, or no label in common
         return False
+
+
+ACCLIMATE = Recipe(
+    "acclimate",
+    "parts of several papers together: domain tuning, masked noise; with labels anchors and teaching in rounds",
+    acclimate,
+    AcclimateSettings,
+    own_tagger="other labels",
+    check=check_plan,
+    remodel=remodel,
+    sibling=Sibling("source"),
+)

@@ -1,4 +1,7 @@
-"""No adaptation: train on the labelled source and hope. Every other recipe is measured against this one."""
+"""The two baselines, which adapt nothing: training on the labelled source alone, and on the labelled target alone.
+
+The second is what DATNet calls the base model: whatever learns from labelled target sentences is measured against it.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,17 @@ from pydantic import Field
 from acclimate.data.batches import SOURCE
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
+
+LEAST_UPDATES = 500
 
 
 def source_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     batches = plan.batches(tagger, {SOURCE: plan.source.labelled()})
     yield Stage("source", {"tag": Tagging()}, batches, plan.training)
-
-
-LEAST_UPDATES = 500
 
 
 class TargetOnlySettings(Settings):
@@ -43,3 +45,14 @@ def long_enough(training: TrainingSettings, epoch_length: int, least: int) -> Tr
         return training
     every = max(1, least // 20) if training.evaluate_every is None else training.evaluate_every
     return training.model_copy(update={"updates": least, "evaluate_every": every})
+
+
+BASELINE = Recipe("source-only", "no adaptation: train on the labelled source alone", source_only, needs=frozenset())
+TARGET_ONLY = Recipe(
+    "target-only",
+    "no transfer: train on the labelled target sentences alone",
+    target_only,
+    TargetOnlySettings,
+    needs=frozenset({"target", "target labels"}),
+    own_tagger="always",
+)

@@ -47,14 +47,13 @@ from acclimate.recipes.compose_stages import (
     unlabelled,
 )
 from acclimate.recipes.datnet import strength_and_rate
-from acclimate.recipes.domain_tuning import check_plan as check_tuning
-from acclimate.recipes.domain_tuning import domain_tuning, require_language_model
+from acclimate.recipes.domain_tuning import check_tuning, domain_tuning, require_language_model
 from acclimate.recipes.mat import MaskedNoiseSettings, normalise_tables
 from acclimate.recipes.mslm import MslmSettings, entity_stage
 from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
 from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
 from acclimate.settings import UsageError
 from acclimate.training.schedules import Schedule
@@ -194,7 +193,7 @@ NOT_IN_TUNING = (
 )
 
 
-def check_plan(tagger: Tagger, plan: Plan) -> None:
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: ComposeSettings = plan.options
     can_tag = False
     entities = tagger.entities
@@ -208,6 +207,9 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
     if not can_tag:
         tags = ", ".join(name for name, part in OBJECTIVES.items() if part.learns_tags)
         raise UsageError(f"No stage learns tags: one of them needs one of these objectives: {tags}; or mslm.")
+    terms = (term.settings for stage in options.stages for term in stage.objectives.values())
+    deletes = any(isinstance(settings, ContrastSettings) and only_deletes(tagger, settings) for settings in terms)
+    return (ONLY_DELETION,) if deletes else ()
 
 
 def learns_tags(stage: StageSettings) -> bool:
@@ -218,7 +220,7 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
     if stage.domain_tuning is not None:
         refuse_unused(stage, "domain_tuning", NOT_IN_TUNING, where)
         require_language_model(tagger, where)
-        check_tuning(tagger, replace(plan, options=stage.domain_tuning))
+        check_tuning(stage.domain_tuning)
         if not len(plan.target):
             raise UsageError(f"{where} tunes the encoder to target text: give --target.")
         return
@@ -351,13 +353,6 @@ def check_settings(tagger: Tagger, plan: Plan, term: Term, where: str) -> None:
             edit_for(tagger, replace(plan, options=settings))
 
 
-def warn_of_contrast(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
-    options: ComposeSettings = plan.options
-    terms = (term.settings for stage in options.stages for term in stage.objectives.values())
-    deletes = any(isinstance(settings, ContrastSettings) and only_deletes(tagger, settings) for settings in terms)
-    return (ONLY_DELETION,) if deletes else ()
-
-
 @contextmanager
 def told_where(where: str) -> Iterator[None]:
     """What is wrong with synonyms is told with the stage that wants them."""
@@ -367,3 +362,14 @@ def told_where(where: str) -> Iterator[None]:
         raise UsageError(f"{where}: {problem}") from None
     except (OSError, InputError) as problem:
         raise InputError(f"{where}: {problem}") from None
+
+
+COMPOSE = Recipe(
+    "compose",
+    "stages of your own: any objectives, maskings and augmentations by their names",
+    compose,
+    ComposeSettings,
+    needs=frozenset({"target by default"}),
+    check=check_plan,
+    remodel=remodel,
+)

@@ -10,8 +10,8 @@ both texts alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from pydantic import Field
 
@@ -19,7 +19,7 @@ from acclimate.data.alternating import Alternating, Balance
 from acclimate.data.batches import SOURCE, TARGET, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Game, Unreversed, verdict
+from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Game, Unreversed
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.noise import Scope
@@ -31,7 +31,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.mat import normalise_tables
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe, Sibling
 from acclimate.settings import Settings, UsageError
 from acclimate.training.schedules import ganin_ramp
 from acclimate.training.stage import Stage
@@ -212,13 +212,7 @@ def held_out(plan: Plan, target: Corpus) -> dict[str, Sequence[Sentence]]:
     }
 
 
-def remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """What the record says about the game between the discriminator and the shared part."""
-    said = verdict([row for row in rows if row["kind"] == "game"])
-    return () if said is None else (said,)
-
-
-def check_plan(tagger: Tagger, plan: Plan) -> None:
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: DatnetSettings = plan.options
     if options.form == "F" and options.private_width is not None:
         raise UsageError("options.private_width has no effect in form F, which has no private part: take form=P.")
@@ -232,7 +226,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
         raise UsageError("options.balance has no effect with schedule=joint: take schedule=alternate.")
     if plan.target.labelled():
         check_family(tagger, plan.source, options)
-        return
+        return ()
     if options.form == "P":
         raise UsageError(
             "DATNet-P needs labelled target sentences: without any, the target's private part learns nothing. Give "
@@ -248,6 +242,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
     for name in ("shared_width", "share_crf", "source_vectors"):
         if getattr(options, name):
             raise UsageError(f"options.{name} has no effect without labelled target sentences: one tagger is trained.")
+    return ()
 
 
 def check_family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> None:
@@ -269,3 +264,15 @@ def check_family(tagger: Tagger, source: Corpus, options: DatnetSettings) -> Non
             f"options.source_vectors: {width} numbers a word, but {own} in the target: one LSTM reads both, so they "
             "must be of one size."
         )
+
+
+DATNET = Recipe(
+    "datnet",
+    "share an encoder between source and target, with a discriminator that must not tell them apart",
+    datnet,
+    DatnetSettings,
+    own_tagger="always",
+    check=check_plan,
+    remodel=remodel,
+    sibling=Sibling("source"),
+)

@@ -30,7 +30,7 @@ from acclimate.model.listening import listening
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import TextView
 from acclimate.model.word_guesser import WordGuesser
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.tuning_text import cut, packed, read_text, tuning_text
 from acclimate.settings import Settings, UsageError
 from acclimate.training.engine import device_for
@@ -202,8 +202,13 @@ class AdversarialMaskingSettings(DomainTuning):
     """Extra text counts as the target's own: the source is repeated to the size of both."""
 
 
-def check_plan(tagger: Tagger, plan: Plan) -> None:
-    options: AdversarialMaskingSettings = plan.options
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    require_language_model(tagger, "Recipe adversarial-masking")
+    check_tuning(plan.options)
+    return ()
+
+
+def check_tuning(options: AdversarialMaskingSettings) -> None:
     for file in options.extra:
         if not Path(file).exists():
             raise InputError("there is no such file of extra text.", file=file)
@@ -293,3 +298,13 @@ def _lots(puzzle: Puzzle, numbers: list[int], seed: int) -> torch.Tensor:
     width = puzzle.pieces.shape[1]
     rows = [np.random.default_rng((seed, number)).random(width) for number in numbers]
     return torch.from_numpy(np.stack(rows)).float().to(puzzle.pieces.device)
+
+
+ADVERSARIAL_MASKING = Recipe(
+    "adversarial-masking",
+    "tune the encoder on target text, an adversary choosing the words to hide; then train on the source",
+    adversarial_masking,
+    AdversarialMaskingSettings,
+    needs=frozenset({"target", "language model"}),
+    check=check_plan,
+)

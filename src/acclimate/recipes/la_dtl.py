@@ -17,7 +17,7 @@ from acclimate.methods.alignment.mmd import BANK
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import TaggingOfAll
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import Settings
 from acclimate.training.stage import Stage
 
@@ -40,3 +40,12 @@ def la_dtl(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
         objectives["words"] = WordDiscrepancy(options.weight, BANK, most=options.most_words, floor=options.floor)
     batches = plan.batches(tagger, {SOURCE: plan.source.labelled(), TARGET: plan.target.labelled()})
     yield Stage("la-dtl", objectives, batches, plan.training)
+
+
+LA_DTL = Recipe(
+    "la-dtl",
+    "make words of the same label alike in both domains, given labelled target sentences",
+    la_dtl,
+    LaDtlSettings,
+    needs=frozenset({"target", "target labels"}),
+)

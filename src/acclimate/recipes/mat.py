@@ -30,7 +30,7 @@ from acclimate.model.encoders.normalisation import Normalise
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe, Sibling
 from acclimate.settings import Settings, UsageError
 from acclimate.training.stage import Stage
 
@@ -94,7 +94,7 @@ class MatSettings(MaskedNoiseSettings):
     """A labelled file to score the second task on, read like the other."""
 
 
-def check_plan(tagger: Tagger, plan: Plan) -> None:
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: MatSettings = plan.options
     lstm = isinstance(tagger.encoder, CharacterCnnLstm)
     radius = options.radius
@@ -112,6 +112,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
     if second is not None and test is not None:
         require_scorable(second.labels, test)
         require_spans(test)
+    return ()
 
 
 def mat(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -207,3 +208,15 @@ def _read(file: str, options: MatSettings, use: str) -> Corpus:
     if not corpus.is_labelled:
         raise InputError(f"the second task has no tags {use}.", file=file)
     return corpus.labelled().renamed(Path(file).name)
+
+
+MAT = Recipe(
+    "mat",
+    "train under adversarial noise, a word now and then hidden or swapped, so that context must do the work",
+    mat,
+    MatSettings,
+    needs=frozenset(),
+    check=check_plan,
+    remodel=remodel,
+    sibling=Sibling("second", read_second, read_second_test),
+)

@@ -28,7 +28,8 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entities import EntitySettings, require_entities, types_apart
 from acclimate.model.language_model import guesser_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.domain_tuning import require_language_model
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import Settings, UsageError
 from acclimate.training.engine import device_for
 from acclimate.training.stage import Stage
@@ -88,8 +89,9 @@ class MslmSettings(Settings):
         return name if name == JOINT else known_policy(name)
 
 
-def check_plan(tagger: Tagger, plan: Plan) -> None:
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: MslmSettings = plan.options
+    require_language_model(tagger, "Recipe mslm")
     require_entities(options.entities, tagger.labels, tagger.scheme)
     if "adversarial" in options.masking:
         raise UsageError("options.masking: the adversary learns what to hide, in the recipe adversarial-masking only.")
@@ -105,6 +107,7 @@ def check_plan(tagger: Tagger, plan: Plan) -> None:
             "options.losses.types=0 would leave the head that types entities untrained: let the tags tell the types, "
             "options.entities.tags=typed."
         )
+    return ()
 
 
 def mslm(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
@@ -155,7 +158,7 @@ def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[s
     return found if tagger.types is None else {**found, "types": EntityClassification(options.tags_on)}
 
 
-def remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def weights_of_masks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """What hidden words weighed: the counts decide it, and often that the weights do nothing."""
     noted = (row.get("weights") for row in rows if row["kind"] == "masks" and row.get("policy") == JOINT)
     weights = next(noted, None)
@@ -185,3 +188,14 @@ def other_policy(tagger: Tagger, plan: Plan) -> Policy:
 def encoder_of(tagger: Tagger) -> Transformer:
     assert isinstance(tagger.encoder, Transformer)
     return tagger.encoder
+
+
+MSLM = Recipe(
+    "mslm",
+    "train on labelled text of which entities are hidden, guessing them, finding them and typing them at once",
+    mslm,
+    MslmSettings,
+    needs=frozenset({"language model", "entities"}),
+    check=check_plan,
+    remodel=remodel,
+)

@@ -32,7 +32,7 @@ from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.mat import RadiusSettings
 from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, edit_for, only_deletes
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
 from acclimate.settings import Settings, UsageError
 from acclimate.training.loop import completed
@@ -295,19 +295,21 @@ def stage(
     return Stage(name, {term: objective for term, (_, objective) in terms.items()}, batches, training, weights)
 
 
-def check_plan(tagger: Tagger, plan: Plan) -> None:
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     options: PdalnSettings = plan.options
     check_mu(tagger, options)
     check_edits(tagger, plan)
+    warnings = (ONLY_DELETION,) if options.contrast > 0 and only_deletes(tagger, options) else ()
     if not plan.target.labelled():
         check_unlabelled(options)
-        return
+        return warnings
     if options.variant == "mean-teacher" and all(sentence.tags is not None for sentence in plan.target):
         raise UsageError("options.variant=mean-teacher learns from unlabelled target text: give --target as well.")
     if options.variant == "vat" and options.virtual.kind == "mat" and not any(noise_sizes(tagger, options)):
         raise UsageError("options.variant=vat needs noise: set options.virtual.radius above 0.")
     if options.augment and options.rounds:
         check_anchors(plan)
+    return warnings
 
 
 def check_mu(tagger: Tagger, options: PdalnSettings) -> None:
@@ -358,12 +360,17 @@ def check_edits(tagger: Tagger, plan: Plan) -> None:
         raise InputError(f"options.{named[0] if named else 'edits'}: {problem}") from None
 
 
-def warn_of_edits(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
-    options: PdalnSettings = plan.options
-    return (ONLY_DELETION,) if options.contrast > 0 and only_deletes(tagger, options) else ()
-
-
 def noise_sizes(tagger: Tagger, options: PdalnSettings) -> tuple[float, ...]:
     radius = options.virtual.radius
     lstm = isinstance(tagger.encoder, CharacterCnnLstm)
     return (radius.words, radius.characters) if lstm else (radius.pieces,)
+
+
+PDALN = Recipe(
+    "pdaln",
+    "make both domains alike, then teach in rounds on sentences with entities of the other domain",
+    pdaln,
+    PdalnSettings,
+    needs=frozenset({"target", "entities beside target labels"}),
+    check=check_plan,
+)

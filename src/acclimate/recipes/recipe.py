@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
@@ -55,7 +55,24 @@ class Sibling:
     """A tagger that is trained beside the one that is adapted and shares its encoder. It is kept, too."""
 
     name: str  # of its folder below `siblings`
-    test: Callable[[Any], Corpus | None] = lambda options: None  # what to score it on, by the recipe's options
+    # by the recipe's options: labelled text that only the sibling learns, and text to score it on
+    text: Callable[[Any], Corpus | None] = lambda options: None
+    test: Callable[[Any], Corpus | None] = lambda options: None
+
+
+Need = Literal[
+    "target", "target by default", "target labels", "language model", "entities", "entities beside target labels"
+]
+"""What a recipe cannot do without: any target sentences; any, unless it is set otherwise; labelled target sentences; an
+encoder that is a masked language model; tags of entities; those, if target sentences are labelled."""
+
+OwnTagger = Literal["never", "always", "other labels"]
+"""When labelled target sentences get a tagger of the target's own, whose words and labels need not be the source's:
+never, always, or when they have labels that the source has not. Its baseline learns those sentences alone."""
+
+
+def nothing_to_check(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    return ()
 
 
 @dataclass(frozen=True)
@@ -67,36 +84,21 @@ class Recipe:
     summary: str
     stages: Callable[[Tagger, Plan], Iterator[Stage]]
     options: type[Settings] = Settings
+    needs: frozenset[Need] = frozenset({"target"})
+    own_tagger: OwnTagger = "never"
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
-    needs_target: bool = True
-    usually_needs_target: bool = False  # its default settings do, others need not
-    needs_labels: bool = False  # labelled target sentences, that is
-    # given labelled target sentences, it trains a tagger of the target's own, whose words and labels need not be the
-    # source's; what it is compared with is then the same tagger trained on those sentences alone
-    for_target: bool = False
-    for_other_labels: bool = False  # it does so where those sentences have labels that the source has not
-    # what it makes of the tagger before it learns anything, in words; nothing where it leaves the tagger as it is. The
-    # tagger that it is compared with is made so, too, or the change would measure the make and not the method
+    # refuses, by raising, what tagger, data and options do not allow; returns warnings
+    check: Callable[[Tagger, Plan], tuple[str, ...]] = nothing_to_check
+    # changes the tagger before it learns, and says how. The baseline's tagger is changed in the same way, or else the
+    # comparison would measure the change and not the method
     remodel: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
     sibling: Sibling | None = None  # of a stage that trains two taggers
-    needs_language_model: bool = False  # the tagger must stand on a masked language model
-    needs_entities: bool = False  # it has nothing to do where tags are plain
-    exchanges_entities: bool = False  # by default, those of both domains, where target sentences are labelled
-    # labelled text of yet another task, that its options name: the tagger should know its words
-    reads: Callable[[Any], Corpus | None] = lambda options: None
-    remarks: Callable[[Sequence[Mapping[str, Any]]], tuple[str, ...]] = lambda rows: ()  # on the record of its run
-    # remarks on what tagger and data do not allow
-    foretells: Callable[[Tagger, Plan], tuple[str, ...]] = lambda tagger, plan: ()
-    # names that its settings may use, a line each, by what they are names of
-    parts: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    # raises what would otherwise be told after the baseline's training
-    check: Callable[[Tagger, Plan], None] = lambda tagger, plan: None
 
     def trains_target(self, source: Corpus, target_labelled: Corpus | None) -> bool:
         """Whether the tagger is one of the target's own, with the labels of these sentences."""
-        if target_labelled is None:
+        if target_labelled is None or self.own_tagger == "never":
             return False
-        return self.for_target or (self.for_other_labels and has_other_labels(source, target_labelled))
+        return self.own_tagger == "always" or has_other_labels(source, target_labelled)
 
 
 def has_other_labels(source: Corpus, target_labelled: Corpus) -> bool:

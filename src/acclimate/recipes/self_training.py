@@ -16,7 +16,7 @@ from acclimate.inference.confidence import sentence_confidences
 from acclimate.inference.predict import predict
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan
+from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import Settings
 from acclimate.training.stage import Stage
 
@@ -59,3 +59,12 @@ def surest(tagger: Tagger, target: Corpus, share: float) -> Corpus:
     kept = sorted(ranked[: max(1, round(share * len(text)))])
     believed = predict(tagger, text.select(kept))
     return Corpus.of((*target.labelled(), *believed), f"{target.name}, self-labelled", tagger.labels.kind)
+
+
+SELF_TRAINING = Recipe(
+    "self-training",
+    "label the target text with the tagger itself, and learn from the surest sentences",
+    self_training,
+    SelfTrainingSettings,
+    starts_from_baseline=True,
+)

@@ -83,7 +83,7 @@ def prepare_ground(settings: CellSettings, sets: DataSets, seed: int) -> Prepare
         text = _words_only(settings, text, (source_dev, dev, test))
     labels = None
     task = Task(source, source_dev, None, text, few, dev, test)
-    if settings.recipe is not None and find_recipe(settings.recipe).for_target and few is not None:
+    if settings.recipe is not None and find_recipe(settings.recipe).own_tagger == "always" and few is not None:
         labels = task.target_labels
     elif settings.alone or settings.target is None:
         labels = source.labels

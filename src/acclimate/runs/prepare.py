@@ -17,7 +17,6 @@ from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
-from acclimate.recipes.domain_tuning import require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import UsageError, complete, require_seed
 from acclimate.training.engine import require_device
@@ -75,9 +74,9 @@ def prepare(
     """Arguments as `adapt` takes them. Refuses what cannot be meant: better now than after an hour of training."""
     require_seed(seed)
     chosen = find_recipe(recipe)
-    if chosen.needs_labels and target_labelled is None:
+    if "target labels" in chosen.needs and target_labelled is None:
         raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
-    if chosen.needs_target and not len(_target(target, target_labelled)):
+    if "target" in chosen.needs and not len(_target(target, target_labelled)):
         raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
     for_target = chosen.trains_target(source, target_labelled)
     remarks: tuple[str, ...] = ()
@@ -88,8 +87,6 @@ def prepare(
         select = "source-dev" if not for_target else "last" if target_dev is None else "target-dev"
     if for_target and select == "source-dev":
         raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
-    if chosen.needs_language_model:
-        require_language_model(tagger, f"Recipe {recipe}")
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     require_device(training)
@@ -112,8 +109,7 @@ def prepare(
         selector,
         for_target,
     )
-    chosen.check(tagger, plan)
-    remarks += chosen.foretells(tagger, plan)
+    remarks += chosen.check(tagger, plan)
     if source_test is None and select == "source-dev" and held_out is not None:
         remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
     if target_labelled is not None:
@@ -124,13 +120,13 @@ def prepare(
     teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
     if for_target:
         tests["source"] = teacher = None
-        if not chosen.for_target:
+        if chosen.own_tagger != "always":
             remarks += ("The labelled target sentences have labels of their own: the source has a head for itself.",)
         remarks += (
             "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
             "source. It has no source score.",
         )
-        if target is not None and chosen.for_target:
+        if target is not None and chosen.own_tagger == "always":
             remarks += ("The target's unlabelled text was not learnt from.",)
     scored = {TARGET_TEST: target_test, "source test": None if for_target else source_test}
     choosing = {
@@ -140,7 +136,7 @@ def prepare(
     require_spans(*scored.values(), *choosing.values())
     learnt = look_for_learnt({**scored, **choosing}, taught_by(chosen, *given))
     remarks += (*learnt.remarks, *remarks_on_choice(scored, choosing))
-    if chosen is not BASELINE and not (for_target and chosen.for_target):
+    if chosen is not BASELINE and not (for_target and chosen.own_tagger == "always"):
         remarks += tuple(remarks_on_text(target_test, target))
     judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
     for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):

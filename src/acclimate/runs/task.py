@@ -104,7 +104,8 @@ def tagger_for(
         labels, text = labels or task.target_labels, task.target_labelled
         more = task.source if more is None else task.source + more
     else:
-        second = chosen.reads(complete(chosen.options, options, where=f"options of recipe {recipe}"))
+        given = complete(chosen.options, options, where=f"options of recipe {recipe}")
+        second = None if chosen.sibling is None else chosen.sibling.text(given)
         learnt = (task.target_labelled, task.source_dev if train_on_dev else None, second)
         text = sum((corpus.unlabelled() for corpus in learnt if corpus is not None), text)
     return Tagger.build(

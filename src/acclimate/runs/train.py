@@ -18,7 +18,7 @@ from acclimate.evaluation.table import count
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import StorageError, read_json
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, default_recipe
+from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
 from acclimate.runs.fingerprint import beginning_of, begun_with, claim
 from acclimate.runs.lock import in_locked_folder
@@ -121,7 +121,7 @@ def adapt(
         if watch is not None:
             stages = _watched(stages, Confidence(watch.labelled(), pupil))
         summaries = run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
-        said.extend(which.remarks(record.rows))
+        said.extend(record_remarks(record.rows))
         record.close()
         earlier.extend(float(summary.pop(EARLIER)) for summary in summaries)
         return summaries

@@ -32,11 +32,11 @@ def runnable(facts: Facts, *names: str) -> tuple[str, ...]:
 
 
 def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
-    if recipe.needs_labels and not facts.has_few:
+    if "target labels" in recipe.needs and not facts.has_few:
         return "it learns from labelled target sentences (--target-labelled)"
-    if recipe.needs_language_model and facts.encoder.losses is None:
+    if "language model" in recipe.needs and facts.encoder.losses is None:
         return f"it needs a masked language model, and {facts.encoder.encoder} is none"
-    if facts.has_few and not (recipe.for_target or recipe.for_other_labels):
+    if facts.has_few and recipe.own_tagger == "never":
         target = facts.labels.target
         if target is not None and target.kind != facts.labels.kind:
             return (
@@ -44,9 +44,9 @@ def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
             )
         if facts.foreign:
             return f"the source does not teach {', '.join(facts.foreign)} (--typeless, or a --map of your own)"
-    if recipe.needs_entities and facts.labels.kind == "plain":
+    if "entities" in recipe.needs and facts.labels.kind == "plain":
         return "it hides entities, and plain tags have none"
-    if recipe.exchanges_entities and facts.has_few and facts.labels.kind == "plain":
+    if "entities beside target labels" in recipe.needs and facts.has_few and facts.labels.kind == "plain":
         return "it exchanges entities of both domains, and plain tags have none"
     if facts.is_other_task and not facts.has_few:
         return "the source teaches none of the target's labels (--target-labelled, or --typeless)"
