@@ -1,6 +1,6 @@
 """What a corpus is made of: sizes, labels, and how much of it is new to somebody who has read the source.
 
-mlm4uda's Table 1; MSLM's Tables 2 and 9 (S2.21).
+mlm4uda's Table 1; MSLM's Tables 2 and 9.
 """
 
 from __future__ import annotations

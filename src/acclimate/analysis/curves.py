@@ -1,8 +1,8 @@
 """What a run wrote down of its training, as curves by stage: losses, scores, a game's accuracy, confidences.
 
 The rows of `records.jsonl` by their kind: `update` (losses), `look` (the selector's score), `game` (how well a
-discriminator tells the domains apart, against the encoder) and `confidence` (of watched sentences; MAT's Figure 2,
-S1.17 and E1.14: the probability of all gold tags of a sentence, and the marginal one of each word's).
+discriminator tells the domains apart, against the encoder) and `confidence` (of watched sentences; MAT's Figure 2:
+the probability of all gold tags of a sentence, and the marginal one of each word's).
 """
 
 from __future__ import annotations

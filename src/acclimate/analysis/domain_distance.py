@@ -1,6 +1,6 @@
 """How far apart two kinds of text are: the words that they share, and the words that one of them is made of.
 
-The vocabulary overlap is mlm4uda's Figure 2 (S0.19); the density ratio is the measure of its Figure 3 (S0.20).
+The vocabulary overlap is mlm4uda's Figure 2; the density ratio is the measure of its Figure 3.
 """
 
 from __future__ import annotations

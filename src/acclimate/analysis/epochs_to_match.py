@@ -1,4 +1,4 @@
-"""Validation curves of several runs side by side: when does one reach another's best (MSLM's Figure 3, S2.14)?"""
+"""Validation curves of several runs side by side: when does one reach another's best (MSLM's Figure 3)?"""
 
 from __future__ import annotations
 

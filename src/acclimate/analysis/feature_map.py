@@ -1,4 +1,4 @@
-"""Features of several corpora as one tagger sees them, and where they lie on a flat map (DATNet's Figure 4, S4.23).
+"""Features of several corpora as one tagger sees them, and where they lie on a flat map (DATNet's Figure 4).
 
 Of features in parts, the part that all domains share is taken. How far two corpora can be told apart is a number, too:
 `separability.domain_separability`. A map alone may deceive: t-SNE keeps neighbours together and distances not at all.

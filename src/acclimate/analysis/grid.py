@@ -1,4 +1,4 @@
-"""Two settings against each other: the mean of a figure over the runs of every pair (MSLM's ELM × BLM, S2.16)."""
+"""Two settings against each other: the mean of a figure over the runs of every pair (MSLM's ELM × BLM)."""
 
 from __future__ import annotations
 

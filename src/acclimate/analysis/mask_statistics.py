@@ -1,6 +1,6 @@
 """What a masking policy hides: words of the target, words of which part of speech, unseen words, entities.
 
-mlm4uda's Figure 3 (S0.20) and Table 4 (S0.21). Every figure of the hidden words stands beside the same figure of all
+mlm4uda's Figure 3 and Table 4. Every figure of the hidden words stands beside the same figure of all
 words in the same rows, and beside what a blind choice would give: one that draws as many places of each row by chance.
 Where the places are pieces, these are not the same, for a word of several pieces is hidden more often.
 """

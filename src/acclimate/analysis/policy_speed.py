@@ -1,4 +1,4 @@
-"""What a policy costs: updates per second, and the time of an update beside that of random masking (S0.24)."""
+"""What a policy costs: updates per second, and the time of an update beside that of random masking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accuracy on words that training had and had not, for several taggers side by side (mlm4uda's Table 5, S0.22).
+"""Accuracy on words that training had and had not, for several taggers side by side (mlm4uda's Table 5).
 
 Accuracy is over words whose gold tag is not O, which is why it is low.
 """

@@ -1,4 +1,4 @@
-"""How far two corpora can be told apart by their features: a number for what a map only shows (S4.23).
+"""How far two corpora can be told apart by their features: a number for what a map only shows.
 
 A linear classifier learns to tell the two domains on one half of the sentences and is tried on the other, then the
 other way round. Points of one sentence never stand on both sides, nor do sentences that read the same: neighbours in a

@@ -1,6 +1,6 @@
-"""Short against long sentences, for several taggers side by side (MSLM's Table 5, S2.17).
+"""Short against long sentences, for several taggers side by side (MSLM's Table 5).
 
-The border is the mean length of the sentences scored (E2.13), which `score` has found: all must be scored on one set.
+The border is the mean length of the sentences scored, which `score` has found: all must be scored on one set.
 """
 
 from __future__ import annotations

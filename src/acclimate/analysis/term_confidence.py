@@ -1,4 +1,4 @@
-"""How sure taggers are of the class of each term (MSLM's Figure 2, S2.13).
+"""How sure taggers are of the class of each term (MSLM's Figure 2).
 
 A term is the string of labelled spans with one gold label. What counts is the probability of the class that the tagger
 prefers, right or wrong: a tagger may be sure of the wrong thing, which is why the share of right ones stands beside it.

@@ -1,4 +1,4 @@
-"""How many collocations of a vocabulary are terms of a corpus, and how many terms are collocations (S2.22)."""
+"""How many collocations of a vocabulary are terms of a corpus, and how many terms are collocations."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def build_collocations(
     measure: Measure = "levine",
     lower_case: bool = False,
 ) -> Collocations:
-    """The collocations of a text that were seen `at_least` so often, ranked (Levine et al. 2021; S2.10).
+    """The collocations of a text that were seen `at_least` so often, ranked (Levine et al. 2021).
 
     Scores of unlike lengths do not compare. So each length has a ranking of its own, and the rankings are merged in
     such a way that the vocabulary's first entries, however many, have the lengths in these `shares`. `size` cuts it

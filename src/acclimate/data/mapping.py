@@ -85,10 +85,10 @@ def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path)
 
 
 def typeless(corpus: Corpus) -> Corpus:
-    """Every span under one label: where the entities are, not what (S0.2). Neighbours stay apart.
+    """Every span under one label: where the entities are, not what. Neighbours stay apart.
 
     It works on spans, never on the letters of the tags: raw IOB1 begins nearly every entity with I, and a reader that
-    keeps only first letters makes another task of it (C0.13).
+    keeps only first letters makes another task of it.
     """
     if corpus.kind == "plain":
         raise InputError(f"{corpus.name} has one plain tag per word; only spans can lose their type.")

@@ -20,7 +20,7 @@ Scheme = Literal["IOB1", "IOB2", "BIOES", "IO"]
 SCHEMES: tuple[Scheme, ...] = ("IOB1", "IOB2", "BIOES", "IO")
 
 OUTSIDE = "O"
-TYPELESS = "ENTITY"  # the label of spans that have none: bare B and I tags, and type-less mode (S0.2)
+TYPELESS = "ENTITY"  # the label of spans that have none: bare B and I tags, and type-less mode
 
 # BILOU and BMEWO are BIOES with other letters
 _SAME_LETTER = {"L": "E", "U": "S", "M": "I", "W": "S"}

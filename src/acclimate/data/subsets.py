@@ -37,7 +37,7 @@ def take_sentences(corpus: Corpus, count: int, seed: int = 0) -> Corpus:
 
 
 def take_share_of_words(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
-    """Random sentences until they hold this share of the words (E4.11); 0.05 lies within 0.1, and so on.
+    """Random sentences until they hold this share of the words; 0.05 lies within 0.1, and so on.
 
     The last sentence is taken whole, so that the share is reached and passed by less than one sentence.
     """
@@ -131,7 +131,7 @@ def few_shot_split(
     by_document: bool = True,
     tied_from: int = 1,
 ) -> dict[str, Corpus]:
-    """The parts labelled, dev, unlabelled and test of a corpus that has no split, such as SciTech (E3.14).
+    """The parts labelled, dev, unlabelled and test of a corpus that has no split, such as SciTech.
 
     `test` is half of what `dev` leaves, unless said. Neither depends on `labelled`, and fewer labelled sentences lie
     within more: a curve over their number is drawn on one test. The unlabelled part is what remains, without its tags.

@@ -1,4 +1,4 @@
-"""What a tagger does wrong, summed up: what it invents, where borders slip, and how long the entities are (S3.19)."""
+"""What a tagger does wrong, summed up: what it invents, where borders slip, and how long the entities are."""
 
 from __future__ import annotations
 

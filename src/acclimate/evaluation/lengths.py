@@ -1,4 +1,4 @@
-"""Span scores by the length of the sentence: in buckets, and short against long (MSLM's Table 5, S2.17)."""
+"""Span scores by the length of the sentence: in buckets, and short against long (MSLM, Table 5)."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Scores:
     span: Tally
     macro: Average  # over the labels that occur in gold or prediction
     token: TokenScores
-    exact_match: float  # share of gold spans found with both borders and label (S2.12): the recall of `span`
+    exact_match: float  # share of gold spans found with both borders and label: the recall of `span`
     sentence_accuracy: float  # share of sentences whose spans are all found, and no other
     by_label: Mapping[str, Tally]
     typeless: Tally | None  # only borders count; neighbours stay apart, since spans are read before labels are dropped
@@ -161,7 +161,7 @@ def tally_tokens(pair: Pair, outside: str | None) -> Tally:
 
 
 def score_tokens(pairs: Sequence[Pair], outside: str | None) -> TokenScores:
-    """Word by word (E1.15)."""
+    """Word by word."""
     # no tag is None, so the tally without an outside tag counts every word
     every_word = sum((tally_tokens(pair, None) for pair in pairs), Tally())
     return TokenScores(sum((tally_tokens(pair, outside) for pair in pairs), Tally()), every_word.recall)

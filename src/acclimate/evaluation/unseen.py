@@ -1,6 +1,6 @@
 """Does it only recall what it was shown? Scores apart for words and mentions that training had, and had not.
 
-An unseen *word* is a surface form absent from the training text (as written, E1.15; lower-cased as an option, which is
+An unseen *word* is a surface form absent from the training text (as written; lower-cased as an option, which is
 the rule of mlm4uda's Table 5). An unseen *mention* is a string that was never labelled in training, under any label.
 """
 

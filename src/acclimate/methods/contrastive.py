@@ -1,4 +1,4 @@
-"""Contrast: a sentence must be more like its own edited twin than like any other sentence (PDALN, Eq. 7)."""
+"""Contrast: a sentence must be more like its own edited twin than like any other sentence (PDALN, equation 7)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05
     """How hard it is to find each anchor's twin by likeness among the others, (sentence); vectors (sentence, size).
 
     For each sentence the others' anchors and twins stand against its own twin: 2(B - 1) of them. The temperature
-    divides the likeness itself; printed outside the exponential it would be no temperature at all (E3.2).
+    divides the likeness itself; printed outside the exponential it would be no temperature at all.
     """
     with torch.autocast(anchors.device.type, enabled=False):
         exact = torch.promote_types(anchors.dtype, torch.float32)
@@ -37,9 +37,9 @@ def contrastive_losses(anchors: Tensor, twins: Tensor, temperature: float = 0.05
 class Contrast(Objective):
     """How well sentences are told from one another by their vectors, when each is shown beside an edited twin.
 
-    Needs no labels: all sentences of the batch take part, of both domains (E3.5). Reaches the encoder and its own
+    Needs no labels: all sentences of the batch take part, of both domains. Reaches the encoder and its own
     matrix W. `edit` makes the twins. `size` of the vectors compared. Without `normalise`, likeness grows with their
-    length, and at this temperature nearly every softmax is saturated (E3.3). `symmetric` lets the twin look for its
+    length, and at this temperature nearly every softmax is saturated. `symmetric` lets the twin look for its
     sentence as well.
     """
 

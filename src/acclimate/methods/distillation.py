@@ -1,4 +1,4 @@
-"""Distillation: the student gives each word's tags the chances that a teacher gives them (PDALN, Eq. 11)."""
+"""Distillation: the student gives each word's tags the chances that a teacher gives them (PDALN, equation 11)."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def _through_stages(
 
 
 def _perplexity(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, float]:
-    """Of dev text (E2.18). Without a head of its own, under the one that the encoder began with."""
+    """Of dev text. Without a head of its own, under the one that the encoder began with."""
     text = ground.task.source_dev
     if text is None or not isinstance(tagger.encoder, Transformer):
         raise InputError("perplexity is of a masked language model, and of dev text.")

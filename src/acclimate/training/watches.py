@@ -17,7 +17,7 @@ from acclimate.model.view import View
 
 @dataclass(frozen=True)
 class Confidence:
-    """How sure the tagger is of the right tags of a few chosen sentences (S1.17, E1.14).
+    """How sure the tagger is of the right tags of a few chosen sentences (MAT, Figure 2).
 
     For each: the probability of all its tags together, as the head has it, and that of each word's own tag.
     """

@@ -1,4 +1,4 @@
-"""How much a sentence counts in GRAD's loss, by how sure the discriminator is (DATNet's Figure 2, S4.22)."""
+"""How much a sentence counts in GRAD's loss, by how sure the discriminator is (DATNet, Figure 2)."""
 
 from __future__ import annotations
 

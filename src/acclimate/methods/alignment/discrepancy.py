@@ -15,7 +15,7 @@ _FEW = 96  # words of one tag on both sides: with fewer, tags are looked at toge
 
 
 class SentenceDiscrepancy(Objective):
-    """How unlike the sentence vectors of the two domains are: L_d, Eq. 5 of PDALN. Needs no labels.
+    """How unlike the sentence vectors of the two domains are: L_d (PDALN, equation 5). Needs no labels.
 
     Reaches the encoder only, by way of both domains. Prefer `WordDiscrepancy` besides where both have labels:
     sentences may be alike as a whole while names of people stand near names of places.
@@ -30,10 +30,10 @@ class SentenceDiscrepancy(Objective):
 
 
 class WordDiscrepancy(Objective):
-    """How unlike words of the same tag are in the two domains, summed over the tags: L_w, Eq. 6 of PDALN.
+    """How unlike words of the same tag are in the two domains, summed over the tags: L_w (PDALN, equation 6).
 
     Needs labelled sentences of both domains; sentences without tags count nothing, and a tag that one side of the
-    batch does not have is passed over (E3.8). The word's first piece stands for it. Reaches the encoder only.
+    batch does not have is passed over. The word's first piece stands for it. Reaches the encoder only.
 
     `mu` is the weight of a tag, one for all or by tag (0.25 where that says nothing). Of the words of one tag at most
     `most` are looked at on each side, drawn by chance: nearly all words are O, and the kernels grow with their square.

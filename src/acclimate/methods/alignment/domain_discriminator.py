@@ -76,7 +76,7 @@ Kind = Literal["grad", "plain"]
 
 
 def grad_loss(logits: Tensor, is_source: Tensor, alpha: float, gamma: float) -> Tensor:
-    """Eq. 1 of Zhou et al. (2021), (sentence): -alpha (1 - r)^gamma log r for a source sentence, -(1 - alpha) r^gamma
+    """DATNet, equation 1, (sentence): -alpha (1 - r)^gamma log r for a source sentence, -(1 - alpha) r^gamma
     log(1 - r) for a target sentence, r = sigmoid(logit) being the probability of "source".
 
     One sigmoid, not a softmax of two outputs with a term for each: there alpha cancels out.
@@ -196,7 +196,7 @@ class DomainDiscriminator(Objective):
 
 class Unreversed(Objective):
     """The same number with its gradient as it is: what noise must follow to make the domains harder to tell apart for
-    the discriminator (E4.6). Through the reversal it would make them easier."""
+    the discriminator. Through the reversal it would make them easier."""
 
     def __init__(self, discriminator: DomainDiscriminator) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ class Kernel:
     """A sum of Gaussians exp(-d² / 2s), one for each width s.
 
     Where the widths are `in_medians`, s is that many times the median squared distance of two points of both sets
-    together. It follows the features as they grow or shrink and takes no gradient (E3.7). So the gradient asks for
+    together. It follows the features as they grow or shrink and takes no gradient. So the gradient asks for
     features that shrink, although the next median undoes what was won: sentence vectors may fall together to one point.
     `scale_free`: the median has the gradient of the mean distance, and shrinking wins nothing.
     """
@@ -38,10 +38,10 @@ BANK = Kernel(
 
 
 def squared_mmd(source: Tensor, target: Tensor, kernel: Kernel = MEDIANS, *, unbiased: bool = False) -> Tensor:
-    """The squared discrepancy of two sets of vectors, (point, size) each (Eq. 3-4 of PDALN).
+    """The squared discrepancy of two sets of vectors, (point, size) each (PDALN, equations 3 and 4).
 
     As printed, a point's similarity to itself counts: the number is never below 0, and above it for small sets even of
-    one law (E3.6). `unbiased` leaves those out; it may fall below 0. Where a set has too few points to say anything,
+    one distribution. `unbiased` leaves those out; it may fall below 0. Where a set has too few points to say anything,
     one that is empty, or without the bias a single point, it is 0. In float32 (float64 when given float64) also inside
     autocast.
     """

@@ -1,7 +1,7 @@
 """Anchor pairs: two entities of one type, one of each domain, that may stand in for each other (PDALN, 4.1.1).
 
 The paper compares the first tags of two entities, which is to compare their types: a donor brings its words and its
-type, and its tags are spelled anew where it comes to stand (E3.17).
+type, and its tags are spelled anew where it comes to stand.
 """
 
 from __future__ import annotations

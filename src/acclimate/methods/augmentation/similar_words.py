@@ -1,4 +1,4 @@
-"""Put another word in a word's place: any, or one at the right distance (MAT, Eq. 6).
+"""Put another word in a word's place: any, or one at the right distance (MAT, equation 6).
 
 A substitute is to be somewhat like the word, neither its twin nor a stranger. A bump over the distance of two word
 vectors, highest at a mean above 0, says how welcome each word is. As the paper has it, a softmax turns these scores

@@ -1,5 +1,5 @@
-"""The three terms of MSLM (Abaho et al. 2024, Eq. 6, 8, 11 and 12). Each is an objective, so that a stage adds them up,
-weighs them and leaves any of them out."""
+"""The three terms of MSLM (Abaho et al. 2024, equations 6, 8, 11 and 12). Each is an objective, so that a stage adds
+them up, weighs them and leaves any of them out."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from acclimate.model.word_guesser import WordGuesser
 @dataclass(frozen=True)
 class Masks:
     """What is hidden, and why. It stands with the sentences it belongs to: weights kept by the number of a step would
-    meet other words in the next epoch (C2.4)."""
+    meet other words in the next epoch."""
 
     kinds: Tensor  # (word of the batch): shown, hidden with its term, hidden by itself; stays on the CPU
     is_elm: Tensor  # (row, piece), True at hidden pieces of terms

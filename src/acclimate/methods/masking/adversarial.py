@@ -55,7 +55,7 @@ class Adversarial(Policy):
     held still.
 
     It learns at a share `beta` of the updates; at the others it has no gradient at all, since a loss of zero would
-    still move Adam. `paper_boundary` gives the law of the paper's Eq. 12, for study (it prefers early words).
+    still move Adam. `paper_boundary` gives the law of the paper's equation 12, for study (it prefers early words).
     """
 
     name = "adversarial"

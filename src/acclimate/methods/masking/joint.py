@@ -1,6 +1,6 @@
 """Hide whole terms and, apart from them, a few other words (MSLM, Abaho et al. 2024, section 3.1).
 
-Terms are the entities of a labelled sentence: such masking is for training, never for text to be tagged (E2.17).
+Terms are the entities of a labelled sentence: such masking is for training, never for text to be tagged.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class JointMasking:
     """Entity-level masking (ELM) of a share of a sentence's terms, and base-level masking (BLM) of a share of its words
     among the generic rest. Both numbers are rounded up; the two never meet.
 
-    `other_terms` lets base-level masking take words of terms that are not hidden (E2.7). `terms` says which spans of a
+    `other_terms` lets base-level masking take words of terms that are not hidden. `terms` says which spans of a
     sentence are terms; for text without labels that may be a dictionary's matches.
     """
 
@@ -93,7 +93,7 @@ def mask_weights(counts: MaskCounts, threshold: float = 0.5) -> MaskWeights:
     """The rarer kind weighs more, but terms never less than the rest: their weights' ratio lies between 1 and e.
 
     The released code compares the wrong one of the two with the threshold and so favours terms even where they are the
-    majority (C2.3).
+    majority.
     """
     total = sum(counts)
     if not total:
@@ -125,7 +125,7 @@ def weighted_loss(
     """The cross-entropy of hidden pieces, those of terms at their weight, the others at theirs; all of one shape.
 
     Where `counted` is False nothing counts. Divided by the number of hidden pieces, or by the sum of their weights, so
-    that it keeps one scale beside other losses (E2.5).
+    that it keeps one scale beside other losses.
     """
     elm, blm = (losses.new_full((), weight) for weight in weights)
     costs = torch.where(is_elm, elm, blm) * counted

@@ -1,8 +1,8 @@
 """The law over subsets told place by place, as Vu, Phung, Haffari (EMNLP 2020, section 4) tell it, for study and tests.
 
-Each place in turn says yes or no, given how many are left to choose: Eqs. 11 to 14. A table holds the log sum over the
-subsets of each size among the places from here on. It takes as many steps as there are places; `SubsetLaw` gives the
-same law in far fewer.
+Each place in turn says yes or no, given how many are left to choose: equations 11 to 14. A table holds the log sum over
+the subsets of each size among the places from here on. It takes as many steps as there are places; `SubsetLaw` gives
+the same law in far fewer.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ IMPOSSIBLE = -1e30  # a log chance of nothing, yet finite: the gradient of a sum
 class SequentialSubsetLaw:
     """It takes what `SubsetLaw` takes, and leaves gradients to plain autograd.
 
-    With `paper_boundary` the table's column for no choice left holds 1 in every row, as the paper prints it (Eq. 12),
-    and not the product of the chances that all later places say no. That is another law: it depends on the order of
-    the places, favours early ones, and changes when a constant is added to all scores.
+    With `paper_boundary` the table's column for no choice left holds 1 in every row, as the paper prints it (equation
+    12), and not the product of the chances that all later places say no. That is another law: it depends on the order
+    of the places, favours early ones, and changes when a constant is added to all scores.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ def gumbel_path(
     law: SequentialSubsetLaw, temperature: float = 1.0, generator: torch.Generator | None = None
 ) -> GumbelPath:
     """Draw a subset by adding Gumbel noise to the log chances of yes and no at each place; soften each choice to a
-    softmax of the same noisy numbers, by which the scores can be learned (Algorithm 2, Eqs. 15 and 16).
+    softmax of the same noisy numbers, by which the scores can be learned (Algorithm 2, equations 15 and 16).
 
     The subset is a fair draw at every temperature. Learning from `log_product` times a reward is biased: even a reward
     that never changes drives chances towards 0 and 1. Prefer the score function, `SubsetLaw.log_probability`.

@@ -175,8 +175,8 @@ class SubsetLaw:
     """q(S) = product over S of exp(score), divided by the sum of that product over all subsets of the same size: coins
     of log odds `scores`, on the condition that K of them fall on heads (the conditional Bernoulli law).
 
-    Vu, Phung, Haffari (EMNLP 2020), section 4, with the boundary that their Eq. 7 asks for and their Eq. 12 misses.
-    `SequentialSubsetLaw` has theirs, and the Gumbel path of their Algorithm 2; for training prefer this one.
+    Vu, Phung, Haffari (EMNLP 2020), section 4, with the boundary that their equation 7 asks for and their equation 12
+    misses. `SequentialSubsetLaw` has theirs, and the Gumbel path of their Algorithm 2; for training prefer this one.
 
     `most` is an upper bound of `sizes` that the caller knows without asking the device: so nothing ever waits for a
     GPU. A row of more choices than places is refused on the CPU; on a GPU, where looking would mean waiting, and inside

@@ -1,4 +1,4 @@
-"""Adversarial training (AT; Goodfellow et al. 2015, Miyato et al. 2017; S1.3, S1.4, S1.8, S4.8)."""
+"""Adversarial training (Goodfellow et al. 2015, Miyato et al. 2017; MAT, equations 3 to 9; DATNet, equation 5)."""
 
 from __future__ import annotations
 

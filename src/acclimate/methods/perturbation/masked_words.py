@@ -1,5 +1,4 @@
-"""A word hidden or swapped now and then, so that its neighbours must do the work (MAT, Chen et al. 2020, section 3.2;
-S1.5 to S1.7)."""
+"""A word hidden or swapped now and then, so that its neighbours must do the work (MAT, section 3.2)."""
 
 from __future__ import annotations
 

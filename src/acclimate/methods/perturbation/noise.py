@@ -1,4 +1,4 @@
-"""Noise of a given size along a gradient (Miyato et al. 2017; B1.3 eq. 3-4, E1.5, E4.5)."""
+"""Noise of a given size along a gradient (Miyato et al. 2017; MAT, equations 3 and 4)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def norms(values: Tensor, scope: Scope, owners: Tensor, sentences: int, rows_are
 
 
 def along(values: Tensor, norm: Tensor, radius: float | Tensor) -> Tensor:
-    """As long as the radius where the norm was taken, and nothing where there is no direction (E1.13); nor is there one
+    """As long as the radius where the norm was taken, and nothing where there is no direction; nor is there one
     where a scaled gradient has outgrown half precision, and the update will not be made."""
     direction = values.detach() / norm.clamp_min(torch.finfo(torch.float32).tiny)
     return torch.where((norm > 0) & norm.isfinite(), radius * direction, torch.zeros_like(direction))

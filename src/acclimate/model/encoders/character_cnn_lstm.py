@@ -1,4 +1,5 @@
-"""Character CNN + word table (+ frozen contextual features) + BiLSTM (Ma and Hovy 2016; S1.1, S4.1)."""
+"""Character CNN + word table (+ frozen contextual features) + BiLSTM (Ma and Hovy 2016), the tagger of MAT and
+DATNet."""
 
 from __future__ import annotations
 
@@ -116,7 +117,7 @@ class CharacterCnnLstm(Encoder):
         return encoder
 
     def normalise_by(self, text: Corpus, kind: Normalise = "weighted") -> None:
-        """From now on the tables' rows are normalised, weighted by how often this text has them (S1.2)."""
+        """From now on the tables' rows are normalised, weighted by how often this text has them."""
         self.settings = self.settings.model_copy(update={"normalise": kind})
         if kind == "none":
             self.word_table.shares = self.character_table.shares = None

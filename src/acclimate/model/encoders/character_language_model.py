@@ -1,4 +1,4 @@
-"""Frozen character language models as contextual features of words, in the place of ELMo (S1.1, S4.12).
+"""Frozen character language models as contextual features of words, in the place of ELMo.
 
 A word is what the forward model knows after the word's last character beside what the backward model knows after its
 first one (Akbik, Blythe and Vollgraf 2018). Each has read all that stands on its side of the sentence.

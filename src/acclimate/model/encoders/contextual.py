@@ -1,4 +1,4 @@
-"""Frozen contextual features: a pre-trained encoder's layers, mixed with fixed or learned weights (S1.1, S4.12)."""
+"""Frozen contextual features: a pre-trained encoder's layers, mixed with fixed or learned weights."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ class Encoder(nn.Module):
 
     def reread(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
         """The inputs with frozen features of the context, if there are any, made anew for the changed sentences:
-        `replaced` leaves them as they were, and there the old word shows through (E1.8)."""
+        `replaced` leaves them as they were, and there the old word shows through."""
         return inputs
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:

@@ -1,4 +1,4 @@
-"""Embedding normalisation (Miyato et al. 2017; S1.2, E1.6): a table cannot outgrow a noise of fixed size.
+"""Embedding normalisation (Miyato et al. 2017): a table cannot outgrow a noise of fixed size.
 
 Every dimension of the table is given mean 0 and variance 1 over the running text: each row counts as often as its word
 is seen. The gradient goes through mean and variance, so they are taken anew from the current table at every reading.
@@ -46,7 +46,7 @@ class _Moments(torch.autograd.Function):
 
 class Table(nn.Embedding):
     """Vectors by number. With shares, the rows are normalised when they are looked up. A frozen table keeps its rows
-    but for the first few, the special ones: what "unknown" and "hidden" mean is always learnt (E4.16)."""
+    but for the first few, the special ones: what "unknown" and "hidden" mean is always learnt."""
 
     shares: Tensor | None
 

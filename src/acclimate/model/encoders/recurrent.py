@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 
 class VariationalDropout(nn.Module):
-    """Dropout that drops the same features at every word of a sentence (Gal and Ghahramani 2016; S1.10)."""
+    """Dropout that drops the same features at every word of a sentence (Gal and Ghahramani 2016)."""
 
     def __init__(self, rate: float) -> None:
         super().__init__()

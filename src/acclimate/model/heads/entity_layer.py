@@ -1,4 +1,4 @@
-"""Features and one more vector → scores: the layer under MSLM's two entity heads (Abaho et al. 2024, Eq. 7 and 10)."""
+"""Features and one more vector → scores: the layer under two entity heads (MSLM, equations 7 and 10)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SPREAD = 0.02  # of the first vectors, as in BERT's own tables
 class EntityLayer(nn.Module):
     """Linear, ReLU, dropout, Linear on the features with an extra vector at their end.
 
-    `shared`: one vector for all words, as the paper has it; it can do no more than the layer's bias (E2.3). `token`: a
+    `shared`: one vector for all words, as the paper has it; it can do no more than the layer's bias. `token`: a
     row for each piece of the vocabulary, as the released code has it. That code looks up the words as they were before
-    some were hidden (C2.2); here the layer is handed what the encoder reads, so a hidden word is [MASK] to it too.
+    some were hidden; here the layer is handed what the encoder reads, so a hidden word is [MASK] to it too.
     """
 
     def __init__(

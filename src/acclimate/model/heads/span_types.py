@@ -1,4 +1,4 @@
-"""Types for spans that are found without one (MSLM, Abaho et al. 2024, Eq. 9 to 11)."""
+"""Types for spans that are found without one (MSLM, Abaho et al. 2024, equations 9 to 11)."""
 
 from __future__ import annotations
 
