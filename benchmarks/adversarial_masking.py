@@ -287,9 +287,8 @@ def loss_table(rows: list[dict[str, Any]]) -> str:
 
 def mask_tables(rows: list[dict[str, Any]], options: argparse.Namespace) -> list[str]:
     """What kind of words each policy hid; in brackets the same of all words there."""
-    from acclimate.analysis.mask_log import read_masks
+    from acclimate.analysis.mask_log import Yardsticks, read_masks
     from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
-    from acclimate.analysis.yardsticks import Yardsticks
     from acclimate.data.reading import read_corpus
     from acclimate.inference.part_of_speech import part_of_speech_tagger
 

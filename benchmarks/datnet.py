@@ -261,9 +261,8 @@ def taken(corpus: Any, amount: str, seed: int) -> Any:
 
 def look_at_features(run: Run, job: Job, learner: Any, source: Any, target: Any) -> Row:
     """How far the domains can be told apart by words and by sentences; and a map of words, if it can be drawn."""
-    from acclimate.analysis.feature_map import feature_points, project
+    from acclimate.analysis.features import domain_separability, feature_points, project
     from acclimate.analysis.plots import draw_feature_map, save_figure
-    from acclimate.analysis.separability import domain_separability
     from acclimate.data.batches import SOURCE, TARGET
     from acclimate.data.problems import InputError
 

@@ -193,7 +193,7 @@ def statistics_table(rows: list[Row], options: argparse.Namespace) -> str:
 
 @cache
 def statistics_of(data: str, corpus: str, limit: int | None) -> list[str]:
-    from acclimate.analysis.corpus_statistics import corpus_statistics
+    from acclimate.analysis.text_comparison import corpus_statistics
 
     parts = parts_of(data, corpus, limit)
     found = corpus_statistics(parts)
@@ -324,7 +324,7 @@ def length_tables(rows: list[Row], options: argparse.Namespace) -> str:
 
 
 def score_curve(name: str, looks: Iterable[Sequence[float]]) -> Any:
-    from acclimate.analysis.epochs_to_match import Look, ScoreCurve
+    from acclimate.analysis.curves import Look, ScoreCurve
 
     return ScoreCurve(name, tuple(Look(int(update), epoch, 100 * score) for update, epoch, score in looks))
 
@@ -373,7 +373,7 @@ def mean_curves(rows: list[Row], corpus: str, encoder: str) -> list[Any]:
 
 def confidences(rows: list[Row], corpus: str, encoder: str, options: argparse.Namespace) -> list[Any]:
     """For each seed that both have: the confidence of vanilla and MSLM in the terms of the test text."""
-    from acclimate.analysis.term_confidence import compare_term_confidences
+    from acclimate.analysis.terms import compare_term_confidences
 
     gold = parts_of(options.data, corpus, options.limit)["test"]
     jobs = [{row["seed"]: job_of(row) for row in of(rows, corpus, encoder, method)} for method in (VANILLA, MSLM)]
@@ -431,7 +431,7 @@ def draw_all(rows: list[Row], options: argparse.Namespace) -> None:
 
 
 def pictures(rows: list[Row], options: argparse.Namespace) -> Iterable[tuple[str, Any]]:
-    from acclimate.analysis.epochs_to_match import EpochsToMatch
+    from acclimate.analysis.curves import EpochsToMatch
     from acclimate.analysis.plots import draw_compared_curves, draw_grid, draw_term_confidences
 
     if "grid" in options.part:

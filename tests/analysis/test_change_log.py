@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from acclimate.analysis.change_log import ChangedRow, how, read_changes
 from acclimate.analysis.curves import read_curves
+from acclimate.analysis.run_records import ChangedRow, how, read_changes
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span

@@ -7,7 +7,7 @@ import json
 import pytest
 from mask_rows import corpus
 
-from acclimate.analysis.corpus_statistics import corpus_statistics
+from acclimate.analysis.text_comparison import corpus_statistics
 from acclimate.data.corpus import Corpus, Sentence
 
 SOURCE = corpus("[Anna] left")

@@ -10,8 +10,17 @@ from pathlib import Path
 import pytest
 from training_rows import Row, confidence, game, look, losses, write, write_run
 
-from acclimate.analysis.curve_rendering import game_verdict, render_curves
-from acclimate.analysis.curves import GUESSING, NO_SCORE, OUTRUN, SEEING_THROUGH, Series, StageCurves, read_curves
+from acclimate.analysis.curves import (
+    GUESSING,
+    NO_SCORE,
+    OUTRUN,
+    SEEING_THROUGH,
+    Series,
+    StageCurves,
+    game_verdict,
+    read_curves,
+    render_curves,
+)
 from acclimate.data.problems import InputError
 from acclimate.methods.alignment import domain_discriminator as game_health
 from acclimate.training.record import Record

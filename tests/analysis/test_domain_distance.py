@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mask_rows import corpus
 
-from acclimate.analysis.domain_distance import (
+from acclimate.analysis.text_comparison import (
     DensityRatio,
     frequent_words,
     jaccard_percent,

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from training_rows import look, write
 
-from acclimate.analysis.curves import StageCurves, read_curves
-from acclimate.analysis.epochs_to_match import compare_curves
+from acclimate.analysis.curves import StageCurves, compare_curves, read_curves
 from acclimate.data.problems import InputError
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from acclimate.analysis.feature_map import FEW, FeaturePoints, feature_points, project
-from acclimate.analysis.separability import domain_separability
+from acclimate.analysis.features import FEW, FeaturePoints, domain_separability, feature_points, project
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from acclimate.analysis.epochs_to_match import EpochsToMatch, Look, ScoreCurve
+from acclimate.analysis.curves import EpochsToMatch, Look, ScoreCurve
 from acclimate.analysis.grid import grid_of
 from acclimate.analysis.plots import (
     draw_cells,
@@ -18,7 +18,7 @@ from acclimate.analysis.plots import (
     save_figure,
 )
 from acclimate.analysis.short_and_long import Part, ShortAndLong
-from acclimate.analysis.term_confidence import Seen, TaggerConfidence, TermConfidences, TermRow
+from acclimate.analysis.terms import Seen, TaggerConfidence, TermConfidences, TermRow
 from acclimate.data.problems import InputError
 
 pytest.importorskip("matplotlib")

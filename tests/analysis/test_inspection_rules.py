@@ -12,6 +12,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from acclimate.analysis.features import Separability
 from acclimate.analysis.inspection import rules, rules_of_data
 from acclimate.analysis.inspection import thresholds as line
 from acclimate.analysis.inspection.encoder_view import EncoderFigures
@@ -20,7 +21,6 @@ from acclimate.analysis.inspection.label_support import LabelSupport, TargetLabe
 from acclimate.analysis.inspection.recipes_at_hand import standings
 from acclimate.analysis.inspection.surface import Surface
 from acclimate.analysis.inspection.words_and_pieces import PieceFigures, WordFigures
-from acclimate.analysis.separability import Separability
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.domain_tuning import Perplexity
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.mask_policies import (
+from acclimate.analysis.mask_log import Yardsticks
+from acclimate.analysis.mask_statistics import (
     ALL_WORDS,
     density_curves,
+    mask_statistics,
     mean_part_of_speech_shares,
     policies_as_dict,
 )
-from acclimate.analysis.mask_rendering import render_masks
-from acclimate.analysis.mask_statistics import mask_statistics
-from acclimate.analysis.yardsticks import Yardsticks
+from acclimate.analysis.mask_tables import render_masks
 from acclimate.data.problems import InputError
 
 YARDSTICKS = Yardsticks(corpus("old"), corpus("new"), tagger=TagsByRule({"new": "NOUN", "old": "ADJ"}))

@@ -12,12 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.domain_distance import DensityRatio
-from acclimate.analysis.mask_counts import Compared, chunks, count_rows
-from acclimate.analysis.mask_log import MaskedRow, chance_to_be_drawn
+from acclimate.analysis.mask_log import (
+    Compared,
+    MaskedRow,
+    RememberingTagger,
+    Yardsticks,
+    chance_to_be_drawn,
+    chunks,
+    count_rows,
+)
 from acclimate.analysis.mask_statistics import MaskStatistics, mask_statistics, over_hidden, period_length
-from acclimate.analysis.tables import mask_tables
-from acclimate.analysis.yardsticks import RememberingTagger, Yardsticks
+from acclimate.analysis.mask_tables import mask_tables
+from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.domain_distance import Overlap
-from acclimate.analysis.mask_policies import ALL_WORDS, Curve, CurvePoint, density_curves, mean_part_of_speech_shares
-from acclimate.analysis.mask_statistics import mask_statistics
+from acclimate.analysis.mask_log import Yardsticks
+from acclimate.analysis.mask_statistics import (
+    ALL_WORDS,
+    Curve,
+    CurvePoint,
+    density_curves,
+    mask_statistics,
+    mean_part_of_speech_shares,
+)
 from acclimate.analysis.plots import (
     check_picture,
     draw_density_ratio,
@@ -25,7 +31,7 @@ from acclimate.analysis.plots import (
 )
 from acclimate.analysis.plots.canvas import COLOURS, wrapped
 from acclimate.analysis.seen_accuracy import Accuracy, SeenAccuracy
-from acclimate.analysis.yardsticks import Yardsticks
+from acclimate.analysis.text_comparison import Overlap
 from acclimate.data.problems import InputError
 
 pytest.importorskip("matplotlib")
@@ -201,7 +207,7 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch: pytest.M
 def test_neither_pyplot_nor_torch_is_loaded(tmp_path: Path) -> None:
     code = (
         "import sys; from acclimate.analysis.plots import *; assert 'matplotlib' not in sys.modules\n"
-        "from acclimate.analysis.domain_distance import Overlap\n"
+        "from acclimate.analysis.text_comparison import Overlap\n"
         "save_figure(draw_overlap(Overlap(('a',), (1,), ((100.0,),))), sys.argv[1])\n"
         "assert 'matplotlib.pyplot' not in sys.modules and 'torch' not in sys.modules"
     )

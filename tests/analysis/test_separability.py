@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from acclimate.analysis.feature_map import FeaturePoints
-from acclimate.analysis.separability import Separability, domain_separability, fit, halves
+from acclimate.analysis.features import FeaturePoints, Separability, domain_separability, fit, halves
 from acclimate.data.problems import InputError
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from acclimate.analysis.term_confidence import compare_term_confidences
+from acclimate.analysis.terms import compare_term_confidences
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.analysis.term_overlap import term_overlap
+from acclimate.analysis.terms import term_overlap
 from acclimate.data.collocations import Collocation, Collocations
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError

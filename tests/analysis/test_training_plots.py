@@ -11,10 +11,10 @@ import pytest
 from training_rows import confidence, game, look, losses, write, write_run
 
 from acclimate.analysis.curves import GUESSING, OUTRUN, SEEING_THROUGH, read_curves
+from acclimate.analysis.features import Separability
 from acclimate.analysis.plots import draw_curves, draw_feature_map, draw_focal_weights, save_figure
 from acclimate.analysis.plots.curves import smoothed
 from acclimate.analysis.plots.focal_weights import source_weight, target_weight
-from acclimate.analysis.separability import Separability
 from acclimate.data.problems import InputError
 
 pytest.importorskip("matplotlib")

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from command_line import QUICK, TINY, Answer, Files, acclimate, ctrl_c_after
 
-from acclimate.analysis.feature_map import feature_points
-from acclimate.analysis.separability import domain_separability
+from acclimate.analysis.features import domain_separability, feature_points
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.mapping import map_labels

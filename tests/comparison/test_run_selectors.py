@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from acclimate.analysis.feature_map import feature_points
-from acclimate.analysis.separability import domain_separability
+from acclimate.analysis.features import domain_separability, feature_points
 from acclimate.comparison.choices import choose
 from acclimate.comparison.compare import compare
 from acclimate.comparison.judging import ALL_SELECTORS, SELECTORS

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.analysis.change_log import read_changes
+from acclimate.analysis.run_records import read_changes
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import Tagger

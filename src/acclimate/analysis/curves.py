@@ -1,20 +1,22 @@
 """What a run wrote down of its training, as curves by stage: losses, scores, a game's accuracy, confidences.
 
 The rows of `records.jsonl` by their kind: `update` (losses), `look` (the selector's score), `game` (how well a
-discriminator tells the domains apart, against the encoder) and `confidence` (of watched sentences; MAT's Figure 2:
-the probability of all gold tags of a sentence, and the marginal one of each word's).
+discriminator tells the domains apart, against the encoder) and `confidence` (of watched sentences, MAT, Figure 2: the
+probability of all gold tags of a sentence, and the marginal one of each word's). Curves of several runs compare: when
+does one reach another's best score (MSLM, Figure 3)?
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from acclimate.analysis.run_records import read_records, recipe_of, record_files
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, shorten
+from acclimate.evaluation.table import Row, align, count
 
 CHANCE = 0.5
 GUESSING = (0.47, 0.53)  # a discriminator here has not learnt, or has nothing left to learn
@@ -157,3 +159,166 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(f"{value!r} is no number")
     return float(value) if math.isfinite(value) else None
+
+
+UNKNOWN = "-"
+_HEADER = ("", "first", "last", "lowest", "at update", "highest", "at update")
+_LONGEST = 60  # letters of a name
+
+
+def render_curves(stages: Sequence[StageCurves]) -> str:
+    """A table by stage, and in words what a game's accuracy means."""
+    return "\n\n".join("\n".join(_stage(curves)) for curves in stages)
+
+
+def game_verdict(curves: StageCurves) -> str | None:
+    """What the discriminator's accuracy says of the game, over the last quarter of what was written down."""
+    known = [value for value, _ in curves.game["accuracy"].known] if curves.game else []
+    if not known:
+        return None
+    late = known[-max(1, len(known) // 4) :]
+    mean = sum(late) / len(late)
+    told = f"discriminator, last quarter: accuracy {mean:.2f} (chance {CHANCE})"
+    if mean >= SEEING_THROUGH[0]:
+        return f"{told}. It sees through the encoder: the domains are not brought together."
+    if mean <= OUTRUN[1]:
+        return f"{told}. It is mostly wrong: the encoder outruns it, and the domains may differ as before."
+    if GUESSING[0] <= mean <= GUESSING[1]:
+        return f"{told}. It guesses: the domains look alike to it, or it has not learnt. `acclimate feature-map` tells."
+    return f"{told}."
+
+
+def _stage(curves: StageCurves) -> Iterator[str]:
+    table: list[Row] = [_HEADER]
+    for kind, name, series in curves.series:
+        table.append((f"  {shorten(_told(kind, name), _LONGEST)}", *_figures(series)))
+    yield f"{curves.name} ({count(curves.updates, 'update')})"
+    yield from align(table)
+    verdict = game_verdict(curves)
+    if verdict is not None:
+        yield verdict
+
+
+def _told(kind: str, name: str) -> str:
+    return f"{kind}: {name.replace('_', ' ') if kind == 'game' else name}"
+
+
+def _figures(series: Series) -> Row:
+    known = series.known
+    if not known:
+        return (UNKNOWN,) * (len(_HEADER) - 1)
+    low, high = min(known), max(known)
+    ends = (f"{known[0][0]:.4g}", f"{known[-1][0]:.4g}")
+    return (*ends, f"{low[0]:.4g}", f"{low[1]:,}", f"{high[0]:.4g}", f"{high[1]:,}")
+
+
+NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A score along training. The epoch is None where the record does not tell it."""
+
+    update: int
+    epoch: float | None
+    score: float
+
+    @property
+    def when(self) -> str:
+        return f"update {self.update:,}" if self.epoch is None else f"epoch {self.epoch:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCurve:
+    """The scores of one stage of one run."""
+
+    name: str
+    looks: tuple[Look, ...]
+
+    @property
+    def best(self) -> Look:
+        """The highest score; of equal ones the earliest."""
+        return max(self.looks, key=lambda look: (look.score, -look.update))
+
+    def reaches(self, score: float) -> Look | None:
+        """The first look that is as good as this, if there is one."""
+        return next((look for look in self.looks if look.score >= score), None)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochsToMatch:
+    """Curves of scores that one selector gave: the same split, so that they compare."""
+
+    selector: str
+    curves: tuple[ScoreCurve, ...]
+
+    @property
+    def reached(self) -> list[list[Look | None]]:
+        """(curve, other curve): where the curve reaches the other's best."""
+        return [[curve.reaches(other.best.score) for other in self.curves] for curve in self.curves]
+
+    def as_dict(self) -> dict[str, Any]:
+        names = [curve.name for curve in self.curves]
+        return {
+            "selector": self.selector,
+            "curves": [{**asdict(curve), "best": asdict(curve.best)} for curve in self.curves],
+            "reaches_best_of": {
+                name: {
+                    other: None if look is None else asdict(look)
+                    for other, look in zip(names, row, strict=True)
+                    if other != name
+                }
+                for name, row in zip(names, self.reached, strict=True)
+            },
+        }
+
+    def as_rows(self) -> list[dict[str, Any]]:
+        """Flat rows, for CSV files."""
+        return [
+            {"selector": self.selector, "curve": curve.name, **asdict(look)}
+            for curve in self.curves
+            for look in curve.looks
+        ]
+
+    def render(self) -> str:
+        """A row per curve; the columns on the right are numbered like the rows."""
+        numbers = range(1, len(self.curves) + 1)
+        table: list[Row] = [("", "best", "at", *(f"reaches {number}" for number in numbers))]
+        for number, curve, row in zip(numbers, self.curves, self.reached, strict=True):
+            told = ["" if one is curve else NEVER if look is None else look.when for one, look in _beside(self, row)]
+            table.append((f"{number} {curve.name}", f"{curve.best.score:.4f}", curve.best.when, *told))
+        return "\n".join([self.selector, *align(table)])
+
+
+def compare_curves(runs: Mapping[str, Sequence[StageCurves]]) -> list[EpochsToMatch]:
+    """All curves of runs (`read_curves`) that are scores by the same selector, for each selector that gave several."""
+    groups: dict[str, list[tuple[str, StageCurves]]] = {}
+    for run, stages in runs.items():
+        for stage in stages:
+            for selector, series in stage.scores.items():
+                if series.known:
+                    groups.setdefault(selector, []).append((run, stage))
+    found = [
+        EpochsToMatch(selector, tuple(_curves(selector, group, len(runs))))
+        for selector, group in groups.items()
+        if len(group) > 1
+    ]
+    if not found:
+        known = "; ".join(groups) or "no selector"
+        raise InputError(f"no two curves can be compared: scores come from {known}, and each has one curve only.")
+    return found
+
+
+def _curves(selector: str, group: Sequence[tuple[str, StageCurves]], runs: int) -> list[ScoreCurve]:
+    """A curve is called by its run where that has no other, by its stage where there is but one run, else by both."""
+    names = [run for run, _ in group]
+    curves = []
+    for run, stage in group:
+        name = run if runs > 1 and names.count(run) == 1 else stage.name if runs == 1 else f"{run}: {stage.name}"
+        looks = (Look(update, stage.epochs.get(update), value) for value, update in stage.scores[selector].known)
+        curves.append(ScoreCurve(name, tuple(looks)))
+    return curves
+
+
+def _beside(found: EpochsToMatch, row: Sequence[Look | None]) -> list[tuple[ScoreCurve, Look | None]]:
+    return list(zip(found.curves, row, strict=True))

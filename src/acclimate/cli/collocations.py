@@ -15,7 +15,7 @@ from acclimate.cli.options import InputFormat, Json, Overwrite, Paragraphs, PreS
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
-    from acclimate.analysis.term_overlap import TermOverlap
+    from acclimate.analysis.terms import TermOverlap
     from acclimate.data.collocations import Collocation
     from acclimate.data.ngrams import NumberedText
 
@@ -85,7 +85,7 @@ def collocations_command(
     None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
     """
     check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
-    from acclimate.analysis.term_overlap import term_overlap
+    from acclimate.analysis.terms import term_overlap
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import stderr_console, warn
     from acclimate.cli.text_reading import TextReading

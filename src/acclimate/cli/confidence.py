@@ -37,7 +37,7 @@ def confidence_command(
     """
     from acclimate.analysis.plots import check_picture, draw_term_confidences, save_figure
     from acclimate.analysis.tables import write_tables
-    from acclimate.analysis.term_confidence import compare_term_confidences
+    from acclimate.analysis.terms import compare_term_confidences
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.devices import choose_device
     from acclimate.cli.expand import short_names

@@ -48,8 +48,7 @@ def curves_command(
 
 
 def _show(run: str, out: Path | None, csv: Path | None, as_json: bool) -> None:
-    from acclimate.analysis.curve_rendering import render_curves
-    from acclimate.analysis.curves import read_curves
+    from acclimate.analysis.curves import read_curves, render_curves
     from acclimate.analysis.plots import draw_curves, save_figure
     from acclimate.analysis.tables import write_tables
 
@@ -63,8 +62,7 @@ def _show(run: str, out: Path | None, csv: Path | None, as_json: bool) -> None:
 
 
 def _compare(runs: Sequence[str], out: Path | None, csv: Path | None, as_json: bool) -> None:
-    from acclimate.analysis.curves import read_curves
-    from acclimate.analysis.epochs_to_match import compare_curves
+    from acclimate.analysis.curves import compare_curves, read_curves
     from acclimate.analysis.plots import draw_compared_curves, save_figure
     from acclimate.analysis.tables import write_tables
     from acclimate.cli.expand import short_names

@@ -45,9 +45,14 @@ def feature_map_command(
 
     The number is the accuracy of a linear classifier on sentences it did not learn from: 0.5 means that it cannot tell.
     """
-    from acclimate.analysis.feature_map import feature_points, project, readers_of, require_scikit_learn
+    from acclimate.analysis.features import (
+        domain_separability,
+        feature_points,
+        project,
+        readers_of,
+        require_scikit_learn,
+    )
     from acclimate.analysis.plots import check_picture, draw_feature_map, save_figure
-    from acclimate.analysis.separability import domain_separability
     from acclimate.analysis.tables import write_tables
     from acclimate.cli.corpora import open_corpus, tell_notes
     from acclimate.cli.devices import choose_device

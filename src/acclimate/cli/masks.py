@@ -14,7 +14,7 @@ from acclimate.cli.places import check_folder_to_write
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from acclimate.analysis.yardsticks import Yardsticks
+    from acclimate.analysis.mask_log import Yardsticks
 
 NO_TAGGER = "none"
 
@@ -52,11 +52,10 @@ def masks_command(
     Runs of the same policy count as seeds: pictures show their mean, and how far they lie apart.
     """
     from acclimate.analysis.mask_log import read_masks
-    from acclimate.analysis.mask_policies import policies_as_dict
-    from acclimate.analysis.mask_rendering import render_masks
-    from acclimate.analysis.mask_statistics import mask_statistics
+    from acclimate.analysis.mask_statistics import mask_statistics, policies_as_dict
+    from acclimate.analysis.mask_tables import mask_tables, render_masks
     from acclimate.analysis.plots import mask_pictures, require_matplotlib, save_figure
-    from acclimate.analysis.tables import mask_tables, write_tables
+    from acclimate.analysis.tables import write_tables
     from acclimate.cli.expand import short_names
     from acclimate.cli.progress import sentence_bar, stderr_console
     from acclimate.settings import UsageError
@@ -93,7 +92,7 @@ def _yardsticks(
     input_format: str | None,
     device: str,
 ) -> Yardsticks:
-    from acclimate.analysis.yardsticks import Yardsticks
+    from acclimate.analysis.mask_log import Yardsticks
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import warn

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from acclimate.analysis.feature_map import FeaturePoints, project
-from acclimate.analysis.separability import Separability, domain_separability
+from acclimate.analysis.features import FeaturePoints, Separability, domain_separability, project
 from acclimate.data.problems import InputError
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.runs.evidence import SOURCE, TARGET

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from acclimate.analysis.curves import StageCurves, read_curves
-from acclimate.analysis.feature_map import FeaturePoints
+from acclimate.analysis.features import FeaturePoints
 from acclimate.analysis.run_records import record_files
 from acclimate.data.problems import InputError
 from acclimate.data.shared_sentences import Shared

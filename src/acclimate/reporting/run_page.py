@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.analysis.feature_map import FeaturePoints, require_scikit_learn
+from acclimate.analysis.features import FeaturePoints, require_scikit_learn
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import duration
 from acclimate.reporting.figures import equals, figures_of, p_of_tests, percent, signed, signed_between

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from acclimate.analysis.feature_map import FeaturePoints, UnknownWords, feature_points, readers_of
+from acclimate.analysis.features import FeaturePoints, UnknownWords, feature_points, readers_of
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError

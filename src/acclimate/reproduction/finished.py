@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.analysis.curves import StageCurves, read_curves
-from acclimate.analysis.mask_log import read_masks
+from acclimate.analysis.mask_log import Yardsticks, read_masks
 from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
 from acclimate.analysis.run_records import read_records, record_files
-from acclimate.analysis.yardsticks import Yardsticks
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.error_report import ErrorReport, report_errors
 from acclimate.evaluation.scores import Scores, score

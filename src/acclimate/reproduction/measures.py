@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import fmean
 
-from acclimate.analysis.curves import Series
-from acclimate.analysis.epochs_to_match import Look, ScoreCurve
-from acclimate.analysis.term_confidence import compare_term_confidences
+from acclimate.analysis.curves import Look, ScoreCurve, Series
+from acclimate.analysis.terms import compare_term_confidences
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.tally import Tally
 from acclimate.reproduction.finished import TAGGER, Finished

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
-from acclimate.analysis.corpus_statistics import corpus_statistics
-from acclimate.analysis.domain_distance import vocabulary_overlap
 from acclimate.analysis.plots.focal_weights import source_weight, target_weight
-from acclimate.analysis.term_overlap import term_overlap
+from acclimate.analysis.terms import term_overlap
+from acclimate.analysis.text_comparison import corpus_statistics, vocabulary_overlap
 from acclimate.data.collocations import build_collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError

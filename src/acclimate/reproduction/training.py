@@ -12,8 +12,7 @@ from typing import Any
 
 import torch
 
-from acclimate.analysis.feature_map import FeaturePoints, Unit, feature_points, project
-from acclimate.analysis.separability import domain_separability
+from acclimate.analysis.features import FeaturePoints, Unit, domain_separability, feature_points, project
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError

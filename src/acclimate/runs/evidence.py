@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from safetensors.torch import save
 
-from acclimate.analysis.feature_map import FeaturePoints, feature_points, readers_of
+from acclimate.analysis.features import FeaturePoints, feature_points, readers_of
 from acclimate.analysis.text_comparison import compare_text
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import Kind

@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 
-from acclimate.analysis.feature_map import FeaturePoints, feature_points
+from acclimate.analysis.features import FeaturePoints, Separability, domain_separability, feature_points
 from acclimate.analysis.inspection.sampling import within
 from acclimate.analysis.inspection.words_and_pieces import PieceFigures, compare_pieces
-from acclimate.analysis.separability import Separability, domain_separability
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.domain_distance import DensityRatio
 from acclimate.analysis.inspection.encoder_view import FEATURE_WORDS, LOSS_WORDS, Progress, look_through
 from acclimate.analysis.inspection.facts import ExtraText, Facts, Given
 from acclimate.analysis.inspection.label_support import label_support
@@ -15,6 +14,7 @@ from acclimate.analysis.inspection.sampling import sampled
 from acclimate.analysis.inspection.suggestion import Suggestion
 from acclimate.analysis.inspection.surface import Surface
 from acclimate.analysis.inspection.words_and_pieces import compare_words
+from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.model.tagger import DEFAULT_ENCODER

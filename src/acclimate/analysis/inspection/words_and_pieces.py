@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.domain_distance import DensityRatio, TypicalWord, count_words, frequent_words, jaccard_percent
+from acclimate.analysis.text_comparison import DensityRatio, TypicalWord, count_words, frequent_words, jaccard_percent
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.tally import ratio
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from acclimate.analysis.mask_policies import ALL_WORDS
+from acclimate.analysis.mask_statistics import ALL_WORDS
 from acclimate.analysis.plots.canvas import COLOURS, GREY, INK, add_legend, new_sheet, widest, wrapped
 from acclimate.analysis.seen_accuracy import WORDS, SeenAccuracy, Words
 from acclimate.data.problems import InputError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from acclimate.analysis.epochs_to_match import EpochsToMatch, Look
+from acclimate.analysis.curves import EpochsToMatch, Look
 from acclimate.analysis.plots.canvas import COLOURS, INK, clear_frame, new_figure, widest, wrapped
 from acclimate.data.problems import InputError
 

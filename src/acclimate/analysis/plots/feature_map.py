@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from acclimate.analysis.separability import Separability
+    from acclimate.analysis.features import Separability
 
 _MARKS = "o^sDvPX*"  # besides the colour: for print in grey, and for eyes that see fewer colours
 _LAYERS = 8

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from acclimate.analysis.grid import Grid
 from acclimate.analysis.plots.heat_map import draw_cells
 from acclimate.analysis.short_and_long import ShortAndLong
-from acclimate.analysis.term_confidence import TermConfidences
+from acclimate.analysis.terms import TermConfidences
 from acclimate.data.problems import InputError, shorten
 
 if TYPE_CHECKING:

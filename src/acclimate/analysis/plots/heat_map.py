@@ -8,8 +8,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from acclimate.analysis.domain_distance import Overlap
 from acclimate.analysis.plots.canvas import INK, LETTER, new_sheet, widest, wrapped
+from acclimate.analysis.text_comparison import Overlap
 from acclimate.data.problems import InputError, shorten
 
 if TYPE_CHECKING:

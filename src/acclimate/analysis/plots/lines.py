@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from acclimate.analysis.mask_policies import ALL_WORDS, Curve
+from acclimate.analysis.mask_statistics import ALL_WORDS, Curve
 from acclimate.analysis.plots.canvas import COLOURS, GREY, add_legend, new_sheet, widest, wrapped
 from acclimate.data.problems import InputError
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from acclimate.analysis.mask_policies import density_curves, mean_part_of_speech_shares
-from acclimate.analysis.mask_statistics import MaskStatistics
+from acclimate.analysis.mask_statistics import MaskStatistics, density_curves, mean_part_of_speech_shares
 from acclimate.analysis.plots.bars import draw_parts_of_speech
 from acclimate.analysis.plots.lines import draw_density_ratio
 from acclimate.data.problems import InputError

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from acclimate.analysis.feature_map import FeaturePoints, feature_points
-from acclimate.analysis.separability import domain_separability
+from acclimate.analysis.features import FeaturePoints, domain_separability, feature_points
 from acclimate.comparison.selectors.material import Material
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.tagger import Tagger

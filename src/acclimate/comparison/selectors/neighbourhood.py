@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from acclimate.analysis.feature_map import feature_points
+from acclimate.analysis.features import feature_points
 from acclimate.comparison.selectors.certainty import entropies, sample_probabilities
 from acclimate.comparison.selectors.material import Material
 from acclimate.model.tagger import Tagger

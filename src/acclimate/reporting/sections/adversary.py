@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from acclimate.analysis.curve_rendering import game_verdict
-from acclimate.analysis.curves import CHANCE, StageCurves
+from acclimate.analysis.curves import CHANCE, StageCurves, game_verdict
 from acclimate.reporting.charts.frame import figure
 from acclimate.reporting.charts.lines import lines, lines_legend
 from acclimate.reporting.markup import Markup, join, paragraph, tag

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, get_args
 
-from acclimate.analysis.change_log import ChangedRow, How, how
+from acclimate.analysis.run_records import ChangedRow, How, how
 from acclimate.methods.word_edits import WordEdit, spread
 from acclimate.reporting.markup import Markup, join, paragraph, tag
 

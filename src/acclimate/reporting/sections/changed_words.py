@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from acclimate.analysis.change_log import read_changes
 from acclimate.analysis.mask_log import MaskedRow, read_masks
 from acclimate.analysis.mask_statistics import MaskStatistics, mask_statistics
+from acclimate.analysis.run_records import read_changes
 from acclimate.data.problems import InputError
 from acclimate.reporting.charts.bars import BarRow, bars
 from acclimate.reporting.charts.frame import figure

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acclimate.analysis.feature_map import FeaturePoints
+from acclimate.analysis.features import FeaturePoints
 from acclimate.reporting.charts.frame import figure
 from acclimate.reporting.charts.scatter import scatter, scatter_legend
 from acclimate.reporting.markup import join, paragraph, tag

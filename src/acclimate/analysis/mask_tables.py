@@ -1,12 +1,19 @@
-"""The masks of several runs as text that people read."""
+"""The masks of several runs: as text that people read, and as flat rows for CSV files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acclimate.analysis.mask_counts import Compared
-from acclimate.analysis.mask_policies import ALL_WORDS
-from acclimate.analysis.mask_statistics import EVERYTHING, OTHERS, PARTS_OF_SPEECH, HiddenWords, MaskStatistics
+from acclimate.analysis.mask_log import Compared
+from acclimate.analysis.mask_statistics import (
+    ALL_WORDS,
+    EVERYTHING,
+    OTHERS,
+    PARTS_OF_SPEECH,
+    HiddenWords,
+    MaskStatistics,
+)
+from acclimate.analysis.tables import CsvRow
 from acclimate.evaluation.table import Row, align
 
 UNKNOWN = "-"
@@ -86,3 +93,50 @@ def _beside(found: Compared | None, factor: int, digits: int) -> str:
     if found is None:
         return UNKNOWN
     return f"{factor * found.hidden:.{digits}f} ({factor * found.blind:.{digits}f})"
+
+
+def mask_tables(statistics: Sequence[MaskStatistics]) -> dict[str, list[CsvRow]]:
+    """Four tables: an overview, the periods, the parts of speech, the most over-hidden words."""
+    return {
+        "overview": [{**head, **_overview_row(group)} for head, group in _table_groups(statistics)],
+        "periods": [
+            {**head, "first": period.first, "last": period.last, "hidden": period.hidden}
+            | _figures("density_ratio", period.density_ratio)
+            for head, group in _table_groups(statistics)
+            for period in group.periods
+        ],
+        "parts-of-speech": [
+            {**head, "part": part, **_figures("share", share)}
+            for head, group in _table_groups(statistics)
+            for part, share in (group.parts_of_speech or {}).items()
+        ],
+        "over-hidden": [
+            {**head, "word": item.word, "lift": item.lift, "hidden": item.hidden, "occurrences": item.occurrences}
+            for head, group in _table_groups(statistics)
+            for item in group.over_hidden
+        ],
+    }
+
+
+def _table_groups(statistics: Sequence[MaskStatistics]) -> Iterator[tuple[CsvRow, HiddenWords]]:
+    for run in statistics:
+        for by, group in run.groups.items():
+            yield {"run": run.run, "policy": run.policy, "by": by}, group
+
+
+def _overview_row(group: HiddenWords) -> CsvRow:
+    return {
+        "rows": group.rows,
+        "words": group.words,
+        "hidden": group.hidden,
+        **_figures("density_ratio", group.density_ratio),
+        **_figures("unseen", group.unseen),
+        **_figures("in_entities", group.in_entities),
+        "looked_up": group.looked_up,
+    }
+
+
+def _figures(name: str, found: Compared | None) -> dict[str, float | None]:
+    """Of the hidden words, of all, and of those that a blind choice would hide."""
+    hidden, overall, blind = (None, None, None) if found is None else (found.hidden, found.overall, found.blind)
+    return {name: hidden, f"{name}_of_all": overall, f"{name}_blind": blind}
