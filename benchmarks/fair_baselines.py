@@ -95,13 +95,16 @@ class Run:
 def do(run: Run, job: Job) -> list[Row]:
     import torch
 
-    from acclimate.runs.task import TaggerSettings, tagger_for
+    from acclimate.runs.settings import RunSettings, TaggerSettings
+    from acclimate.runs.task import tagger_for
     from acclimate.runs.train import adapt
 
     setting, task = SETTINGS[job.setting], task_for(run, job)
     recipe, options = METHODS.get(job.method, (setting.baseline, {}))
     torch.manual_seed(job.seed)
-    tagger = tagger_for(task, recipe, TaggerSettings(encoder=setting.encoder), options)
+    tagger = tagger_for(
+        task, RunSettings(recipe=recipe, options=options, tagger=TaggerSettings(encoder=setting.encoder))
+    )
     found = adapt(
         tagger,
         task.source,

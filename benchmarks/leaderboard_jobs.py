@@ -209,16 +209,17 @@ def selected(run: Run, job: Job, tagger: Any, target: str) -> Iterator[tuple[str
     from acclimate.comparison.selectors.agreement import sample_answers
     from acclimate.data.problems import InputError
     from acclimate.data.subsets import take_sentences
-    from acclimate.runs.task import Task
-    from acclimate.runs.trial import Ground, Trial, TrialSettings
+    from acclimate.runs.run import PlannedRun
+    from acclimate.runs.settings import RunSettings
+    from acclimate.runs.task import BlindTask, Task
 
     source = news(run.data, run.limit, job.typed)
     few, text = drawn(run.data, target, job.labels, job.seed, job.typed, run.limit)
     some = take_sentences(source["dev"], min(SOURCE_DEV, len(source["dev"])))
     task = Task(source["train"], some, target=text, target_labelled=few if job.labels else None)
-    settings = TrialSettings(tagger={"encoder": run.encoder}, training=run.training)  # type: ignore[arg-type]
-    trial = Trial(MODELS[job.model].recipe, job.seed, settings, Path(run.out))
-    material = material_for(trial, Ground.of(task), text)
+    wanted = {"recipe": MODELS[job.model].recipe, "seed": job.seed, "training": run.training}
+    settings = RunSettings.model_validate({**wanted, "tagger": {"encoder": run.encoder}})
+    material = material_for(PlannedRun(settings, Path(run.out)), BlindTask.of(task), text)
     for name in asked(run.selectors, job.labels):
         if name == AGREEMENT:
             keep_tags(answers_file(run.out, target, job), sample_answers(tagger, material) or [])

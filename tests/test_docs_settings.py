@@ -20,7 +20,7 @@ from acclimate.reproduction.cells import cells_of
 from acclimate.reproduction.table import CellSettings
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
-from acclimate.runs.trial import TrialSettings
+from acclimate.runs.settings import RunSettings
 from acclimate.settings import SettingsError, complete
 from acclimate.training.settings import TrainingSettings
 from doc_pages import MARKDOWN, command_of, examples, name_of, running_text, understood
@@ -42,7 +42,7 @@ def check_adapt(given: dict[str, Any]) -> None:
 
 def check_compare(given: dict[str, Any]) -> None:
     for recipe, own in compare_settings(None, {"tagger.encoder": given["encoder"]}, given["assignments"]).each.items():
-        complete(find_recipe(recipe).options, complete(TrialSettings, own, where=recipe).options, where=recipe)
+        complete(find_recipe(recipe).options, complete(RunSettings, own, where=recipe).options, where=recipe)
 
 
 CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
@@ -79,7 +79,7 @@ def is_setting(keys: list[str], kinds: tuple[type[BaseModel], ...]) -> bool:
     """Whether the dotted name leads to a setting of one of these groups."""
     if keys[0] in RECIPES:
         of_options = keys[1] == "options" and _leads(keys[2:], find_recipe(keys[0]).options)
-        return of_options or _leads(keys[1:], TrialSettings)
+        return of_options or _leads(keys[1:], RunSettings)
     if keys[0] == "options":
         if keys[1] == "each":  # of a race: by recipe
             return _leads(keys[3:], find_recipe(keys[2]).options)

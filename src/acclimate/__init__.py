@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.storage import finish_saving as finish_saving
     from acclimate.model.tagger import Tagger as Tagger
+    from acclimate.runs.task import Task as Task
     from acclimate.runs.train import adapt as adapt
 
 # names are fetched when they are first used: `acclimate --help` must not wait for torch
@@ -38,6 +39,7 @@ _HOMES = {
     "Sentence": "acclimate.data.corpus",
     "Span": "acclimate.data.schemes",
     "Tagger": "acclimate.model.tagger",
+    "Task": "acclimate.runs.task",
     "adapt": "acclimate.runs.train",
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.evaluate",

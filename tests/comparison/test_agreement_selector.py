@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from comparing import compare
 
 from acclimate.comparison import judging
 from acclimate.comparison import race as race_module
-from acclimate.comparison.compare import compare
 from acclimate.comparison.race import race
 from acclimate.comparison.race_settings import judge_of
 from acclimate.comparison.running import run_trial
@@ -21,8 +21,8 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.labels import Kind
 from acclimate.data.problems import InputError
 from acclimate.evaluation.scores import score
+from acclimate.runs.run import PlannedRun
 from acclimate.runs.task import Task
-from acclimate.runs.trial import Trial
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
 TAGGER = {"encoder": "character-cnn-lstm", "lstm": LSTM}
@@ -95,7 +95,7 @@ def test_a_race_of_three_is_decided_by_it_and_can_go_on(
 def test_where_a_candidate_fails_and_two_are_left_the_judge_of_two_decides(
     task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def breaks(trial: Trial, *given: Any) -> float:
+    def breaks(trial: PlannedRun, *given: Any) -> float:
         if trial.recipe == "mat" and trial.settings.share < 1:
             raise InputError("it broke")
         return run_trial(trial, *given)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from comparing import compare
 
 from acclimate.comparison import running
-from acclimate.comparison.compare import compare
 from acclimate.comparison.plan import fitting_recipes, obstacle_for
 from acclimate.comparison.summary import Comparison
 from acclimate.comparison.tables import markdown, render

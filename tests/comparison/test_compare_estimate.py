@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from comparing import compare
 
 from acclimate.comparison import estimate
-from acclimate.comparison.compare import compare
 from acclimate.comparison.estimate import seconds_of_all
-from acclimate.comparison.plan import fitting_recipes, plan_trials
+from acclimate.comparison.plan import fitting_recipes, plan_runs
 from acclimate.data.corpus import Corpus
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task
-from acclimate.runs.trial import Trial
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
 TAGGER = {"encoder": "character-cnn-lstm", "lstm": LSTM}
@@ -21,8 +22,8 @@ TRAINING = {"updates": 3, "words_per_batch": 60}
 EXPECTED = {"source-only": 10.0, "self-training": 4.0, "mat": 30.0}
 
 
-def planned(news: Corpus, tweets: Corpus, seeds: list[int]) -> list[Trial]:
-    return plan_trials(list(EXPECTED), seeds, Path("out"), Task(news, target=tweets), {}, {})
+def planned(news: Corpus, tweets: Corpus, seeds: list[int]) -> list[PlannedRun]:
+    return plan_runs(list(EXPECTED), seeds, Path("out"), Task(news, target=tweets), SharedSettings(), {})
 
 
 def test_entities_are_not_asked_of_plain_tags(part_of_speech: Corpus) -> None:

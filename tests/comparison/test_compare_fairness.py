@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
+from comparing import compare
 
-from acclimate.comparison.compare import compare
 from acclimate.comparison.judging import ALL_SELECTORS, material_for
 from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.race import race
@@ -25,10 +25,11 @@ from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
 from acclimate.reporting.trial_data import collect_trial
 from acclimate.runs.prepare import choose_selector
-from acclimate.runs.task import TaggerSettings, Task, tagger_for
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.settings import RunSettings
+from acclimate.runs.task import BlindTask, Task, tagger_for
 from acclimate.runs.train import adapt
-from acclimate.runs.trial import Ground, Trial, TrialSettings
-from acclimate.settings import UsageError
+from acclimate.settings import UsageError, complete
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
 SHARED = {
@@ -105,8 +106,8 @@ def test_no_selector_scores_a_run_on_source_sentences_that_it_learnt(
     news: Corpus, tweets: Corpus, settings: dict[str, Any], is_given: bool, is_measured: bool
 ) -> None:
     task = Task(news, news[:8] if is_given else None, target=tweets.unlabelled(), target_dev=tweets)
-    trial = Trial("mat", 1, TrialSettings(**settings), Path("out"))
-    dev = material_for(trial, Ground.of(task), tweets).source_dev
+    trial = PlannedRun(RunSettings(**settings, recipe="mat"), Path("out"))
+    dev = material_for(trial, BlindTask.of(task), tweets).source_dev
     held = choose_selector(task.source, task.source_dev, None, "source-dev", 1)[1].corpus  # type: ignore[attr-defined]
     assert (None if dev is None else dev.fingerprint) == (held.fingerprint if is_measured else None)
 
@@ -257,7 +258,7 @@ def test_a_recipe_is_compared_with_a_baseline_of_the_same_make(news: Corpus, twe
     against = found.of("mat").against
     assert against is not None
     torch.manual_seed(1)
-    plain = tagger_for(Task(news), "mat", TaggerSettings.model_validate(SHARED["tagger"]), {})
+    plain = tagger_for(Task(news), complete(RunSettings, {"recipe": "mat", "tagger": SHARED["tagger"]}))
     plain.encoder.normalise_by(choose_selector(news, None, None, "source-dev", 1)[0], "weighted")
     alone = adapt(plain, news, target_test=tweets, training=training)
     assert alone.target is not None

@@ -12,8 +12,9 @@ from acclimate.comparison import judging
 from acclimate.comparison.judging import judge, read_judgements
 from acclimate.comparison.running import run_trial
 from acclimate.data.corpus import Corpus
-from acclimate.runs.task import Task
-from acclimate.runs.trial import Ground, Trial, TrialSettings
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.settings import RunSettings
+from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import complete
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
@@ -26,17 +27,18 @@ Said = dict[str, dict[str, float | None]]
 
 
 @pytest.fixture(scope="module")
-def ground(news: Corpus, tweets: Corpus) -> Ground:
-    return Ground.of(Task(news, target=tweets.unlabelled()))
+def task(news: Corpus, tweets: Corpus) -> BlindTask:
+    return BlindTask.of(Task(news, target=tweets.unlabelled()))
 
 
 @pytest.fixture
-def judged(ground: Ground, tmp_path: Path) -> tuple[list[Trial], Said]:
+def judged(task: BlindTask, tmp_path: Path) -> tuple[list[PlannedRun], Said]:
     """Three runs, and what was said of them."""
-    settings = complete(TrialSettings, SETTINGS)
-    trials = [Trial("source-only", seed, settings, tmp_path / f"seed-{seed}") for seed in (1, 2, 3)]
+    settings = complete(RunSettings, {**SETTINGS, "recipe": "source-only"})
+    seeded = (settings.model_copy(update={"seed": seed}) for seed in (1, 2, 3))
+    trials = [PlannedRun(each, tmp_path / f"seed-{each.seed}") for each in seeded]
     for trial in trials:
-        run_trial(trial, ground, ASKED)
+        run_trial(trial, task, ASKED)
     return trials, read_judgements(trials, ASKED)
 
 
@@ -65,7 +67,7 @@ def of_an_earlier_version(file: Path) -> None:
 @pytest.mark.parametrize("damage", [halved, emptied, changed, of_an_earlier_version])
 @pytest.mark.parametrize("name", ["selectors.json", "answers.json"])
 def test_what_is_not_whole_is_not_believed_and_the_run_is_judged_again(
-    judged: tuple[list[Trial], Said], ground: Ground, name: str, damage: Any
+    judged: tuple[list[PlannedRun], Said], task: BlindTask, name: str, damage: Any
 ) -> None:
     trials, said = judged
     assert all(value is not None for found in said.values() for value in found.values())
@@ -73,13 +75,13 @@ def test_what_is_not_whole_is_not_believed_and_the_run_is_judged_again(
     missing = "entropy" if name == "selectors.json" else "agreement"
     assert read_judgements(trials, ASKED)[trials[1].name][missing] is None
     for trial in trials:
-        judge(trial, ground, ASKED)
+        judge(trial, task, ASKED)
     assert read_judgements(trials, ASKED) == said
 
 
 def test_what_is_whole_is_not_asked_again(
-    judged: tuple[list[Trial], Said], ground: Ground, monkeypatch: pytest.MonkeyPatch
+    judged: tuple[list[PlannedRun], Said], task: BlindTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judging.Tagger, "load", lambda *_: pytest.fail("asked again"))
     for trial in judged[0]:
-        judge(trial, ground, ASKED)
+        judge(trial, task, ASKED)

@@ -19,8 +19,9 @@ from acclimate.comparison.race_settings import RaceSettings
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import StorageError
 from acclimate.runs.checksummed_json import read_kept
-from acclimate.runs.task import Task
-from acclimate.runs.trial import Ground, Trial, TrialSettings
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.settings import RunSettings
+from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import SettingsError, UsageError, complete
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
@@ -77,10 +78,10 @@ def test_a_race_that_was_cut_off_goes_on_and_ends_the_same(
 ) -> None:
     train = running._train
 
-    def cut_off(trial: Any, ground: Any) -> None:
+    def cut_off(trial: Any, task: Any) -> None:
         if trial.recipe == "self-training":
             raise KeyboardInterrupt
-        train(trial, ground)
+        train(trial, task)
 
     with monkeypatch.context() as patch:
         patch.setattr(running, "_train", cut_off)
@@ -172,12 +173,12 @@ def test_a_race_that_is_refused_begins_nothing(task: Task, tmp_path: Path, make_
 def test_candidates_without_target_labels_are_judged_on_the_source_and_others_by_agreement(
     task: Task, make_corpus: Callable[..., Corpus]
 ) -> None:
-    trial = Trial("mat", 1, complete(TrialSettings, TRIAL), Path("nowhere"))
-    blind = Trial("mat", 1, complete(TrialSettings, {**TRIAL, "select": "last"}), Path("nowhere"))
-    labelled = Ground.of(replace(task, target_labelled=make_corpus(4)))
-    assert named_judge(RaceSettings(), trial, Ground.of(task)) == "source-dev"
+    trial = PlannedRun(complete(RunSettings, {**TRIAL, "recipe": "mat"}), Path("nowhere"))
+    blind = PlannedRun(complete(RunSettings, {**TRIAL, "recipe": "mat", "select": "last"}), Path("nowhere"))
+    labelled = BlindTask.of(replace(task, target_labelled=make_corpus(4)))
+    assert named_judge(RaceSettings(), trial, BlindTask.of(task)) == "source-dev"
     assert named_judge(RaceSettings(), trial, labelled) == "agreement"
-    assert named_judge(RaceSettings(), blind, Ground.of(replace(task, source_dev=None))) == "agreement"
+    assert named_judge(RaceSettings(), blind, BlindTask.of(replace(task, source_dev=None))) == "agreement"
     assert named_judge(RaceSettings(selector="entropy"), trial, labelled) == "entropy"
 
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from comparing import compare
 
 from acclimate.analysis.features import domain_separability, feature_points
 from acclimate.comparison.choices import choose
-from acclimate.comparison.compare import compare
 from acclimate.comparison.judging import ALL_SELECTORS, SELECTORS
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.selectors import certainty, domain_gap, reverse_validation
@@ -33,7 +33,7 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.tagger import Tagger
-from acclimate.runs.task import TaggerSettings
+from acclimate.runs.settings import TaggerSettings
 from acclimate.runs.train import adapt
 from acclimate.settings import complete
 from acclimate.training.settings import TrainingSettings

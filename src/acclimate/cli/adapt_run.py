@@ -27,7 +27,6 @@ from acclimate.runs.evidence import DOMAINS, PREDICTIONS, domains_json, feature_
 from acclimate.runs.lock import locked
 from acclimate.runs.task import Task
 from acclimate.runs.train import adapt
-from acclimate.runs.trial import Ground, Trial, TrialSettings
 from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
 from acclimate.training.loop import completed
@@ -67,7 +66,7 @@ def run_adapt(
         if goes_on(folder, claim) and not overwrite:
             console.print(f"{folder} holds the beginning of this run: it goes on from there.")
         elif estimate and not console.quiet:
-            _tell_plan(settings, task, folder, console.print)
+            _tell_plan(settings, task, console.print)
         tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
         keeper = feature_keeper(task)
         with TrainingBar(console) as bar:
@@ -118,21 +117,14 @@ def run_adapt(
         typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))
 
 
-def _tell_plan(settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any]) -> None:
+def _tell_plan(settings: AdaptSettings, task: Task, tell: Callable[[str], Any]) -> None:
     """The stages, and how long they will take. What cannot be timed will refuse by itself."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         return
     tell("timing a few updates of every stage")
-    kept = settings.model_dump(include={"options", "select", "train_on_dev"})
-    trial = Trial(
-        settings.recipe,
-        settings.seed,
-        TrialSettings(**kept, tagger=settings.tagger, training=settings.training),
-        folder,
-    )
     try:
         with torch.random.fork_rng():
-            tell(expected_cost(trial, Ground.of(task)).told())
+            tell(expected_cost(task, settings).told())
     except Exception as failure:
         if not is_expected(failure):
             raise

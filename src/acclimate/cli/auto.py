@@ -14,8 +14,8 @@ from acclimate.comparison.race import race
 from acclimate.comparison.race_result import Race
 from acclimate.comparison.race_settings import RaceSettings
 from acclimate.inference.evaluate import require_spans
+from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task
-from acclimate.runs.trial import TrialSettings
 from acclimate.settings import UsageError, complete
 
 _FOLDER = "race"
@@ -29,10 +29,8 @@ def run_race(
         raise UsageError("A race is made by one process: let it choose first, then train the winner with several.")
     require_spans(task.target_test, task.source_test)  # the winner is scored on them when the budget is spent
     options = complete(RaceSettings, settings.options, where="options of recipe auto")
-    trial = TrialSettings(
-        select=settings.select, train_on_dev=settings.train_on_dev, tagger=settings.tagger, training=settings.training
-    )
-    found = race(task, folder / "training" / _FOLDER, options, trial, seed=settings.seed, tell=tell, begin=begin)
+    shared = SharedSettings(**{name: getattr(settings, name) for name in SharedSettings.model_fields})
+    found = race(task, folder / "training" / _FOLDER, options, shared, seed=settings.seed, tell=tell, begin=begin)
     own = options.each.get(found.choice, {})
     return with_recipe_options(settings.model_copy(update={"recipe": found.choice, "options": own})), found
 

@@ -154,21 +154,11 @@ def _run(
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
     with locked(folder), told_how_to_go_on(folder, False), console.status("making runs"):
         found = compare(
-            task.source,
-            task.target,
+            task,
             recipes,
             settings.seed_numbers,
             folder,
-            source_dev=task.source_dev,
-            source_test=task.source_test,
-            target_labelled=task.target_labelled,
-            target_dev=task.target_dev,
-            target_test=task.target_test,
-            tagger=settings.tagger,
-            training=settings.training,
-            select=settings.select,
-            train_on_dev=settings.train_on_dev,
-            share=settings.share,
+            settings=settings.shared,
             each=settings.each,
             against=settings.against,
             selectors=settings.selector_names,

@@ -4,39 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from acclimate.cli.settings import AdaptSettings, ReadingSettings, gathered, with_own_source
+from acclimate.cli.settings import AdaptSettings, CorporaSettings, gathered, with_own_source
 from acclimate.cli.task import read_task, with_fitting_encoder
 from acclimate.comparison.judging import ALL_SELECTORS
 from acclimate.comparison.plan import merged
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
-from acclimate.runs.task import TaggerSettings, Task
-from acclimate.settings import Settings, SettingsError, complete
-from acclimate.training.settings import TrainingSettings
+from acclimate.runs.settings import SharedSettings
+from acclimate.runs.task import Task
+from acclimate.settings import SettingsError, complete
 
 _MOST_SEEDS = 10_000
 
 
-class CompareSettings(Settings):
+class CompareSettings(SharedSettings, CorporaSettings):
     """One comparison."""
 
-    source: str = "news"
-    """Labelled sentences to learn from: a file, or a bundled corpus by name."""
-    source_dev: str | None = None
-    """Labelled source sentences that choose the state to keep; a tenth of the source is held out if none are given."""
-    source_test: str | None = None
-    """Labelled source sentences, scored at the end."""
-    target: str | None = "social"
-    """Text of the target domain; tags in it are ignored."""
-    target_labelled: str | None = None
-    """A few labelled target sentences to learn from."""
-    target_dev: str | None = None
-    """Labelled target sentences that choose the state, with select=target-dev."""
-    target_test: str | None = None
-    """Labelled target sentences, scored at the end; no run ever sees their tags."""
     recipes: str | list[str] = "all"
     """The recipes to compare: names with commas between, a list, or all."""
     seeds: int | str | list[int] = 3
@@ -47,20 +33,12 @@ class CompareSettings(Settings):
     """Selectors that judge runs without target labels: names, all, or none."""
     rounds: int = Field(1000, ge=1)
     """Rounds of the bootstrap and of the permutation test."""
-    select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
-    """What chooses the state to keep: source-dev, target-dev or last; auto: what fits the recipe."""
-    train_on_dev: bool = False
-    """Learn from the source dev sentences, too, and keep the last state."""
-    share: float = Field(1.0, gt=0, le=1)
-    """Share of every recipe's updates that is made; below 1 for a first look."""
-    reading: ReadingSettings = ReadingSettings()
-    """How files are read."""
-    tagger: TaggerSettings = TaggerSettings()
-    """The tagger: its encoder and its head."""
-    training: TrainingSettings = TrainingSettings()
-    """How the tagger is trained."""
     each: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Settings for single recipes, by their names, over the shared ones."""
+
+    @property
+    def shared(self) -> SharedSettings:
+        return SharedSettings(**{name: getattr(self, name) for name in SharedSettings.model_fields})
 
     @property
     def recipe_names(self) -> list[str]:

@@ -6,12 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
-
-from acclimate.recipes.catalogue import default_recipe
-from acclimate.runs.task import TaggerSettings
-from acclimate.settings import Seed, Settings, load_yaml, with_assignments, with_values
-from acclimate.training.settings import TrainingSettings
+from acclimate.runs.settings import RunSettings
+from acclimate.settings import Settings, load_yaml, with_assignments, with_values
 
 
 class ReadingSettings(Settings):
@@ -49,8 +45,8 @@ class ReadingSettings(Settings):
     """Make every label the same, so that only borders count."""
 
 
-class AdaptSettings(Settings):
-    """One run of `acclimate adapt`."""
+class CorporaSettings(Settings):
+    """Which corpora, by their part, and how they are read."""
 
     source: str = "news"
     """Labelled sentences to learn from: a file, or a bundled corpus by name."""
@@ -66,24 +62,15 @@ class AdaptSettings(Settings):
     """Labelled target sentences that choose the state, with select=target-dev."""
     target_test: str | None = None
     """Labelled target sentences, scored at the end and never seen in training."""
-    recipe: str = default_recipe()
-    """How to adapt: a name that `acclimate info recipes` lists, or auto."""
-    options: dict[str, Any] = Field(default_factory=dict)
-    """The recipe's own settings."""
-    select: Literal["auto", "source-dev", "target-dev", "last"] = "auto"
-    """What chooses the state to keep: source-dev, target-dev or last; auto: what fits the recipe."""
-    train_on_dev: bool = False
-    """Learn from the source dev sentences, too, and keep the last state."""
-    watch: str | None = None
-    """Labelled sentences; how sure the tagger is of their tags is recorded along training."""
-    seed: Seed = 1
-    """Seed of everything random."""
     reading: ReadingSettings = ReadingSettings()
     """How files are read."""
-    tagger: TaggerSettings = TaggerSettings()
-    """The tagger: its encoder and its head."""
-    training: TrainingSettings = TrainingSettings()
-    """How the tagger is trained."""
+
+
+class AdaptSettings(RunSettings, CorporaSettings):
+    """One run of `acclimate adapt`."""
+
+    watch: str | None = None
+    """Labelled sentences; how sure the tagger is of their tags is recorded along training."""
 
 
 def gathered(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:

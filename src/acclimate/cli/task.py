@@ -119,7 +119,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         read(settings.watch, not own),
     )
     if own:
-        _require_target_labels(task)
+        _require_target_labels(task, settings.recipe)
         _tell_other_labels(settings.recipe, task, tell)
     else:
         _require_one_task(task)
@@ -150,7 +150,7 @@ def _tell_other_labels(recipe: str, task: Task, tell: Callable[[str], Any]) -> N
     tell(f"{few.name} has labels that the source has not ({names}): the tagger learns the target's labels. {same}")
 
 
-def _require_target_labels(task: Task) -> None:
+def _require_target_labels(task: Task, recipe: str) -> None:
     """The source may have labels, and even a task, of its own; the target's parts must agree with each other."""
     few = task.target_labelled
     assert few is not None
@@ -160,7 +160,7 @@ def _require_target_labels(task: Task) -> None:
                 raise InputError(
                     f"{corpus.name} has {kind_of_tags(corpus.kind)}, but {few.name} has {kind_of_tags(few.kind)}."
                 )
-            require_labels(corpus, task.target_labels)
+            require_labels(corpus, task.labels_for(recipe))
 
 
 def _require_one_task(task: Task) -> None:
@@ -203,7 +203,7 @@ def _named(given: str | None, whole: str | None, part: str) -> str | None:
 
 
 def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
-    return tagger_for(task, settings.recipe, settings.tagger, settings.options, settings.train_on_dev)
+    return tagger_for(task, settings)
 
 
 def tell_coverage(

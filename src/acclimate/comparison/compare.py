@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require
 from acclimate.comparison.learnt_test import learnt_by_any, remarks_on_test
 from acclimate.comparison.making import make_all
 from acclimate.comparison.material_file import MATERIAL, write_material
-from acclimate.comparison.plan import plan_trials, require_scorable_test, with_baseline
+from acclimate.comparison.plan import plan_runs, require_scorable_test, with_baseline
 from acclimate.comparison.remarks import remarks_on_makes, remarks_on_scores, remarks_on_share
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
@@ -30,32 +31,22 @@ from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.runs.folder import State, notes_its_files, require_same_data, state_of
 from acclimate.runs.lock import in_locked_folder
-from acclimate.runs.prepare import SelectorName
-from acclimate.runs.task import TaggerSettings, Task
-from acclimate.runs.trial import Ground, Trial
-from acclimate.training.settings import TrainingSettings
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.settings import SharedSettings
+from acclimate.runs.task import BlindTask, Task
+from acclimate.settings import complete
 
 Tell = Callable[[str], Any]
 
 
 @in_locked_folder
 def compare(
-    source: Corpus,
-    target: Corpus | None,
+    task: Task,
     recipes: Sequence[str],
     seeds: int | Sequence[int],
     out: str | Path,
     *,
-    target_labelled: Corpus | None = None,
-    source_dev: Corpus | None = None,
-    source_test: Corpus | None = None,
-    target_dev: Corpus | None = None,
-    target_test: Corpus | None = None,
-    tagger: TaggerSettings | Mapping[str, Any] | None = None,
-    training: TrainingSettings | Mapping[str, Any] | None = None,
-    select: SelectorName = "auto",
-    train_on_dev: bool = False,
-    share: float = 1.0,
+    settings: SharedSettings | Mapping[str, Any] | None = None,
     each: Mapping[str, Mapping[str, Any]] | None = None,
     against: str = BASELINE.name,
     selectors: Sequence[str] = ALL_SELECTORS,
@@ -68,13 +59,12 @@ def compare(
 ) -> Comparison:
     """Train every recipe with every seed and compare them on the target's test sentences.
 
-    Corpora as `adapt` takes them. The test's gold tags are used when all runs are over, and no run ever sees them;
-    without any, only what the selectors would choose is told.
-
+    task: the corpora. The test's gold tags are used when all runs are over, and no run ever sees them; without any,
+        only what the selectors would choose is told.
     seeds: how many (1, 2, …), or which.
     out: every run is a folder below it (`runs/RECIPE/seed-N`). What is finished there is not done again, what was cut
         off goes on. The tables are written there, too: comparison.json, comparison.csv and comparison.md.
-    share: of the updates of every stage of every recipe; below 1 for a first look.
+    settings: tagger, training, select, train_on_dev and share, for all recipes.
     each: settings for single recipes, `{"datnet": {"options": …, "training": …, "tagger": …}}`, over the shared ones.
     against: all others are compared with this one. It is added where it is not among the recipes.
     executor: who makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same
@@ -84,58 +74,59 @@ def compare(
     estimate: time a few updates of each recipe first, and tell how long all will take.
     tell: hears how it goes, a line at a time.
     """
-    task = Task(source, source_dev, source_test, _text(target), target_labelled, target_dev, target_test)
+    task, test, out = replace(task, target=_text(task.target)), task.target_test, Path(out)
+    if not isinstance(settings, SharedSettings):
+        settings = complete(SharedSettings, settings or {}, where="settings of the comparison")
     selectors = tuple(dict.fromkeys(selectors))
     require_selectors(selectors)
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     names = with_baseline(recipes, against)
-    shared = {"tagger": tagger, "training": training, "select": select, "train_on_dev": train_on_dev, "share": share}
-    trials = plan_trials(names, numbers, Path(out), task, shared, each or {})
-    ground = Ground.of(task)
-    require_same_data(Path(out), ground)
-    states = {trial.name: state_of(trial, ground) for trial in trials}
-    _tell_states(trials, states, tell)
-    left = [trial for trial in trials if states[trial.name] != "finished"]
-    require_spans(target_test, source_test)
-    require_scorable_test(target_test, names, ground)
+    planned = plan_runs(names, numbers, out, task, settings, each or {})
+    blind = BlindTask.of(task)
+    require_same_data(out, blind)
+    states = {run.name: state_of(run, blind) for run in planned}
+    _tell_states(planned, states, tell)
+    left = [run for run in planned if states[run.name] != "finished"]
+    require_spans(test, task.source_test)
+    require_scorable_test(test, names, blind)
     if threads is None and (executor is not None or jobs > 1):
         threads = 1
     if estimate and left:
         tell("timing a few updates of each recipe")
-        for line in estimate_lines(left, ground, 1 if executor is not None else jobs, threads):
+        for line in estimate_lines(left, blind, 1 if executor is not None else jobs, threads):
             tell(line)
-    failures = _make_runs(trials, ground, selectors, executor, jobs, threads, tell)
-    done = [trial for trial in trials if trial.name not in failures]
+    failures = _make_runs(planned, blind, selectors, executor, jobs, threads, tell)
+    done = [run for run in planned if run.name not in failures]
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
-    said = read_judgements(done, selectors)
-    runs = [read_run(trial, target_test, said[trial.name]) for trial in done]
+    judgements = read_judgements(done, selectors)
+    runs = [read_run(run, test, judgements[run.name]) for run in done]
     choices = choices_of(selectors, runs)
-    scored = source if target_test is None or not target_test.is_labelled else target_test
+    scored = task.source if test is None or not test.is_labelled else test
     metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
-    learnt = learnt_by_any(names, task, train_on_dev)
-    results = by_recipe(names, runs, against, target_test, metric, rounds)
+    learnt = learnt_by_any(names, task, settings.train_on_dev)
+    results = by_recipe(names, runs, against, test, metric, rounds)
     comparison = Comparison(
-        title=f"{source.name} → {'(no target)' if target is None else target.name}",
+        title=f"{task.source.name} → {'(no target)' if task.target is None else task.target.name}",
         against=against,
         recipes=results,
         choices=choices,
         failures=failures,
         remarks=(
-            *remarks_on_scores(target_test, selectors, choices),
-            *told_silent(selectors, choices, done, ground),
-            *remarks_on_share(share),
+            *remarks_on_scores(test, selectors, choices),
+            *told_silent(selectors, choices, done, blind),
+            *remarks_on_share(settings.share),
             *learnt.remarks,
-            *remarks_on_test(names, task, select, train_on_dev),
+            *remarks_on_test(names, task, settings.select, settings.train_on_dev),
             *remarks_on_makes(results, against),
         ),
         metric=metric,
         learnt=learnt.target,
     )
-    forget_checksums(Path(out), COMPARISON, MATERIAL)
-    write_tables(comparison, Path(out))
-    write_material(task, Path(out))
-    write_checksums(Path(out), COMPARISON, MATERIAL)
+    forget_checksums(out, COMPARISON, MATERIAL)
+    write_tables(comparison, out)
+    write_material(task, out)
+    write_checksums(out, COMPARISON, MATERIAL)
     return comparison
 
 
@@ -143,16 +134,16 @@ def _text(target: Corpus | None) -> Corpus | None:
     return None if target is None else target.unlabelled()
 
 
-def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tell) -> None:
+def _tell_states(runs: Sequence[PlannedRun], states: Mapping[str, State], tell: Tell) -> None:
     found = list(states.values())
     tell(
-        f"{count(len(trials), 'run')}: {found.count('finished')} finished before, {found.count('begun')} to go on "
+        f"{count(len(runs), 'run')}: {found.count('finished')} finished before, {found.count('begun')} to go on "
         f"with, {found.count('new') + found.count('damaged')} to begin"
     )
-    for trial in trials:
-        if states[trial.name] == "damaged":
-            tell(f"{trial.folder} is damaged: this run is made again.")
-    unsure = sum(states[trial.name] == "finished" and not notes_its_files(trial) for trial in trials)
+    for run in runs:
+        if states[run.name] == "damaged":
+            tell(f"{run.folder} is damaged: this run is made again.")
+    unsure = sum(states[run.name] == "finished" and not notes_its_files(run) for run in runs)
     if unsure:
         tell(
             f"{count(unsure, 'finished run')} of an earlier version, which did not note the content of encoder and "
@@ -161,8 +152,8 @@ def _tell_states(trials: Sequence[Trial], states: Mapping[str, State], tell: Tel
 
 
 def _make_runs(
-    trials: Sequence[Trial],
-    ground: Ground,
+    runs: Sequence[PlannedRun],
+    task: BlindTask,
     selectors: tuple[str, ...],
     executor: Executor | None,
     jobs: int,
@@ -170,9 +161,8 @@ def _make_runs(
     tell: Tell,
 ) -> dict[str, str]:
     """Make what is missing; returns why runs failed, by their names."""
-    names = {trial.folder: trial.name for trial in trials}
+    names = {run.folder: run.name for run in runs}
     work = [
-        Job(trial.name, run_trial, (trial, ground, selectors, threads), names.get(trial.baseline or Path()))
-        for trial in trials
+        Job(run.name, run_trial, (run, task, selectors, threads), names.get(run.baseline or Path())) for run in runs
     ]
     return make_all(work, executor, jobs, tell)

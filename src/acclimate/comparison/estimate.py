@@ -8,18 +8,19 @@ from acclimate.comparison.failures import is_expected, told
 from acclimate.comparison.running import using_threads
 from acclimate.evaluation.table import duration
 from acclimate.runs.cost import expected_cost
-from acclimate.runs.trial import Ground, Trial
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.task import BlindTask
 from acclimate.training.rehearsal import RULE
 
 
-def estimate_lines(left: Sequence[Trial], ground: Ground, jobs: int, threads: int | None) -> Iterator[str]:
+def estimate_lines(left: Sequence[PlannedRun], task: BlindTask, jobs: int, threads: int | None) -> Iterator[str]:
     """What to tell of the runs that are left. A recipe that refuses is named, and no more than that: its runs will fail
     by themselves, and the others are made. Timed with as many threads as a run will have."""
     expected: dict[str, float] = {}
-    for recipe, trial in {trial.recipe: trial for trial in left}.items():
+    for recipe, run in {run.recipe: run for run in left}.items():
         try:
             with using_threads(threads):
-                expected[recipe] = expected_seconds(trial, ground)
+                expected[recipe] = expected_seconds(run, task)
         except Exception as failure:
             if not is_expected(failure):
                 raise
@@ -32,13 +33,13 @@ def estimate_lines(left: Sequence[Trial], ground: Ground, jobs: int, threads: in
         yield f"expected time: about {whole}{shared} ({RULE}; judging the runs comes on top). One run: {parts}."
 
 
-def expected_seconds(trial: Trial, ground: Ground) -> float:
+def expected_seconds(run: PlannedRun, task: BlindTask) -> float:
     """Of one run. A baseline of its own is counted in, one that runs share is not."""
-    return trial.settings.share * expected_cost(trial, ground).seconds
+    return run.settings.share * expected_cost(task, run.settings, run.baseline is not None).seconds
 
 
-def seconds_of_all(left: Sequence[Trial], expected: Mapping[str, float], hands: int) -> float:
+def seconds_of_all(left: Sequence[PlannedRun], expected: Mapping[str, float], hands: int) -> float:
     """All runs shared out, but never less than one of them and the baseline that it waits for."""
-    each = {trial.folder: expected.get(trial.recipe, 0.0) for trial in left}
-    chains = [each[trial.folder] + (each.get(trial.baseline, 0.0) if trial.baseline else 0.0) for trial in left]
+    each = {run.folder: expected.get(run.recipe, 0.0) for run in left}
+    chains = [each[run.folder] + (each.get(run.baseline, 0.0) if run.baseline else 0.0) for run in left]
     return max(sum(each.values()) / hands, *chains)

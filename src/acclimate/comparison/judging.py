@@ -17,10 +17,10 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import find_recipe
 from acclimate.runs.checksummed_json import put_kept, read_kept
 from acclimate.runs.prepare import choose_selector
-from acclimate.runs.trial import JUDGEMENTS, Ground, Trial
+from acclimate.runs.run import JUDGEMENTS, PlannedRun
+from acclimate.runs.task import BlindTask
 from acclimate.settings import UsageError
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import DevelopmentScore
@@ -49,39 +49,39 @@ def require_selectors(names: Sequence[str]) -> None:
             raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(ALL_SELECTORS)}.")
 
 
-def judge(trial: Trial, ground: Ground, selectors: Sequence[str]) -> None:
+def judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str]) -> None:
     """Let the selectors judge a finished run, and keep what they say in its folder, or what one that asks all runs will
     need. None is asked twice."""
-    said = _read(trial)
+    said = _read(run)
     missing = [name for name in selectors if name in SELECTORS and name not in said]
-    is_asked = AGREEMENT in selectors and _kept(trial, _ANSWERS) is None
-    if not (missing or is_asked) or ground.task.target is None:
+    is_asked = AGREEMENT in selectors and _kept(run, _ANSWERS) is None
+    if not (missing or is_asked) or task.target is None:
         return
-    tagger = Tagger.load(trial.folder, device_for(trial.settings.training))
-    material = material_for(trial, ground, ground.task.target)
+    tagger = Tagger.load(run.folder, device_for(run.settings.training))
+    material = material_for(run, task, task.target)
     if is_asked:
-        put_kept(trial.folder / _ANSWERS, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
+        put_kept(run.folder / _ANSWERS, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
     for name in missing:
         try:
             said[name] = SELECTORS[name](tagger, material)
         except InputError:  # too little text for this one
             said[name] = None
     if missing:
-        put_kept(trial.folder / _FILE, said)
+        put_kept(run.folder / _FILE, said)
 
 
-def read_judgements(trials: Sequence[Trial], selectors: Sequence[str]) -> dict[str, dict[str, float | None]]:
+def read_judgements(runs: Sequence[PlannedRun], selectors: Sequence[str]) -> dict[str, dict[str, float | None]]:
     """What `judge` kept of these runs, by their names; None for a selector that was not asked or could not say."""
-    said = {trial.name: _read(trial) for trial in trials}
+    said = {run.name: _read(run) for run in runs}
     if AGREEMENT in selectors:
-        for name, value in _agreement(trials).items():
+        for name, value in _agreement(runs).items():
             said[name][AGREEMENT] = value
     return {run: {name: found.get(name) for name in selectors} for run, found in said.items()}
 
 
-def _agreement(trials: Sequence[Trial]) -> Mapping[str, float | None]:
+def _agreement(runs: Sequence[PlannedRun]) -> Mapping[str, float | None]:
     """Of runs that answered with tags of one kind: a tagger of the target's own may have others."""
-    kept = {trial.name: _read_answers(trial) for trial in trials}
+    kept = {run.name: _read_answers(run) for run in runs}
     found = {name: answers for name, answers in kept.items() if answers is not None}
     if len({kind for kind, _ in found.values()}) != 1:
         return {}
@@ -89,33 +89,33 @@ def _agreement(trials: Sequence[Trial]) -> Mapping[str, float | None]:
     return agreement({name: tags for name, (_, tags) in found.items()}, kind)
 
 
-def _read_answers(trial: Trial) -> tuple[Any, Tags] | None:
-    found = _kept(trial, _ANSWERS) or {"tags": None}
+def _read_answers(run: PlannedRun) -> tuple[Any, Tags] | None:
+    found = _kept(run, _ANSWERS) or {"tags": None}
     return None if found["tags"] is None else (found["kind"], found["tags"])
 
 
-def material_for(trial: Trial, ground: Ground, target: Corpus) -> Material:
+def material_for(run: PlannedRun, task: BlindTask, target: Corpus) -> Material:
     """What selectors may see of this run. A tagger of the target's own knows nothing of the source. Sentences that were
     learnt measure nothing: without `source_dev` there are others only where the run held some out to choose by."""
-    task, settings = ground.task, trial.settings
-    own = find_recipe(trial.recipe).trains_target(task.source, task.target_labelled)
+    settings = run.settings
+    own = task.trains_target(run.recipe)
     dev = None
     is_held_out = task.source_dev is not None or settings.select in ("auto", "source-dev")
     if is_held_out and not own and not settings.train_on_dev:
-        _, selector, _ = choose_selector(task.source, task.source_dev, None, "source-dev", trial.seed)
+        _, selector, _ = choose_selector(task.source, task.source_dev, None, "source-dev", run.seed)
         dev = selector.corpus if isinstance(selector, DevelopmentScore) else None
     return Material(
-        target.unlabelled(), None if own else task.source, dev, settings.tagger, settings.training, trial.seed
+        target.unlabelled(), None if own else task.source, dev, settings.tagger, settings.training, run.seed
     )
 
 
-def _read(trial: Trial) -> dict[str, float | None]:
-    return _kept(trial, _FILE) or {}
+def _read(run: PlannedRun) -> dict[str, float | None]:
+    return _kept(run, _FILE) or {}
 
 
-def _kept(trial: Trial, name: str) -> Any:
+def _kept(run: PlannedRun, name: str) -> Any:
     """None where nothing was kept, or where it cannot be believed: then the run is judged once more."""
     try:
-        return read_kept(trial.folder / name)
+        return read_kept(run.folder / name)
     except (FileNotFoundError, StorageError):
         return None

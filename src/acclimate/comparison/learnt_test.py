@@ -8,12 +8,12 @@ from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.runs.prepare import (
     TARGET_TEST,
     LearntTests,
-    SelectorName,
     look_for_learnt,
     remarks_on_choice,
     remarks_on_text,
     taught_by,
 )
+from acclimate.runs.settings import SelectorName
 from acclimate.runs.task import Task
 
 
@@ -35,7 +35,7 @@ def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, tr
     test = task.target_test
     if test is None or not test.is_labelled:
         return
-    own = [name for name in recipes if find_recipe(name).trains_target(task.source, task.target_labelled)]
+    own = [name for name in recipes if task.trains_target(name)]
     by_source = select in ("auto", "source-dev") and not train_on_dev and len(own) < len(recipes)
     by_target = select == "target-dev" or (select == "auto" and own)
     judges = {

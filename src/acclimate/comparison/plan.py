@@ -11,9 +11,10 @@ from acclimate.inference.evaluate import require_scorable
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
 from acclimate.recipes.recipe import Recipe, has_other_labels
-from acclimate.runs.task import Task
-from acclimate.runs.trial import Ground, Trial, TrialSettings
-from acclimate.settings import Settings, SettingsError, UsageError, complete, require_seed
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.settings import RunSettings, SharedSettings
+from acclimate.runs.task import BlindTask, Task
+from acclimate.settings import SettingsError, UsageError, complete, require_seed
 
 
 def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
@@ -37,14 +38,14 @@ def fitting_recipes(task: Task, encoder: str) -> list[str]:
     return [name for name, recipe in RECIPES.items() if by_default(recipe) and not obstacle_for(recipe, task, encoder)]
 
 
-def plan_trials(
+def plan_runs(
     recipes: Sequence[str],
     seeds: Sequence[int],
     out: Path,
     task: Task,
-    shared: Mapping[str, Any],
+    shared: SharedSettings,
     each: Mapping[str, Mapping[str, Any]],
-) -> list[Trial]:
+) -> list[PlannedRun]:
     """Seed by seed, the baseline first: what is there when time runs out can be compared. `shared` are settings of all
     recipes, `each` those of single ones."""
     if not seeds:
@@ -54,41 +55,50 @@ def plan_trials(
     for name in each:
         if name not in recipes:
             raise SettingsError(f"settings for {name!r}, which is not compared. Compared: {', '.join(recipes)}.")
-    shared = {name: _plain(value) for name, value in shared.items()}
     settings = {name: _settings(name, shared, each.get(name, {})) for name in recipes}
     for name in recipes:
         obstacle = obstacle_for(find_recipe(name), task, settings[name].tagger.encoder)
         if obstacle:
             raise UsageError(obstacle)
+    baseline = settings.get(BASELINE.name)
     ordered = sorted(recipes, key=lambda name: name != BASELINE.name)
-    folders = {(name, seed): out / "runs" / name / f"seed-{seed}" for seed in seeds for name in recipes}
-    sharing = {
-        name for name in recipes if name != BASELINE.name and _alike(settings.get(BASELINE.name), settings[name])
-    }
     return [
-        Trial(
-            name, seed, settings[name], folders[name, seed], folders[BASELINE.name, seed] if name in sharing else None
+        PlannedRun(
+            settings[name].model_copy(update={"seed": seed}),
+            folder_of(out, name, seed),
+            folder_of(out, BASELINE.name, seed) if name != BASELINE.name and _alike(baseline, settings[name]) else None,
         )
         for seed in seeds
         for name in ordered
     ]
 
 
-def require_scorable_test(test: Corpus | None, recipes: Sequence[str], ground: Ground) -> None:
+def folder_of(out: Path, recipe: str, seed: int) -> Path:
+    """Of one run of a comparison."""
+    return out / "runs" / recipe / f"seed-{seed}"
+
+
+def require_scorable_test(test: Corpus | None, recipes: Sequence[str], task: BlindTask) -> None:
     """Refuse gold tags that the taggers to be trained cannot be scored on: runs never see them, and would not."""
     if test is not None and test.is_labelled:
         for recipe in recipes:
-            require_scorable(ground.labels_for(recipe) or ground.task.source.labels, test)
+            require_scorable(task.labels_for(recipe), test)
 
 
-def _alike(baseline: TrialSettings | None, settings: TrialSettings) -> bool:
+def _alike(baseline: RunSettings | None, settings: RunSettings) -> bool:
     """Whether a baseline under these settings is the one that is there."""
-    return baseline is not None and settings.model_copy(update={"options": baseline.options}) == baseline
+    if baseline is None:
+        return False
+    own = {"recipe": baseline.recipe, "options": baseline.options}
+    return settings.model_copy(update=own) == baseline
 
 
-def _settings(recipe: str, shared: Mapping[str, Any], own: Mapping[str, Any]) -> TrialSettings:
+def _settings(recipe: str, shared: SharedSettings, own: Mapping[str, Any]) -> RunSettings:
     where = f"settings of {recipe}"
-    settings = complete(TrialSettings, merged(shared, own), where=where)
+    for name in ("recipe", "seed"):
+        if name in own:
+            raise SettingsError(f"{where}: {name} is not a recipe's own: all recipes are trained with every seed.")
+    settings = complete(RunSettings, {**merged(shared.model_dump(), own), "recipe": recipe}, where=where)
     options = complete(find_recipe(recipe).options, settings.options, where=f"options of recipe {recipe}")
     return settings.model_copy(update={"options": options.model_dump(mode="json")})
 
@@ -101,11 +111,6 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
         both = isinstance(here, Mapping) and isinstance(value, Mapping)
         result[name] = merged(here, value) if both else value  # type: ignore[arg-type]
     return result
-
-
-def _plain(value: Any) -> Any:
-    """Settings as a tree that can be changed; nothing for a group that was not given."""
-    return value.model_dump() if isinstance(value, Settings) else {} if value is None else value
 
 
 def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:

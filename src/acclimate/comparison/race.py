@@ -25,8 +25,9 @@ from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.runs.checksummed_json import put_kept, read_kept
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.prepare import CHOSEN_WITH_TARGET_LABELS
-from acclimate.runs.task import Task
-from acclimate.runs.trial import REPORT, Ground, Trial, TrialSettings
+from acclimate.runs.run import REPORT, PlannedRun
+from acclimate.runs.settings import RunSettings, SharedSettings
+from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError, complete, differences
 from acclimate.training.rehearsal import Cost
 from acclimate.training.selectors import DevelopmentScore
@@ -37,8 +38,8 @@ _PLAN = "race-plan.json"
 def race(
     task: Task,
     out: str | Path,
-    settings: RaceSettings | Mapping[str, Any] | None = None,
-    trial: TrialSettings | Mapping[str, Any] | None = None,
+    options: RaceSettings | Mapping[str, Any] | None = None,
+    settings: SharedSettings | Mapping[str, Any] | None = None,
     *,
     seed: int = 1,
     tell: Callable[[str], Any] = lambda line: None,
@@ -48,46 +49,46 @@ def race(
 
     task: the corpora; the test parts are dropped before anything else is done.
     out: a folder below it for every run. What is finished there is not done again, what was cut off goes on.
-    settings: budget, candidates and judge. trial: tagger and training, as all candidates have them.
+    options: budget, candidates and judge. settings: tagger and training, as all candidates have them.
     begin: called when nothing can be refused any more, before the first thing is written.
     """
-    if not isinstance(settings, RaceSettings):
-        settings = complete(RaceSettings, settings or {}, where="options of auto")
-    if not isinstance(trial, TrialSettings):
-        trial = complete(TrialSettings, trial or {}, where="settings of the race")
+    if not isinstance(options, RaceSettings):
+        options = complete(RaceSettings, options or {}, where="options of auto")
+    if not isinstance(settings, SharedSettings):
+        settings = complete(SharedSettings, settings or {}, where="settings of the race")
     if not task.has_target:
         raise UsageError("A race judges recipes on the target: give target text (target).")
     task, held = _without_tests(task), None
     if task.target_labelled is not None:
-        task, held = hold_out(task, settings.held_out, seed)
-    names, left_out = candidates(task, settings, trial.tagger.encoder, held is not None)
-    trials = _trials(names, Path(out), settings, trial, seed)
-    ground = Ground.of(task)
+        task, held = hold_out(task, options.held_out, seed)
+    names, left_out = candidates(task, options, settings.tagger.encoder, held is not None)
+    runs = _planned(names, Path(out), options, settings, seed)
+    blind = BlindTask.of(task)
     if held is None:
-        require_judge(settings, list(trials.values()), ground)
+        require_judge(options, list(runs.values()), blind)
     begin()
-    share, failed = _share(trials, ground, Path(out), settings, tell)
+    share, failed = _share(runs, blind, Path(out), options, tell)
     left_out |= failed
-    runners = {name: each for name, each in trials.items() if name not in left_out}
-    named = named_judge(settings, next(iter(trials.values())), ground)
+    runners = {name: each for name, each in runs.items() if name not in left_out}
+    named = named_judge(options, next(iter(runs.values())), blind)
     asked = {judge_of(named, number) for number in (len(runners), 2)}  # some may fail, and few ask another judge
-    finished: dict[str, tuple[Trial, float]] = {}
+    finished: dict[str, tuple[PlannedRun, float]] = {}
     for name, each in runners.items():
         short = replace(each, settings=each.settings.model_copy(update={"share": share}))
         tell(f"{name}: {share:.0%} of its updates")
         try:
-            finished[name] = short, run_trial(short, ground, () if held is not None else sorted(asked))
+            finished[name] = short, run_trial(short, blind, () if held is not None else sorted(asked))
         except Exception as failure:
             if not is_expected(failure):
                 raise
             left_out[name] = str(failure)
     selector = judge_of(named, len(finished))
-    values = judged([trial for trial, _ in finished.values()], selector, held)
-    entries = [_entry(trial, values[trial.name], seconds) for trial, seconds in finished.values()]
+    values = judged([run for run, _ in finished.values()], selector, held)
+    entries = [_entry(run, values[run.name], seconds) for run, seconds in finished.values()]
     measure = selector if held is None else DevelopmentScore(held, "held-out target").name
-    budget = read_budget(settings.budget)
-    notes = notes_on(settings, selector) if held is None else ()
-    used = _labels_used([trial for trial, _ in finished.values()], task)
+    budget = read_budget(options.budget)
+    notes = notes_on(options, selector) if held is None else ()
+    used = _labels_used([run for run, _ in finished.values()], task)
     return Race.of(entries, left_out, measure, budget, share, held is not None, used, notes)
 
 
@@ -98,7 +99,7 @@ def candidates(task: Task, settings: RaceSettings, encoder: str, has_judges: boo
     for name in dict.fromkeys(asked):
         recipe = find_recipe(name)
         obstacle = obstacle_for(recipe, task, encoder)
-        if not obstacle and recipe.trains_target(task.source, task.target_labelled) and not has_judges:
+        if not obstacle and task.trains_target(name) and not has_judges:
             obstacle = (
                 "It trains a tagger of the target's own, which only labelled target sentences could judge, and there "
                 "are too few to hold any out."
@@ -119,23 +120,25 @@ def _without_tests(task: Task) -> Task:
     return replace(task, source_test=None, target=text, target_test=None, watch=None)
 
 
-def _trials(names: list[str], out: Path, settings: RaceSettings, trial: TrialSettings, seed: int) -> dict[str, Trial]:
+def _planned(
+    names: Sequence[str], out: Path, race: RaceSettings, shared: SharedSettings, seed: int
+) -> dict[str, PlannedRun]:
     folders = {name: out / name / f"seed-{seed}" for name in names}
-    made = {}
+    planned = {}
     for name in names:
-        options = complete(find_recipe(name).options, settings.each.get(name, {}), where=f"options of recipe {name}")
-        own = trial.model_copy(update={"options": options.model_dump(mode="json")})
-        made[name] = Trial(name, seed, own, folders[name], None if name == BASELINE.name else folders[BASELINE.name])
-    return made
+        options = complete(find_recipe(name).options, race.each.get(name, {}), where=f"options of recipe {name}")
+        own = RunSettings(**dict(shared), recipe=name, seed=seed, options=options.model_dump(mode="json"))
+        planned[name] = PlannedRun(own, folders[name], None if name == BASELINE.name else folders[BASELINE.name])
+    return planned
 
 
 def _share(
-    trials: Mapping[str, Trial], ground: Ground, out: Path, settings: RaceSettings, tell: Callable[[str], Any]
+    runs: Mapping[str, PlannedRun], task: BlindTask, out: Path, settings: RaceSettings, tell: Callable[[str], Any]
 ) -> tuple[float, dict[str, str]]:
     """How much of its updates every candidate can make within the budget, and who cannot be run at all. Kept on disk:
     a race that goes on must not find another answer."""
     place = out / _PLAN
-    asked = {"data": ground.fingerprint, **settings.model_dump(mode="json")}
+    asked = {"data": task.fingerprint(), **settings.model_dump(mode="json")}
     if place.is_file():
         found = read_kept(place)
         changed = differences(found["asked"], asked)
@@ -146,9 +149,9 @@ def _share(
     tell("timing a few updates of each recipe")
     costs: dict[str, Cost] = {}
     failed: dict[str, str] = {}
-    for name, trial in trials.items():
+    for name, run in runs.items():
         try:
-            costs[name] = expected_cost(trial, ground)
+            costs[name] = expected_cost(task, run.settings, run.baseline is not None)
         except Exception as failure:
             if not is_expected(failure):
                 raise
@@ -163,21 +166,21 @@ def _share(
     return share, failed
 
 
-def _labels_used(trials: Sequence[Trial], task: Task) -> tuple[str, ...]:
+def _labels_used(runs: Sequence[PlannedRun], task: Task) -> tuple[str, ...]:
     """What candidates had of target labels, apart from the judge's."""
     used: tuple[str, ...] = ()
-    if task.target_labelled is not None and any(trial.recipe != BASELINE.name for trial in trials):
+    if task.target_labelled is not None and any(run.recipe != BASELINE.name for run in runs):
         used += (f"{count(len(task.target_labelled), 'labelled target sentence')} to learn from",)
-    if any(CHOSEN_WITH_TARGET_LABELS in read_sealed_json(trial.folder / REPORT)["remarks"] for trial in trials):
+    if any(CHOSEN_WITH_TARGET_LABELS in read_sealed_json(run.folder / REPORT)["remarks"] for run in runs):
         used += ("target dev sentences to choose their states by",)
     return used
 
 
-def _entry(trial: Trial, value: float | None, seconds: float) -> Entry:
-    report = read_sealed_json(trial.folder / REPORT)
+def _entry(run: PlannedRun, value: float | None, seconds: float) -> Entry:
+    report = read_sealed_json(run.folder / REPORT)
     source = report["source"]
     return Entry(
-        trial.recipe,
+        run.recipe,
         value,
         report["training_updates"],
         round(seconds, 1),

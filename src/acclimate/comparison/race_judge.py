@@ -13,8 +13,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
 from acclimate.model.tagger import Tagger
-from acclimate.runs.task import Task
-from acclimate.runs.trial import Ground, Trial
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import DevelopmentScore
@@ -34,20 +34,20 @@ def hold_out(task: Task, share: float, seed: int) -> tuple[Task, Corpus | None]:
     return task, None
 
 
-def named_judge(settings: RaceSettings, trial: Trial, ground: Ground) -> str:
+def named_judge(settings: RaceSettings, run: PlannedRun, task: BlindTask) -> str:
     """Which selector the settings name, or what the candidates learn from does."""
     if settings.selector is not None:
         return settings.selector
-    labelled = ground.task.target_labelled is not None
-    return SELECTOR_OF_LABELLED if labelled or silence_of(SELECTOR, trial, ground) else SELECTOR
+    labelled = task.target_labelled is not None
+    return SELECTOR_OF_LABELLED if labelled or silence_of(SELECTOR, run, task) else SELECTOR
 
 
-def require_judge(settings: RaceSettings, trials: Sequence[Trial], ground: Ground) -> None:
+def require_judge(settings: RaceSettings, runs: Sequence[PlannedRun], task: BlindTask) -> None:
     """Refuse a race that no selector could decide: better now than when the budget is spent."""
-    selector = judge_of(named_judge(settings, trials[0], ground), len(trials))
-    silence = silence_of(selector, trials[0], ground)
+    selector = judge_of(named_judge(settings, runs[0], task), len(runs))
+    silence = silence_of(selector, runs[0], task)
     if silence == NO_TEXT:
-        few = ground.task.target_labelled or ()
+        few = task.target_labelled or ()
         held = (
             f", and no labelled sentences are held out: that takes {FEWEST} at least, and here are "
             f"{settings.held_out:g} (options.held_out) of {len(few):,}"
@@ -61,9 +61,9 @@ def require_judge(settings: RaceSettings, trials: Sequence[Trial], ground: Groun
         raise UsageError(f"{selector} cannot judge this race: {silence}. {way_out} (options.selector).")
 
 
-def judged(trials: Sequence[Trial], selector: str, held: Corpus | None) -> dict[str, float | None]:
+def judged(runs: Sequence[PlannedRun], selector: str, held: Corpus | None) -> dict[str, float | None]:
     """What the judge says of each run, by their names."""
     if held is None:
-        return {name: said[selector] for name, said in read_judgements(trials, [selector]).items()}
+        return {name: said[selector] for name, said in read_judgements(runs, [selector]).items()}
     judge = DevelopmentScore(held)
-    return {trial.name: judge(Tagger.load(trial.folder, device_for(trial.settings.training))) for trial in trials}
+    return {run.name: judge(Tagger.load(run.folder, device_for(run.settings.training))) for run in runs}

@@ -13,7 +13,7 @@ from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.runs.trial import PREDICTIONS, REPORT, Trial
+from acclimate.runs.run import PREDICTIONS, REPORT, PlannedRun
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class RunResult:
         }
 
 
-def read_run(trial: Trial, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
+def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
     """The result of a finished run, scored against the gold tags of `test`, if it has any."""
     report = read_sealed_json(trial.folder / REPORT)
     found = read_sealed_json(trial.folder / PREDICTIONS)

@@ -1,4 +1,4 @@
-"""Make one run: train, tag the target's test sentences, save. What it found out is on disk, in the trial's folder."""
+"""Make one run: train, tag the target's test sentences, save. What it found out is on disk, in the run's folder."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ from acclimate.runs.folder import sealed_claim, state_of, take
 from acclimate.runs.lock import locked
 from acclimate.runs.memory import forget_peak, peak_megabytes
 from acclimate.runs.result import Outcome
-from acclimate.runs.task import tagger_for
+from acclimate.runs.run import CLAIM, PREDICTIONS, REPORT, PlannedRun
+from acclimate.runs.task import BlindTask, tagger_for
 from acclimate.runs.train import adapt
-from acclimate.runs.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial
 
 # seeds and the engine's state belong to a process: threads of one (Dask workers may have several) take turns
 _ALONE = threading.Lock()
 
 
-def run_trial(trial: Trial, ground: Ground, selectors: Sequence[str] = (), threads: int | None = None) -> float:
+def run_trial(run: PlannedRun, task: BlindTask, selectors: Sequence[str] = (), threads: int | None = None) -> float:
     """Finish this run, from where it stands, let selectors judge it, and say how many seconds that took. The work of an
     executor: a plain function of what can be sent to another process."""
     started = time.monotonic()
-    with _ALONE, using_threads(threads), locked(trial.folder):
-        if state_of(trial, ground) != "finished":
-            _train(trial, ground)
-        judge(trial, ground, selectors)
+    with _ALONE, using_threads(threads), locked(run.folder):
+        if state_of(run, task) != "finished":
+            _train(run, task)
+        judge(run, task, selectors)
     return time.monotonic() - started
 
 
-def _train(trial: Trial, ground: Ground) -> None:
-    task, settings = ground.task, trial.settings
+def _train(run: PlannedRun, task: BlindTask) -> None:
+    settings = run.settings
     forget_peak()
-    torch.manual_seed(trial.seed)
-    labels, test = ground.labels_for(trial.recipe), task.target_test
+    torch.manual_seed(run.seed)
+    test = task.target_test
     before: list[Any] = []
 
     def look(when: str, shown: Tagger, siblings: Mapping[str, Tagger]) -> None:
         if when == "before" and test is not None:
             before[:] = tags_of(shown, test)
 
-    tagger = tagger_for(task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, labels)
+    tagger = tagger_for(task, settings)
     outcome = adapt(
         tagger,
         task.source,
         task.target,
-        trial.recipe,
+        run.recipe,
         target_labelled=task.target_labelled,
         source_dev=task.source_dev,
         source_test=task.source_test,
@@ -64,12 +64,12 @@ def _train(trial: Trial, ground: Ground) -> None:
         select=settings.select,
         train_on_dev=settings.train_on_dev,
         training=settings.training,
-        seed=trial.seed,
-        out=trial.folder,
-        baseline=trial.baseline,
+        seed=run.seed,
+        out=run.folder,
+        baseline=run.baseline,
         look=look,
         shortened=settings.share,
-        begin=lambda: take(trial, ground),
+        begin=lambda: take(run, task),
         progress=False,  # who compares is told how far all runs are
         **settings.options,
     )
@@ -81,22 +81,22 @@ def _train(trial: Trial, ground: Ground) -> None:
     }
     report = {
         **outcome.as_dict(),
-        "seed": trial.seed,
+        "seed": run.seed,
         "training_seconds": round(training_seconds(outcome), 3),
         "training_updates": sum(stage["updates"] for stage in own_stages(outcome)),
         "peak_megabytes": memory,
     }
-    save_siblings(trial.folder, {name: each.tagger for name, each in outcome.siblings.items()})
+    save_siblings(run.folder, {name: each.tagger for name, each in outcome.siblings.items()})
     tagger.save(
-        trial.folder,
+        run.folder,
         **{
-            CLAIM: json.dumps(sealed_claim(trial, ground), indent=2, ensure_ascii=False),
+            CLAIM: json.dumps(sealed_claim(run, task), indent=2, ensure_ascii=False),
             REPORT: json.dumps(report, indent=2, ensure_ascii=False),
             PREDICTIONS: json.dumps(predictions, ensure_ascii=False),
         },
     )
-    clear_stages(trial.folder / "training")
-    (trial.folder / "training" / CLAIM).unlink(missing_ok=True)
+    clear_stages(run.folder / "training")
+    (run.folder / "training" / CLAIM).unlink(missing_ok=True)
 
 
 def tags_of(tagger: Tagger, test: Corpus) -> list[Any]:

@@ -33,7 +33,7 @@ from acclimate.runs.evidence import (
     Answers,
     tagged,
 )
-from acclimate.runs.trial import CLAIM
+from acclimate.runs.run import CLAIM
 
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
 

@@ -19,7 +19,8 @@ from acclimate.inference.confidence import TermGuess, guess_terms
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import Tagger
-from acclimate.runs.trial import PREDICTIONS, REPORT, Ground
+from acclimate.runs.run import PREDICTIONS, REPORT
+from acclimate.runs.task import BlindTask
 
 FACTS = "facts.json"  # what was measured on the trained learner itself
 TAGGER = "tagger"  # in the place of such a fact: the tagger is kept
@@ -31,7 +32,7 @@ class Finished:
 
     folder: Path
     seed: int
-    ground: Ground
+    task: BlindTask
     test: Corpus
     parts_of_speech: PartOfSpeechTagger | None = None
 
@@ -54,12 +55,12 @@ class Finished:
     @cached_property
     def scores(self) -> Scores:
         """Words are told apart as they are written."""
-        return score(self.test, self.predicted, seen=self.ground.task.source)
+        return score(self.test, self.predicted, seen=self.task.source)
 
     @cached_property
     def folded_scores(self) -> Scores:
         """Words are told apart in lower case."""
-        seen = Vocabulary.of(self.ground.task.source, lower_cased=True)
+        seen = Vocabulary.of(self.task.source, lower_cased=True)
         return score(self.test, self.predicted, seen=seen)
 
     @cached_property
@@ -69,7 +70,7 @@ class Finished:
     @cached_property
     def hidden(self) -> HiddenWords:
         """What domain tuning hid."""
-        task = self.ground.task
+        task = self.task
         target = task.target if task.target is not None else task.source
         sticks = Yardsticks(task.source, target, tagger=self.parts_of_speech)
         return mask_statistics({"run": read_masks(self.folder)}, sticks)[0].everything

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acclimate.data.corpus import Corpus
@@ -12,11 +12,9 @@ from acclimate.data.problems import InputError
 from acclimate.data.selection import select_text
 from acclimate.data.subsets import take_sentences, take_share_of_words
 from acclimate.data.writing import write_corpus
-from acclimate.recipes.catalogue import find_recipe
 from acclimate.reproduction.sets import DataSets
 from acclimate.reproduction.table import CellSettings, Extra, Watch
-from acclimate.runs.task import Task
-from acclimate.runs.trial import Ground
+from acclimate.runs.task import BlindTask, Task
 
 _READS_TEXT = ("adversarial-masking", "pdaln", "self-training")  # recipes that learn from unlabelled target text
 _KNOWN = 5  # times that train must have a word that misleads
@@ -27,7 +25,7 @@ _LENGTHS = range(4, 13)  # of watched sentences
 class Prepared:
     """What a run is given, without the gold tags of its test, and these apart."""
 
-    ground: Ground
+    task: BlindTask
     test: Corpus
     watch: Corpus | None
 
@@ -81,17 +79,15 @@ def prepare_ground(settings: CellSettings, sets: DataSets, seed: int) -> Prepare
     text = None if pool is None else pool.unlabelled()
     if settings.recipe not in _READS_TEXT:
         text = _words_only(settings, text, (source_dev, dev, test))
-    labels = None
     task = Task(source, source_dev, None, text, few, dev, test)
-    if settings.recipe is not None and find_recipe(settings.recipe).own_tagger == "always" and few is not None:
-        labels = task.target_labels
-    elif settings.alone or settings.target is None:
+    blind = BlindTask.of(task)
+    if settings.alone or settings.target is None:
         labels = source.labels
         for part in (source_dev, test):
             labels = labels if part is None else labels | part.labels
-    blind = Task(source, source_dev, None, text, few, dev, test.unlabelled())
+        blind = replace(blind, known_source_labels=labels)
     watch = None if settings.watch is None else watched(settings.watch, source, source_dev, test)
-    return Prepared(Ground(blind, labels), test, watch)
+    return Prepared(blind, test, watch)
 
 
 def _drawn(pool: Corpus, amount: int | float | str, seed: int) -> tuple[Corpus, Corpus | None]:

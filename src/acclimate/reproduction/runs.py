@@ -23,7 +23,8 @@ from acclimate.reproduction.sets import DataSets
 from acclimate.reproduction.table import Table
 from acclimate.reproduction.training import run_training
 from acclimate.runs.folder import state_of
-from acclimate.runs.trial import Trial, TrialSettings
+from acclimate.runs.run import PlannedRun
+from acclimate.runs.settings import RunSettings
 
 Tell = Callable[[str], Any]
 Place = tuple[str, str, int]  # row, column, seed
@@ -34,7 +35,7 @@ class Run:
     """One training of one cell."""
 
     cell: Cell
-    trial: Trial
+    trial: PlannedRun
     prepared: Prepared
 
     @property
@@ -51,7 +52,9 @@ def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: DataSets, out: Pa
             if settings.recipe is None:
                 continue
             files = extra_files(settings, sets, text_folder(out))
-            wanted = TrialSettings(
+            wanted = RunSettings(
+                recipe=settings.recipe,
+                seed=seed,
                 options={**settings.options, **files},
                 select=settings.select,
                 train_on_dev=settings.train_on_dev,
@@ -59,7 +62,7 @@ def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: DataSets, out: Pa
                 training=settings.training,
             )
             folder = out / "runs" / f"{settings.recipe}-{_digest(cell, sets)}" / f"seed-{seed}"
-            runs.append(Run(cell, Trial(settings.recipe, seed, wanted, folder), prepare_ground(settings, sets, seed)))
+            runs.append(Run(cell, PlannedRun(wanted, folder), prepare_ground(settings, sets, seed)))
     return runs
 
 
@@ -86,7 +89,7 @@ def _facts(cell: Cell) -> list[str]:
 
 def tell_states(table: Table, runs: Sequence[Run], tell: Tell) -> None:
     trials = {run.trial.folder: run for run in runs}.values()
-    finished = sum(state_of(run.trial, run.prepared.ground) == "finished" for run in trials)
+    finished = sum(state_of(run.trial, run.prepared.task) == "finished" for run in trials)
     tell(f"{table.id}, {table.title}: {count(len(trials), 'training')}, {finished} finished before")
 
 
@@ -98,7 +101,7 @@ def make_runs(runs: Sequence[Run], executor: Executor | None, jobs: int, tell: T
     work = []
     for own in by_folder.values():
         first = own[0]
-        arguments = (first.trial, first.prepared.ground, _facts(first.cell), first.prepared.watch)
+        arguments = (first.trial, first.prepared.task, _facts(first.cell), first.prepared.watch)
         work.append(Job(first.name, run_training, arguments))
     failed = make_all(work, executor, jobs, tell)
     return {run.name: failed[own[0].name] for own in by_folder.values() if own[0].name in failed for run in own}
@@ -115,7 +118,7 @@ def finished_runs(runs: Sequence[Run], failures: Mapping[str, str]) -> dict[Plac
         trial, prepared = run.trial, run.prepared
         if trial.folder not in read:
             tagger = _parts_of_speech() if wants_tags else None
-            read[trial.folder] = Finished(trial.folder, trial.seed, prepared.ground, prepared.test, tagger)
+            read[trial.folder] = Finished(trial.folder, trial.seed, prepared.task, prepared.test, tagger)
         found[run.cell.row, run.cell.column, trial.seed] = read[trial.folder]
     return found
 

@@ -6,8 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from acclimate.runs.prepare import SelectorName
-from acclimate.runs.task import TaggerSettings
+from acclimate.runs.settings import SelectorName, TaggerSettings
 from acclimate.settings import Settings
 from acclimate.training.settings import TrainingSettings
 

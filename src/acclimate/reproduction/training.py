@@ -30,9 +30,9 @@ from acclimate.runs.fingerprint import clear_stages
 from acclimate.runs.folder import sealed_claim, state_of, take
 from acclimate.runs.lock import locked
 from acclimate.runs.memory import forget_peak, peak_megabytes
-from acclimate.runs.prepare import Preparation
-from acclimate.runs.task import tagger_for
-from acclimate.runs.trial import CLAIM, PREDICTIONS, REPORT, Ground, Trial, prepared
+from acclimate.runs.prepare import Preparation, prepare
+from acclimate.runs.run import CLAIM, PREDICTIONS, REPORT, PlannedRun
+from acclimate.runs.task import BlindTask, tagger_for
 from acclimate.training.engine import build_engine
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
@@ -43,24 +43,21 @@ _POINTS = 1000  # of each domain, that are told apart and put on a map
 _ALONE = threading.Lock()  # seeds and the engine's state belong to a process
 
 
-def run_training(trial: Trial, ground: Ground, facts: Sequence[str] = (), watch: Corpus | None = None) -> float:
+def run_training(trial: PlannedRun, task: BlindTask, facts: Sequence[str] = (), watch: Corpus | None = None) -> float:
     """Finish this run from where it stands, and say how many seconds that took. The work of an executor."""
     started = time.monotonic()
     with _ALONE, locked(trial.folder):
-        if state_of(trial, ground) != "finished":
-            _train(trial, ground, facts, watch)
+        if state_of(trial, task) != "finished":
+            _train(trial, task, facts, watch)
     return time.monotonic() - started
 
 
-def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | None) -> None:
-    task, settings = ground.task, trial.settings
+def _train(trial: PlannedRun, task: BlindTask, facts: Sequence[str], watch: Corpus | None) -> None:
     forget_peak()
     torch.manual_seed(trial.seed)
-    tagger = tagger_for(
-        task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, ground.target_labels
-    )
-    ready = prepared(trial, tagger, task, watch)
-    take(trial, ground)
+    tagger = tagger_for(task, trial.settings)
+    ready = prepare(tagger, replace(task, watch=watch), trial.settings)
+    take(trial, task)
     learner, summaries = _through_stages(tagger, ready, trial, watch)
     memory = peak_megabytes()
     test = task.target_test
@@ -76,10 +73,10 @@ def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | N
     }
     tagger.seen = ready.seen
     written = {
-        CLAIM: sealed_claim(trial, ground),
+        CLAIM: sealed_claim(trial, task),
         REPORT: report,
         PREDICTIONS: {"target_test": [sentence.tags for sentence in predict(tagger, test)]},
-        FACTS: {name: _FACTS[name](learner, tagger, ground) for name in facts if name != TAGGER},
+        FACTS: {name: _FACTS[name](learner, tagger, task) for name in facts if name != TAGGER},
     }
     told = {name: json.dumps(found, ensure_ascii=False) for name, found in written.items()}
     if TAGGER in facts:
@@ -93,7 +90,7 @@ def _train(trial: Trial, ground: Ground, facts: Sequence[str], watch: Corpus | N
 
 
 def _through_stages(
-    tagger: Tagger, ready: Preparation, trial: Trial, watch: Corpus | None
+    tagger: Tagger, ready: Preparation, trial: PlannedRun, watch: Corpus | None
 ) -> tuple[Learner, list[dict[str, Any]]]:
     """Train in place. The learner is the tagger, or what it is a part of."""
     last: list[Learner] = [tagger]
@@ -115,9 +112,9 @@ def _through_stages(
     return last[0], summaries
 
 
-def _perplexity(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, float]:
+def _perplexity(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, float]:
     """Of dev text. Without a head of its own, under the one that the encoder began with."""
-    text = ground.task.source_dev
+    text = task.source_dev
     if text is None or not isinstance(tagger.encoder, Transformer):
         raise InputError("perplexity is of a masked language model, and of dev text.")
     own = learner.guesser if isinstance(learner, MaskedTagger) else None
@@ -126,31 +123,30 @@ def _perplexity(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, f
     return {"perplexity": perplexity(tagger.encoder, guesser.to(device), text).perplexity}
 
 
-def _separability(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, float]:
+def _separability(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, float]:
     """How far source and target can be told apart: in percent, 50 where they cannot."""
     units: tuple[Unit, ...] = ("word", "sentence")
-    points = {unit: _points(learner, tagger, ground, unit) for unit in units}
+    points = {unit: _points(learner, tagger, task, unit) for unit in units}
     return {f"{unit}s told apart, %": 100 * domain_separability(found).accuracy for unit, found in points.items()}
 
 
-def _points(learner: Learner, tagger: Tagger, ground: Ground, unit: Unit) -> FeaturePoints:
-    task = ground.task
+def _points(learner: Learner, tagger: Tagger, task: BlindTask, unit: Unit) -> FeaturePoints:
     assert task.target_test is not None
     text = task.source if task.source_dev is None else task.source_dev
     readers = {name: learner[name] if isinstance(learner, Siblings) else tagger for name in (SOURCE, TARGET)}
     return feature_points(readers, {SOURCE: text.unlabelled(), TARGET: task.target_test}, unit, _POINTS)
 
 
-def _map(learner: Learner, tagger: Tagger, ground: Ground) -> dict[str, Any]:
+def _map(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, Any]:
     """Words on a flat map; empty where it cannot be made (no scikit-learn)."""
-    found = _points(learner, tagger, ground, "word")
+    found = _points(learner, tagger, task, "word")
     try:
         return {"places": project(found.points).round(3).tolist(), "domains": list(found.domains)}
     except InputError:
         return {}
 
 
-_FACTS: dict[str, Callable[[Learner, Tagger, Ground], dict[str, Any]]] = {
+_FACTS: dict[str, Callable[[Learner, Tagger, BlindTask], dict[str, Any]]] = {
     "perplexity": _perplexity,
     "separability": _separability,
     "map": _map,

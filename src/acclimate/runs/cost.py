@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import copy
 import time
+from dataclasses import replace
 
 import torch
 
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Recipe
-from acclimate.runs.prepare import Preparation
-from acclimate.runs.task import tagger_for
-from acclimate.runs.trial import Ground, Trial, prepared
+from acclimate.runs.prepare import Preparation, prepare
+from acclimate.runs.settings import RunSettings
+from acclimate.runs.task import Task, tagger_for
 from acclimate.training.engine import build_engine
 from acclimate.training.rehearsal import Cost, rehearse
 
 
-def expected_cost(trial: Trial, ground: Ground) -> Cost:
-    """Try the run out for a moment; nothing is saved, and nothing of it is used."""
-    task, settings = ground.task, trial.settings
-    torch.manual_seed(trial.seed)
-    labels = ground.labels_for(trial.recipe)
-    tagger = tagger_for(task, trial.recipe, settings.tagger, settings.options, settings.train_on_dev, labels)
-    ready = prepared(trial, tagger, task)
+def expected_cost(task: Task, settings: RunSettings, has_baseline: bool = False) -> Cost:
+    """Try the run out for a moment; nothing is saved, and nothing of it is used. `has_baseline`: the baseline of this
+    run is trained elsewhere, if it can be shared at all."""
+    torch.manual_seed(settings.seed)
+    tagger = tagger_for(task, settings)
+    ready = prepare(tagger, replace(task, source_test=None, target_test=None), settings)
     has_make = bool(ready.recipe.remodel(copy.deepcopy(tagger), ready.plan))
     own = _rehearsed(ready.recipe, tagger, ready)
-    can_share = trial.baseline is not None and not (ready.for_target or has_make)
-    is_shared = ready.recipe is ready.first or can_share
+    is_shared = ready.recipe is ready.first or (has_baseline and not (ready.for_target or has_make))
     return own if is_shared else _rehearsed(ready.first, tagger, ready) + own
 
 

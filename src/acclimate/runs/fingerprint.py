@@ -17,7 +17,7 @@ from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
-from acclimate.runs.task import TaggerSettings
+from acclimate.runs.settings import TaggerSettings
 from acclimate.settings import Settings, UsageError, as_known_now, differences
 from acclimate.training.selectors import DevelopmentScore, Selector
 

@@ -21,33 +21,34 @@ from acclimate.model.storage import (
 from acclimate.runs.checksummed_json import put_kept, read_kept
 from acclimate.runs.fingerprint import CLAIM as BEGUN_WITH
 from acclimate.runs.fingerprint import files_read
-from acclimate.runs.trial import CLAIM, JUDGEMENTS, Ground, Trial
+from acclimate.runs.run import CLAIM, JUDGEMENTS, PlannedRun
+from acclimate.runs.task import BlindTask
 from acclimate.runs.trial_claim import changed_data, changes
 from acclimate.settings import UsageError
 
 State = Literal["new", "begun", "finished", "damaged"]
 
 
-def state_of(trial: Trial, ground: Ground) -> State:
-    """What the folder of a trial holds. Refuses a run of other settings or data, and what no comparison has made."""
-    folder = trial.folder
+def state_of(run: PlannedRun, task: BlindTask) -> State:
+    """What the folder of a run holds. Refuses a run of other settings or data, and what no comparison has made."""
+    folder = run.folder
     if (folder / MANIFEST).is_file():
-        return _state_of_saved(trial, ground)
+        return _state_of_saved(run, task)
     begun = folder / "training" / CLAIM
     if begun.is_file():
         try:
             found = _begun_claim(begun)
         except StorageError:
             return "damaged"
-        _require_same(trial, found, ground)
+        _require_same(run, found, task)
         return "begun"
     if (folder / "training" / BEGUN_WITH).is_file() and not (folder / CLAIM).is_file():
         raise _of_another(folder)
     return "new"
 
 
-def _state_of_saved(trial: Trial, ground: Ground) -> State:
-    folder = trial.folder
+def _state_of_saved(run: PlannedRun, task: BlindTask) -> State:
+    folder = run.folder
     state: State = "finished"
     try:
         finish_saving(folder)
@@ -58,14 +59,14 @@ def _state_of_saved(trial: Trial, ground: Ground) -> State:
     if not ((folder / CLAIM).is_file() if listed is None else CLAIM in listed):
         raise _of_another(folder)
     if is_intact(folder, CLAIM):
-        _require_same(trial, read_json(folder / CLAIM), ground)
+        _require_same(run, read_json(folder / CLAIM), task)
     return state
 
 
-def take(trial: Trial, ground: Ground) -> None:
+def take(run: PlannedRun, task: BlindTask) -> None:
     """Make the folder ready: without anything of a run, or holding the beginning of the very same one."""
-    folder, training = trial.folder, trial.folder / "training"
-    state = state_of(trial, ground)
+    folder, training = run.folder, run.folder / "training"
+    state = state_of(run, task)
     if state == "damaged":
         for name in JUDGEMENTS:
             (folder / name).unlink(missing_ok=True)
@@ -74,7 +75,7 @@ def take(trial: Trial, ground: Ground) -> None:
     if state != "begun":
         shutil.rmtree(training, ignore_errors=True)
         training.mkdir(parents=True)
-        put_kept(training / CLAIM, trial.claim(ground))
+        put_kept(training / CLAIM, run.claim(task))
 
 
 def _of_another(folder: Path) -> UsageError:
@@ -84,9 +85,9 @@ def _of_another(folder: Path) -> UsageError:
     )
 
 
-def sealed_claim(trial: Trial, ground: Ground) -> dict[str, Any]:
+def sealed_claim(run: PlannedRun, task: BlindTask) -> dict[str, Any]:
     """What a run that is over keeps: of the files that it has read, the content that they had when it began."""
-    now, begun = trial.claim(ground), trial.folder / "training" / CLAIM
+    now, begun = run.claim(task), run.folder / "training" / CLAIM
     found = _begun_claim(begun) if begun.is_file() else now
     return {**now, "files": found.get("files", now["files"])}
 
@@ -110,10 +111,10 @@ def _of_earlier_version(place: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def require_same_data(out: Path, ground: Ground) -> None:
+def require_same_data(out: Path, task: BlindTask) -> None:
     """Refuse to put a comparison where there is one on other data: its tables would be written over."""
     for found in _claims_below(out):
-        changed = changed_data(found, ground.fingerprints, ground.fingerprint)
+        changed = changed_data(found, task.fingerprints, task.fingerprint())
         if changed:
             shown = "\n".join(changed)
             raise UsageError(
@@ -133,16 +134,16 @@ def _claims_below(out: Path) -> Iterator[Mapping[str, Any]]:
                 yield _begun_claim(begun)
 
 
-def notes_its_files(trial: Trial) -> bool:
+def notes_its_files(run: PlannedRun) -> bool:
     """Whether a finished run says what the files held that it has read, or has read none."""
-    return "files" in read_json(trial.folder / CLAIM) or not files_read(trial.settings.tagger, trial.settings.options)
+    return "files" in read_json(run.folder / CLAIM) or not files_read(run.settings.tagger, run.settings.options)
 
 
-def _require_same(trial: Trial, found: Mapping[str, Any], ground: Ground) -> None:
-    changed = changes(found, trial.claim(ground), ground.fingerprint, trial.folder / "training")
+def _require_same(run: PlannedRun, found: Mapping[str, Any], task: BlindTask) -> None:
+    changed = changes(found, run.claim(task), task.fingerprint(), run.folder / "training")
     if changed:
         shown = "\n".join(changed[:12])
         raise UsageError(
-            f"{trial.folder} holds a run of other settings or data:\n{shown}\n"
+            f"{run.folder} holds a run of other settings or data:\n{shown}\n"
             "Give the same ones to go on with this comparison, or choose another folder (out)."
         )

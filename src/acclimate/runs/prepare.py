@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
@@ -18,13 +17,12 @@ from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.settings import UsageError, complete, require_seed
+from acclimate.runs.settings import RunSettings, SelectorName
+from acclimate.runs.task import Task
+from acclimate.settings import UsageError, complete
 from acclimate.training.engine import require_device
 from acclimate.training.loop import completed
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
-from acclimate.training.settings import TrainingSettings
-
-SelectorName = Literal["auto", "source-dev", "target-dev", "last"]
 
 CHOSEN_WITH_TARGET_LABELS = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
 
@@ -53,116 +51,120 @@ class Preparation:
         return self.first is TARGET_ONLY
 
 
-def prepare(
-    tagger: Tagger,
-    source: Corpus,
-    target: Corpus | None,
-    recipe: str,
-    *,
-    target_labelled: Corpus | None,
-    source_dev: Corpus | None,
-    source_test: Corpus | None,
-    target_dev: Corpus | None,
-    target_test: Corpus | None,
-    select: SelectorName,
-    train_on_dev: bool,
-    watch: Corpus | None,
-    training: TrainingSettings | Mapping[str, Any] | None,
-    seed: int,
-    options: Mapping[str, Any],
-) -> Preparation:
-    """Arguments as `adapt` takes them. Refuses what cannot be meant: better now than after an hour of training."""
-    require_seed(seed)
-    chosen = find_recipe(recipe)
-    if "target labels" in chosen.needs and target_labelled is None:
-        raise UsageError(f"Recipe {recipe} learns from labelled target sentences: give some (target_labelled).")
-    if "target" in chosen.needs and not len(_target(target, target_labelled)):
-        raise UsageError(f"Recipe {recipe} needs target text: adapt(tagger, source, target, ...).")
-    for_target = chosen.trains_target(source, target_labelled)
-    remarks: tuple[str, ...] = ()
-    if train_on_dev:
-        source, source_dev, select = _with_dev(source, source_dev, select)
-        remarks += ("The source dev sentences were learnt from, too.",)
-    if select == "auto":
-        select = "source-dev" if not for_target else "last" if target_dev is None else "target-dev"
-    if for_target and select == "source-dev":
-        raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
-    if not isinstance(training, TrainingSettings):
-        training = complete(TrainingSettings, training or {}, where="training settings")
-    require_device(training)
-    training = completed(training, tagger)
-    given = (source, target_labelled)
-    source, selector, told = choose_selector(source, source_dev, target_dev, select, seed)
-    remarks += told
-    held_out = selector.corpus if isinstance(selector, DevelopmentScore) and select == "source-dev" else source_dev
+def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
+    """Refuse what cannot be meant, better now than after an hour of training; and say what training is given."""
+    chosen = find_recipe(settings.recipe)
+    _require_target(chosen, task)
+    for_target = task.trains_target(settings.recipe)
+    task, select, remarks = _what_chooses(task, settings, for_target)
+    require_device(settings.training)
+    training = completed(settings.training, tagger)
+    source, selector, choice = choose_selector(task.source, task.source_dev, task.target_dev, select, settings.seed)
+    judge = selector.corpus if isinstance(selector, DevelopmentScore) else None
+    held_out = judge if judge is not None and select == "source-dev" else task.source_dev
     plan = Plan(
         source.labelled(),
-        _target(target, target_labelled),
+        _target(task),
         training,
-        complete(chosen.options, options, where=f"options of recipe {recipe}"),
-        seed,
+        complete(chosen.options, settings.options, where=f"options of recipe {chosen.name}"),
+        settings.seed,
         {
             name: corpus.unlabelled()
-            for name, corpus in ((SOURCE, held_out), (TARGET, target_dev))
+            for name, corpus in ((SOURCE, held_out), (TARGET, task.target_dev))
             if corpus is not None
         },
         selector,
         for_target,
     )
-    remarks += chosen.check(tagger, plan)
-    if source_test is None and select == "source-dev" and held_out is not None:
-        remarks += ("No source test given: the source score is on the sentences that also chose the model.",)
-    if target_labelled is not None:
-        fate = "not learnt from" if chosen is BASELINE else "given to learn from"
-        were = "was" if len(target_labelled) == 1 else "were"
-        remarks += (f"{count(len(target_labelled), 'labelled target sentence')} {were} {fate}.",)
-    tests = {"source": held_out if source_test is None else source_test, "target": target_test}
-    teacher: Corpus | None = plan.source if len(plan.source) else None  # without any, the batches will say so
-    if for_target:
-        tests["source"] = teacher = None
-        if chosen.own_tagger != "always":
-            remarks += ("The labelled target sentences have labels of their own: the source has a head for itself.",)
-        remarks += (
-            "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
-            "source. It has no source score.",
-        )
-        if target is not None and chosen.own_tagger == "always":
-            remarks += ("The target's unlabelled text was not learnt from.",)
-    scored = {TARGET_TEST: target_test, "source test": None if for_target else source_test}
-    choosing = {
-        "source dev": source_dev if select == "source-dev" else None,
-        "target dev": target_dev if select == "target-dev" else None,
-    }
-    require_spans(*scored.values(), *choosing.values())
-    learnt = look_for_learnt({**scored, **choosing}, taught_by(chosen, *given))
-    remarks += (*learnt.remarks, *remarks_on_choice(scored, choosing))
-    if chosen is not BASELINE and not (for_target and chosen.own_tagger == "always"):
-        remarks += tuple(remarks_on_text(target_test, target))
-    judges = [selector.corpus] if isinstance(selector, DevelopmentScore) else []
-    for corpus in (teacher, target_labelled, watch, *judges, *tests.values()):
+    warnings = chosen.check(tagger, plan)
+    remarks += (*choice, *warnings, *_remarks_on_data(chosen, task, select, held_out, for_target))
+    source_test = held_out if task.source_test is None else task.source_test
+    tests = {"source": None if for_target else source_test, "target": task.gold_test}
+    learnt, more = _what_is_learnt(chosen, task, select, for_target)
+    teacher = None if for_target or not len(plan.source) else plan.source  # without any, the batches will say so
+    for corpus in (teacher, task.target_labelled, task.watch, judge, *tests.values()):
         if corpus is not None:
-            require_comparable(tagger, corpus)  # better said now than after an hour of training
+            require_comparable(tagger, corpus)
     first = TARGET_ONLY if for_target else BASELINE
-    return Preparation(chosen, first, plan, selector, tests, remarks, learnt.target)
+    return Preparation(chosen, first, plan, selector, tests, (*remarks, *more), learnt)
 
 
-def _with_dev(
-    source: Corpus, source_dev: Corpus | None, select: SelectorName
-) -> tuple[Corpus, Corpus | None, SelectorName]:
+def _require_target(recipe: Recipe, task: Task) -> None:
+    if "target labels" in recipe.needs and task.target_labelled is None:
+        raise UsageError(f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled).")
+    if "target" in recipe.needs and not task.has_target:
+        raise UsageError(f"Recipe {recipe.name} needs target text: adapt(tagger, source, target, ...).")
+
+
+def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[Task, SelectorName, tuple[str, ...]]:
+    """The task as it is learnt, which sentences choose the state to keep, and what to say about it."""
+    select, remarks = settings.select, tuple[str, ...]()
+    if settings.train_on_dev:
+        task, select = _with_dev(task, select)
+        remarks = ("The source dev sentences were learnt from, too.",)
+    if select == "auto":
+        select = "source-dev" if not for_target else "last" if task.target_dev is None else "target-dev"
+    if for_target and select == "source-dev":
+        raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
+    return task, select, remarks
+
+
+def _with_dev(task: Task, select: SelectorName) -> tuple[Task, SelectorName]:
     """Source and dev as one, and what may choose then."""
-    if source_dev is None:
+    if task.source_dev is None:
         raise UsageError("train_on_dev needs source_dev, the sentences to train on as well.")
     if select == "source-dev":
         raise UsageError(
             "With train_on_dev the source dev sentences cannot choose the model: pass select=last, or none."
         )
-    return source + source_dev, None, "last" if select == "auto" else select
+    together = replace(task, source=task.source + task.source_dev, source_dev=None)
+    return together, "last" if select == "auto" else select
 
 
-def _target(target: Corpus | None, labelled: Corpus | None) -> Corpus:
+def _target(task: Task) -> Corpus:
     """The target as a recipe sees it: text whose tags are gone, and behind it the few sentences meant to teach."""
-    text = Corpus(()) if target is None else target.unlabelled()
+    text = Corpus(()) if task.target is None else task.target.unlabelled()
+    labelled = task.target_labelled
     return text if labelled is None else (text + labelled.labelled()).renamed(text.name)
+
+
+def _remarks_on_data(
+    recipe: Recipe, task: Task, select: SelectorName, held_out: Corpus | None, for_target: bool
+) -> Iterator[str]:
+    """What each corpus was used for, where that may surprise."""
+    if task.source_test is None and select == "source-dev" and held_out is not None:
+        yield "No source test given: the source score is on the sentences that also chose the model."
+    if task.target_labelled is not None:
+        fate = "not learnt from" if recipe is BASELINE else "given to learn from"
+        were = "was" if len(task.target_labelled) == 1 else "were"
+        yield f"{count(len(task.target_labelled), 'labelled target sentence')} {were} {fate}."
+    if not for_target:
+        return
+    if recipe.own_tagger != "always":
+        yield "The labelled target sentences have labels of their own: the source has a head for itself."
+    yield (
+        "The tagger is the target's own. Before: trained on the labelled target sentences alone, without the "
+        "source. It has no source score."
+    )
+    if task.target is not None and recipe.own_tagger == "always":
+        yield "The target's unlabelled text was not learnt from."
+
+
+def _what_is_learnt(
+    recipe: Recipe, task: Task, select: SelectorName, for_target: bool
+) -> tuple[Shared | None, list[str]]:
+    """How much of the target's test is learnt with labels, and what to say of sentences that stand in two parts."""
+    scored = {TARGET_TEST: task.gold_test, "source test": None if for_target else task.source_test}
+    choosing = {
+        "source dev": task.source_dev if select == "source-dev" else None,
+        "target dev": task.target_dev if select == "target-dev" else None,
+    }
+    require_spans(*scored.values(), *choosing.values())
+    learnt = look_for_learnt({**scored, **choosing}, taught_by(recipe, task.source, task.target_labelled))
+    remarks = [*learnt.remarks, *remarks_on_choice(scored, choosing)]
+    if recipe is not BASELINE and not (for_target and recipe.own_tagger == "always"):
+        remarks += remarks_on_text(task.gold_test, task.target)
+    return learnt.target, remarks
 
 
 def choose_selector(

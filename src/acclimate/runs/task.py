@@ -1,26 +1,25 @@
-"""What a run works on, corpora by their part in it, and the tagger that fits them."""
+"""What a run works on: corpora by their part in it, and the tagger that fits them."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.labels import LabelSet
 from acclimate.evaluation.table import count
-from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
 from acclimate.model.encoders.shipped import OWN_ENCODER
-from acclimate.model.encoders.transformer import TransformerSettings
-from acclimate.model.tagger import DEFAULT_ENCODER, Tagger
+from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.settings import Settings, complete
+from acclimate.runs.settings import RunSettings
+from acclimate.settings import complete
 
 
 @dataclass(frozen=True)
 class Task:
-    """Corpora by their part in the run. The target is stripped of its tags before anybody else sees it."""
+    """All corpora of a run. `target` is text: its tags are dropped before a recipe sees it. Labelled target sentences
+    to learn from are `target_labelled`. Test parts are scored when all training is over. `watch` are labelled
+    sentences: how sure the tagger is of their tags is written down along training."""
 
     source: Corpus
     source_dev: Corpus | None = None
@@ -36,26 +35,46 @@ class Task:
         """Whether there is any sentence of the target to learn from."""
         return any(corpus is not None and len(corpus) for corpus in (self.target, self.target_labelled))
 
+    @property
+    def fingerprints(self) -> dict[str, str | None]:
+        """Of each corpus; None where there is none. They change with any word or tag. `watch` changes no weight."""
+        corpora = {part.name: getattr(self, part.name) for part in fields(Task) if part.name != "watch"}
+        return {name: None if corpus is None else corpus.fingerprint for name, corpus in corpora.items()}
+
     def fingerprint(self) -> str:
-        """Changes with any word or tag of any part: a run may only be resumed on the same data."""
-        digest = hashlib.sha256()
-        for part in fields(self):
-            corpus = getattr(self, part.name)
-            if part.name == "watch":
-                continue  # changes no weight
-            digest.update(f"{part.name}:{'' if corpus is None else corpus.fingerprint};".encode())
-        return digest.hexdigest()
+        """Of all corpora together."""
+        parts = (f"{name}:{found or ''};" for name, found in self.fingerprints.items())
+        return hashlib.sha256("".join(parts).encode()).hexdigest()
 
     @property
-    def target_labels(self) -> LabelSet:
-        """All labels of the target. Ten sentences do not show every type that there is; which types exist at all is
-        taken from its development and test sentences as well."""
-        assert self.target_labelled is not None
+    def source_labels(self) -> LabelSet:
+        return self.source.labels
+
+    @property
+    def target_labels(self) -> LabelSet | None:
+        """All labels of the target; None without labelled sentences. Ten of them do not show every type that there is:
+        which types exist at all is taken from the development and test sentences as well."""
+        if self.target_labelled is None:
+            return None
         labels = self.target_labelled.labels
         for part in (self.target_dev, self.target_test):
             if part is not None and part.is_labelled and part.kind == labels.kind:
                 labels = labels | part.labels
         return labels
+
+    @property
+    def gold_test(self) -> Corpus | None:
+        """The target's test with its tags, to score with."""
+        return self.target_test
+
+    def trains_target(self, recipe: str) -> bool:
+        """Whether this recipe trains a tagger of the target's own here, with the labels of the target."""
+        return find_recipe(recipe).trains_target(self.source, self.target_labelled)
+
+    def labels_for(self, recipe: str) -> LabelSet:
+        """The labels of the tagger that this recipe trains."""
+        labels = self.target_labels if self.trains_target(recipe) else None
+        return self.source_labels if labels is None else labels
 
     def describe(self) -> str:
         source = f"{count(len(self.source), 'labelled source sentence')} ({self.source.name})"
@@ -67,55 +86,58 @@ class Task:
         return ", ".join(parts)
 
 
-class TaggerSettings(Settings):
-    """Which tagger."""
+@dataclass(frozen=True)
+class BlindTask(Task):
+    """A task whose target test has no tags: no run that is given this one can see them, wherever it is made. Which
+    labels there are at all was read before the tags were taken off."""
 
-    encoder: str = DEFAULT_ENCODER
-    """acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder."""
-    head: Literal["crf", "softmax"] = "crf"
-    """What scores whole tag sequences (crf), or each word alone (softmax)."""
-    boundary_scores: bool = False
-    """CRF: scores for the first and the last tag of a sentence."""
-    constrain_training: bool = False
-    """CRF: illegal tags get no probability in training either, not only when decoding."""
-    scheme: Literal["IOB2", "BIOES"] | None = None
-    """Tag scheme inside the tagger; null: BIOES for the LSTM, IOB2 otherwise."""
-    lstm: CharacterCnnLstmSettings = CharacterCnnLstmSettings()
-    """Settings of character-cnn-lstm."""
-    transformer: TransformerSettings = TransformerSettings()
-    """Settings of a pre-trained encoder."""
+    known_source_labels: LabelSet | None = None
+    known_target_labels: LabelSet | None = None
+
+    @classmethod
+    def of(cls, task: Task) -> BlindTask:
+        """Of a task with its gold tags. Nothing is watched: what is watched, is labelled."""
+        corpora = {part.name: getattr(task, part.name) for part in fields(Task)}
+        test = None if task.target_test is None else task.target_test.unlabelled()
+        labels = {"known_source_labels": task.source_labels, "known_target_labels": task.target_labels}
+        return cls(**{**corpora, "target_test": test, "watch": None, **labels})
+
+    @property
+    def gold_test(self) -> None:
+        return None
+
+    @property
+    def source_labels(self) -> LabelSet:
+        return super().source_labels if self.known_source_labels is None else self.known_source_labels
+
+    @property
+    def target_labels(self) -> LabelSet | None:
+        return super().target_labels if self.known_target_labels is None else self.known_target_labels
 
 
-def tagger_for(
-    task: Task,
-    recipe: str,
-    choice: TaggerSettings,
-    options: Mapping[str, Any],
-    train_on_dev: bool = False,
-    labels: LabelSet | None = None,
-) -> Tagger:
-    """A new tagger for one recipe, which decides whose labels it has and which words it knows. `labels` are
-    its labels, where the task does not show them all."""
-    settings = choice.lstm if choice.encoder == OWN_ENCODER else choice.transformer
+def tagger_for(task: Task, settings: RunSettings) -> Tagger:
+    """A new tagger for one recipe, which decides whose labels it has and which words it knows."""
+    choice = settings.tagger
+    sizes = choice.lstm if choice.encoder == OWN_ENCODER else choice.transformer
     text, more = task.source, task.target
-    chosen = find_recipe(recipe)
-    if task.target_labelled is not None and chosen.trains_target(task.source, task.target_labelled):
+    if task.target_labelled is not None and task.trains_target(settings.recipe):
         # words of the source and of the target's other text are known if the vectors know them
-        labels, text = labels or task.target_labels, task.target_labelled
+        text = task.target_labelled
         more = task.source if more is None else task.source + more
     else:
-        given = complete(chosen.options, options, where=f"options of recipe {recipe}")
-        second = None if chosen.sibling is None else chosen.sibling.text(given)
-        learnt = (task.target_labelled, task.source_dev if train_on_dev else None, second)
+        recipe = find_recipe(settings.recipe)
+        options = complete(recipe.options, settings.options, where=f"options of recipe {recipe.name}")
+        second = None if recipe.sibling is None else recipe.sibling.text(options)
+        learnt = (task.target_labelled, task.source_dev if settings.train_on_dev else None, second)
         text = sum((corpus.unlabelled() for corpus in learnt if corpus is not None), text)
     return Tagger.build(
         choice.encoder,
-        labels=labels or task.source.labels,
+        labels=task.labels_for(settings.recipe),
         head=choice.head,
         scheme=choice.scheme,
         boundary_scores=choice.boundary_scores,
         constrain_training=choice.constrain_training,
         text=text,
         more_text=more,
-        **settings.model_dump(),
+        **sizes.model_dump(),
     )

@@ -22,8 +22,11 @@ from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
 from acclimate.runs.fingerprint import beginning_of, begun_with, claim
 from acclimate.runs.lock import in_locked_folder
-from acclimate.runs.prepare import Preparation, SelectorName, prepare
+from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
+from acclimate.runs.settings import RunSettings, SelectorName
+from acclimate.runs.task import Task
+from acclimate.settings import complete, require_seed
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
@@ -83,23 +86,14 @@ def adapt(
     """
     started = time.monotonic()
     recipe = recipe or default_recipe(has_target=target is not None or target_labelled is not None)
-    ready = prepare(
-        tagger,
-        source,
-        target,
-        recipe,
-        target_labelled=target_labelled,
-        source_dev=source_dev,
-        source_test=source_test,
-        target_dev=target_dev,
-        target_test=target_test,
-        select=select,
-        train_on_dev=train_on_dev,
-        watch=watch,
-        training=training,
-        seed=seed,
-        options=options,
+    require_seed(seed)
+    if not isinstance(training, TrainingSettings):
+        training = complete(TrainingSettings, training or {}, where="training settings")
+    task = Task(source, source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
+    settings = RunSettings(
+        recipe=recipe, seed=seed, options=options, select=select, train_on_dev=train_on_dev, training=training
     )
+    ready = prepare(tagger, task, settings)
     chosen, plan, selector, tests, remarks = ready.recipe, ready.plan, ready.selector, ready.tests, ready.remarks
     folder = None if out is None else Path(out) / "training"
     begun_with = beginning_of(tagger, recipe, plan, selector, shortened)

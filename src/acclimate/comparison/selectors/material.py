@@ -11,7 +11,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.subsets import take_sentences
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
-from acclimate.runs.task import TaggerSettings
+from acclimate.runs.settings import TaggerSettings
 from acclimate.training.settings import TrainingSettings
 
 T = TypeVar("T")

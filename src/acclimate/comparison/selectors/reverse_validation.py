@@ -17,7 +17,9 @@ from acclimate.inference.predict import answers
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.encoders.transformer import TransformerSettings
 from acclimate.model.tagger import Tagger
-from acclimate.runs.task import TaggerSettings, Task, tagger_for
+from acclimate.recipes.catalogue import BASELINE
+from acclimate.runs.settings import RunSettings, TaggerSettings
+from acclimate.runs.task import BlindTask, tagger_for
 from acclimate.runs.train import adapt
 from acclimate.training.loop import completed
 from acclimate.training.selectors import DevelopmentScore
@@ -52,7 +54,8 @@ class ReverseValidation:
             return linear_score(taught, material.source_dev, material.tagger, tagger.device)
         torch.manual_seed(material.seed)
         # a source of the same labels, whichever of them were predicted
-        back = tagger_for(Task(taught, target_labelled=None), "source-only", material.tagger, {}, labels=tagger.labels)
+        task = BlindTask(taught, known_source_labels=tagger.labels)
+        back = tagger_for(task, RunSettings(recipe=BASELINE.name, tagger=material.tagger))
         settings = completed(material.training, back)
         updates = min(self.updates, settings.updates or self.updates)
         settings = settings.model_copy(update={"updates": updates, "epochs": None, "tensorboard": False})
