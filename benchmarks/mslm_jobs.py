@@ -151,8 +151,7 @@ def do(run: Run, job: Job) -> list[Row]:
     from one_recipe import train
 
     from acclimate.evaluation.scores import score
-    from acclimate.inference.confidence import guess_terms
-    from acclimate.inference.predict import predict
+    from acclimate.inference.predict import guess_terms, predict
     from acclimate.methods.entities.masked_tagger import MaskedTagger
     from acclimate.model.tagger import Tagger
 

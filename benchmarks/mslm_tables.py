@@ -388,7 +388,7 @@ def confidences(rows: list[Row], corpus: str, encoder: str, options: argparse.Na
 @cache
 def guesses_of(out: str, job: Job) -> list[Any]:
     from acclimate.data.schemes import Span
-    from acclimate.inference.confidence import TermGuess
+    from acclimate.inference.predict import TermGuess
 
     return [
         TermGuess(sentence, Span(start, end, label), predicted, probability)

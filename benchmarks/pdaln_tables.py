@@ -306,7 +306,7 @@ def error_tables(rows: list[Row], options: argparse.Namespace) -> str:
 
 @cache
 def error_report(out: str, data: str, limit: int | None, judged: bool, target: str, job: Job) -> Any:
-    from acclimate.evaluation.error_report import report_errors
+    from acclimate.evaluation.errors import report_errors
 
     gold = gold_for(data, target, limit, judged)
     report = report_errors(gold, answers(out, target, job, gold))

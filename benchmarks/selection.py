@@ -32,10 +32,9 @@ from typing import Any
 
 import numpy as np
 
-from acclimate.data.line_ngrams import Target
 from acclimate.data.reading import read_corpus
-from acclimate.data.selection import select_text
-from acclimate.data.target_text import read_target
+from acclimate.data.selection.ngram_scores import Target, read_target
+from acclimate.data.selection.select import select_text
 from acclimate.data.words import find_words
 
 MEGABYTE = 10**6

@@ -107,15 +107,15 @@ class Run:
 
 @cache
 def concepts_of(source: str) -> Any:
-    from acclimate.data.concepts.sources import load_concepts
+    from acclimate.data.concepts.files import load_concepts
 
     return load_concepts(source)
 
 
 def labeller_for(task: Task, groups: str | None = None, abbreviations: bool = True, **options: Any) -> Any:
     from acclimate.data.concepts.dictionary import ConceptDictionary
-    from acclimate.data.concepts.groups import Groups
     from acclimate.data.concepts.labelling import Labeller
+    from acclimate.data.concepts.mentions import Groups
 
     groups = other_map(task) if groups == "other" else groups
     map_ = Groups.load(groups or task.groups, single=task.label)
@@ -199,7 +199,7 @@ def label_table(rows: list[Row]) -> str:
 def speed(options: argparse.Namespace) -> Row:
     """The whole way: raw text is read, split, labelled and written."""
     from acclimate.cli.weak_label_files import LabelledFiles
-    from acclimate.data.concepts.text import RawText
+    from acclimate.data.concepts.labelling import RawText
 
     task = TASKS["bc5cdr"]
     file = find(options.data, "pubmed", "unlabelled")

@@ -17,7 +17,7 @@ from acclimate.analysis.text_comparison import (
     overlap_of_sets,
     vocabulary_overlap,
 )
-from acclimate.data.stop_words import STOP_WORDS
+from acclimate.data.words import STOP_WORDS
 
 # Oracle 8_density_ratio
 SOURCE = {"the": 50, "match": 20, "bank": 20, "goal": 10}

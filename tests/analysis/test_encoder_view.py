@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from acclimate.analysis.features import domain_separability, feature_points
-from acclimate.analysis.inspection import encoder_view
-from acclimate.analysis.inspection.encoder_view import look_through
+from acclimate.analysis.inspection import facts as encoder_view
+from acclimate.analysis.inspection.facts import look_through
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.language_model import guesser_for

@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from acclimate.analysis.inspection.facts import Given
-from acclimate.analysis.inspection.inspection import Inspection, inspect_corpora
-from acclimate.analysis.inspection.rendering import markdown, render
+from acclimate.analysis.inspection.inspection import Inspection, inspect_corpora, markdown, render
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 

@@ -6,10 +6,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from acclimate.analysis.inspection.rendering import surface_table
-from acclimate.analysis.inspection.sampling import sampled, within
-from acclimate.analysis.inspection.surface import Surface
-from acclimate.analysis.inspection.words_and_pieces import compare_pieces, compare_words, unseen_counts
+from acclimate.analysis.inspection.inspection import surface_table
+from acclimate.analysis.inspection.measures import (
+    Surface,
+    compare_pieces,
+    compare_words,
+    sampled,
+    unseen_counts,
+    within,
+)
 from acclimate.data.corpus import Corpus, Sentence
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.analysis.inspection.label_support import label_support
+from acclimate.analysis.inspection.facts import label_support
 from acclimate.data.corpus import Corpus, Sentence
 
 

@@ -10,7 +10,7 @@ from acclimate.analysis.terms import compare_term_confidences
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
-from acclimate.inference.confidence import TermGuess
+from acclimate.inference.predict import TermGuess
 
 GOLD = Corpus.of(
     [

@@ -24,7 +24,7 @@ import pytest
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.readers.opening import Source
+from acclimate.data.readers.source import Source
 from acclimate.data.reading import read_corpus
 
 FILES = 10_000  # of each format

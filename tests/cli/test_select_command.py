@@ -12,7 +12,7 @@ from command_line import Files, acclimate
 from rich.console import Console
 
 from acclimate.cli.select import ReadingBar
-from acclimate.data.selection import SelectionProgress
+from acclimate.data.selection.select import SelectionProgress
 
 LINES = ["Anna flew to Oslo .", "zebra crossing", "Anna flew to Oslo .", "Shares of Acme fell", "It rained all day ."]
 

@@ -17,8 +17,7 @@ from acclimate.comparison.race import race
 from acclimate.comparison.race_settings import judge_of
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.selectors.agreement import agreement
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import Kind
+from acclimate.data.corpus import Corpus, Kind, Sentence
 from acclimate.data.problems import InputError
 from acclimate.evaluation.scores import score
 from acclimate.runs.run import PlannedRun

@@ -20,7 +20,7 @@ from acclimate.comparison.summary import Comparison, Mean
 from acclimate.comparison.tables import markdown, render, score_rows
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.shared_sentences import Shared
+from acclimate.evaluation.shared_sentences import Shared
 from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
 from acclimate.reporting.trial_data import collect_trial

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.alternating import Alternating
-from acclimate.data.batches import Batch, Batches, plan
+from acclimate.data.batches import Alternating, Batch, Batches, plan
 from acclimate.data.corpus import Corpus, Sentence
 
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.borders import CharacterSpan, align
+from acclimate.data.character_spans import CharacterSpan, align, spans_within, without_cuts
 from acclimate.data.problems import InputError
-from acclimate.data.readers.marked_text import spans_within, without_cuts
 from acclimate.data.reading import read_corpus
 from acclimate.data.schemes import Span
 from acclimate.data.words import find_words

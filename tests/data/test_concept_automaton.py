@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.concepts.automaton import UNKNOWN, Automaton
+from acclimate.data.concepts.dictionary import UNKNOWN, Automaton
 
 WORDS = st.sampled_from("abc")
 ROWS = st.lists(st.lists(WORDS, min_size=1, max_size=4).map(tuple), max_size=12)

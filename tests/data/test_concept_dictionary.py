@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.concepts.concept import Concept
-from acclimate.data.concepts.dictionary import ConceptDictionary
-from acclimate.data.concepts.groups import BUNDLED_GROUPS, Groups
-from acclimate.data.concepts.name_notes import NameConflict
-from acclimate.data.concepts.spelling import atoms, is_abbreviation
+from acclimate.data.concepts.dictionary import ConceptDictionary, NameConflict, atoms, is_abbreviation
+from acclimate.data.concepts.files import Concept
+from acclimate.data.concepts.mentions import BUNDLED_GROUPS, Groups
 from acclimate.data.problems import InputError
 from acclimate.data.words import split_words
 

@@ -11,9 +11,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.data.concepts.files import read_concepts
-from acclimate.data.concepts.packages import PACKAGES
-from acclimate.data.concepts.sources import BUNDLED_CONCEPTS, load_concepts
+from acclimate.data.concepts.files import BUNDLED_CONCEPTS, PACKAGES, load_concepts, read_concepts
 from acclimate.data.problems import InputError
 
 ASTHMA = ("asthma", ("bronchial asthma", "BA"), ("T047",))
@@ -89,7 +87,7 @@ def installed(folder: Path, which: str, tables: Any) -> None:
 @pytest.fixture
 def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Nothing but what a test puts there is installed of the two packages."""
-    monkeypatch.setattr("acclimate.data.concepts.packages.find_spec", find_spec_in(tmp_path))
+    monkeypatch.setattr("acclimate.data.concepts.files.find_spec", find_spec_in(tmp_path))
     return tmp_path
 
 

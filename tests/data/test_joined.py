@@ -6,9 +6,8 @@ from itertools import islice
 
 import pytest
 
-from acclimate.data.batches import Batches
+from acclimate.data.batches import Batches, Joined
 from acclimate.data.corpus import Corpus
-from acclimate.data.joined import Joined
 
 
 def joined(news: Corpus, tweets: Corpus) -> Joined:

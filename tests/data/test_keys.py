@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.keys import NOT_FOUND, PADDING, KeyTable, different, pair_keys, stand_ins, stretch_keys
+from acclimate.data.selection.keys import NOT_FOUND, PADDING, KeyTable, different, pair_keys, stand_ins, stretch_keys
 
 KEYS = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=300)
 

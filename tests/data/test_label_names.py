@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.data.label_names import alike
+from acclimate.data.mapping import alike
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.line_ngrams import MEASURES, Measure, TargetNgrams
 from acclimate.data.problems import InputError
-from acclimate.data.target_text import Text, read_target
+from acclimate.data.selection.ngram_scores import MEASURES, Measure, TargetNgrams, Text, read_target
 
 DOCUMENT = ["the bank raised the rate", "the loan was paid"]
 LINES = st.lists(st.lists(st.sampled_from("abcde"), max_size=12).map(" ".join), min_size=1, max_size=12)

@@ -7,8 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.long_sentences import overlapping, overlapping_rows
-from acclimate.data.pieces import Window, windows
+from acclimate.data.pieces import Window, overlapping, overlapping_rows, windows
 
 costs = st.lists(st.integers(1, 9), min_size=1, max_size=200)
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers import opening
+from acclimate.data.readers import source as opening
 from acclimate.data.reading import read_corpus
 
 TWO = b"EU\tB-ORG\nrejects\tO\n\nPeter\tB-PER\n"

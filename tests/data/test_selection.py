@@ -17,11 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acclimate.data import text_blocks
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.line_ngrams import MEASURES, Measure
 from acclimate.data.problems import InputError
-from acclimate.data.selection import SelectionProgress, select_text
+from acclimate.data.selection import text_files as text_blocks
+from acclimate.data.selection.ngram_scores import MEASURES, Measure
+from acclimate.data.selection.select import SelectionProgress, select_text
 from acclimate.data.words import find_words
 
 TARGET = Corpus.of([Sentence(tuple(line.split())) for line in ("the bank raised the rate", "the loan was paid")])
@@ -109,7 +109,7 @@ def test_whoever_does_the_work_the_result_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr(text_blocks, "PIECE", 3000)
-    monkeypatch.setattr("acclimate.data.selection._SMALL_FILES", 9000)
+    monkeypatch.setattr("acclimate.data.selection.select._SMALL_FILES", 9000)
     lines = some_lines(1500)
     with EXECUTORS[name]() as executor:
         assert selected(tmp_path, lines, 30, executor=executor, jobs=2) == slow_selection(lines, 30)
@@ -118,7 +118,7 @@ def test_whoever_does_the_work_the_result_is_the_same(
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_processes_of_its_own_give_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     monkeypatch.setattr(text_blocks, "PIECE", 40_000)
-    monkeypatch.setattr("acclimate.data.selection._SMALL_FILES", 0)
+    monkeypatch.setattr("acclimate.data.selection.select._SMALL_FILES", 0)
     lines = some_lines(3000)
     assert selected(tmp_path, lines, 100, jobs=jobs) == slow_selection(lines, 100)
 
@@ -251,7 +251,7 @@ def test_nothing_that_is_read_is_written_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_after_an_error_there_is_no_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int) -> None:
     monkeypatch.setattr(text_blocks, "PIECE", 2000)
-    monkeypatch.setattr("acclimate.data.selection._SMALL_FILES", 0)
+    monkeypatch.setattr("acclimate.data.selection.select._SMALL_FILES", 0)
     lines = [line.encode() for line in some_lines(200)]
     lines[149] = b"caf\xe9"
     (tmp_path / "huge").write_bytes(b"\n".join(lines))

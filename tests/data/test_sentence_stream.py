@@ -10,8 +10,7 @@ import pytest
 
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
-from acclimate.data.sentence_stream import SentenceStream
-from acclimate.data.text_blocks import LONGEST_LINE
+from acclimate.data.selection.text_files import LONGEST_LINE, SentenceStream
 
 TEXT = "\ufeffIt rained. He left.\n\n  \nDon't go \u2028 now !\r\nlast"
 

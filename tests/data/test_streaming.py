@@ -15,8 +15,7 @@ import pytest
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.reading import read_corpus
-from acclimate.data.streaming import stream_corpus
+from acclimate.data.reading import read_corpus, stream_corpus
 from acclimate.data.writing import WRITERS, write_corpus, writing_parts
 
 LINES = [f"Line {number}: Anna didn't fly to Oslo with {number * 37} others." for number in range(4000)]  # four parts
@@ -181,7 +180,7 @@ def test_a_damaged_archive_is_told(tmp_path: Path) -> None:
 
 
 def test_a_line_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acclimate.data.readers.opening._LONGEST_LINE", 100_000)
+    monkeypatch.setattr("acclimate.data.readers.source._LONGEST_LINE", 100_000)
     (tmp_path / "a.txt").write_text("Anna left\n" + "a " * 100_000, encoding="utf-8")
     with pytest.raises(InputError, match="line 2: a line of more than"):
         sentences(tmp_path / "a.txt")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from acclimate.data import text_blocks
 from acclimate.data.problems import InputError
-from acclimate.data.text_blocks import TextBlock, cut_into_pieces, read_beginning, read_blocks
+from acclimate.data.selection import text_files as text_blocks
+from acclimate.data.selection.text_files import TextBlock, cut_into_pieces, read_beginning, read_blocks
 
 LINES = [f"line {number} " + "é" * (number % 7) for number in range(300)]
 TEXT = "\n".join(LINES).encode()

@@ -13,18 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data import text_blocks
-from acclimate.data.concepts.abbreviations import REACH, explains
 from acclimate.data.concepts.annotators import load_annotator
-from acclimate.data.concepts.concept import Concept
 from acclimate.data.concepts.dictionary import ConceptDictionary
-from acclimate.data.concepts.finding import Finding
-from acclimate.data.concepts.groups import Groups
-from acclimate.data.concepts.labelling import Labeller, choose
-from acclimate.data.concepts.text import RawText
+from acclimate.data.concepts.files import Concept
+from acclimate.data.concepts.labelling import Labeller, RawText, choose
+from acclimate.data.concepts.mentions import REACH, Finding, Groups, explains
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
+from acclimate.data.selection import text_files as text_blocks
 
 GROUPS = Groups.load()
 CONCEPTS = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from acclimate.data.word_numbers import NumberedLines, WordNumbers
+from acclimate.data.selection.word_numbers import NumberedLines, WordNumbers
 from acclimate.data.words import find_blank_separated, find_words
 
 WORDS = (

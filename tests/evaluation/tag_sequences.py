@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import Kind
+from acclimate.data.corpus import Corpus, Kind, Sentence
 from acclimate.data.schemes import Span, tags_from_spans
 
 LABELS = ("PER", "LOC", "ORG")

@@ -8,9 +8,14 @@ from tag_sequences import corpus_of, gold_and_predicted
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
-from acclimate.evaluation.entity_lengths import tally_by_entity_length
-from acclimate.evaluation.error_report import OverLabelled, border_fault, report_errors
-from acclimate.evaluation.errors import count_errors, find_errors
+from acclimate.evaluation.errors import (
+    OverLabelled,
+    border_fault,
+    count_errors,
+    find_errors,
+    report_errors,
+    tally_by_entity_length,
+)
 from acclimate.evaluation.pairs import pair_up
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.tally import Tally

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.data.shared_sentences import Shared
-from acclimate.evaluation.reservation import LEARNT, PERHAPS_UNLEARNT, UNLEARNT, Reservation, reservation
+from acclimate.evaluation.shared_sentences import LEARNT, PERHAPS_UNLEARNT, UNLEARNT, Reservation, Shared, reservation
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus
-from acclimate.inference.confidence import sentence_confidences, word_confidences
+from acclimate.inference.predict import sentence_confidences, word_confidences
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 

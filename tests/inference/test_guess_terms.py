@@ -9,7 +9,7 @@ import pytest
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import split_tag
-from acclimate.inference.confidence import guess_terms
+from acclimate.inference.predict import guess_terms
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.inference.confidence import guess_terms, word_confidences
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import guess_terms, predict, word_confidences
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 

@@ -10,8 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import LabelSet
+from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import predict
 from acclimate.methods.tagging import Tagging, TaggingOfAll

@@ -9,8 +9,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import LabelSet
+from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.data.schemes import SCHEMES, faults
 from acclimate.inference.predict import predict

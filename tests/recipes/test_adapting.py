@@ -13,8 +13,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.shared_sentences import Shared
-from acclimate.evaluation.reservation import PERHAPS_UNLEARNT
+from acclimate.evaluation.shared_sentences import PERHAPS_UNLEARNT, Shared
 from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger

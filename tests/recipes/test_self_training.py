@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from acclimate.data.corpus import Corpus
-from acclimate.inference.confidence import sentence_confidences
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import predict, sentence_confidences
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.self_training import SelfTrainingSettings, self_training, surest

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import LabelSet
+from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import PdalnSettings, exchanged

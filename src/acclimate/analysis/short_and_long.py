@@ -11,8 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from acclimate.data.problems import InputError
-from acclimate.evaluation.lengths import LengthGroup
-from acclimate.evaluation.scores import Scores
+from acclimate.evaluation.scores import LengthGroup, Scores
 
 
 @dataclass(frozen=True, slots=True)

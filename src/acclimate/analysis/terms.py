@@ -18,7 +18,7 @@ from acclimate.evaluation.table import Row, align, count
 from acclimate.evaluation.tally import mean, ratio
 
 if TYPE_CHECKING:
-    from acclimate.inference.confidence import TermGuess
+    from acclimate.inference.predict import TermGuess
 
 Term = tuple[str, str]  # its words and its gold label
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.stop_words import STOP_WORDS
+from acclimate.data.words import STOP_WORDS
 from acclimate.evaluation.table import Row, align
 from acclimate.evaluation.tally import ratio
 from acclimate.evaluation.unseen import fold

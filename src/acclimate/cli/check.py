@@ -43,7 +43,7 @@ def check_command(
     from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.expand import expand
     from acclimate.cli.wording import in_options
-    from acclimate.data.check import check_corpora
+    from acclimate.data.checks.checks import check_corpora
 
     options: dict[str, Any] = {
         "format": input_format,

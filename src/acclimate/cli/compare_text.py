@@ -62,7 +62,7 @@ def compare_text_command(
     from acclimate.cli.corpora import column_of, open_corpus
     from acclimate.cli.expand import expand
     from acclimate.cli.progress import warn
-    from acclimate.data.stop_words import STOP_WORDS
+    from acclimate.data.words import STOP_WORDS
 
     check_folder_to_write("--csv", csv)
     check_file_to_write("--plot", plot, overwrite=True)  # a picture is drawn again

@@ -44,8 +44,8 @@ def confidence_command(
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.run_folder import require_finished
     from acclimate.data.problems import InputError
-    from acclimate.inference.confidence import guess_terms
     from acclimate.inference.evaluate import require_comparable
+    from acclimate.inference.predict import guess_terms
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.tagger import Tagger
 

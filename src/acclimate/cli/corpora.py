@@ -11,8 +11,7 @@ from acclimate.data.bundled import BUNDLED, load_bundled
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
-from acclimate.data.reading import FORMATS, read_corpus, unknown_format
-from acclimate.data.streaming import CorpusStream, stream_corpus
+from acclimate.data.reading import FORMATS, CorpusStream, read_corpus, stream_corpus, unknown_format
 from acclimate.evaluation.table import count
 from acclimate.settings import UsageError
 

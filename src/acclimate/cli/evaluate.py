@@ -68,7 +68,7 @@ def evaluate_command(
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.saving import encoded, save
     from acclimate.data.writing import write_corpus
-    from acclimate.evaluation.error_report import report_errors
+    from acclimate.evaluation.errors import report_errors
     from acclimate.evaluation.scores import score
     from acclimate.evaluation.table import count, render
     from acclimate.inference.evaluate import lacks_spans, require_comparable

@@ -63,8 +63,7 @@ def inspect_command(
     if out is not None:
         check_file_to_write("--out", out, overwrite, [source, target, target_labelled, *(extra or ())])
     from acclimate.analysis.inspection.facts import Given
-    from acclimate.analysis.inspection.inspection import inspect_corpora
-    from acclimate.analysis.inspection.rendering import markdown, render
+    from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
     from acclimate.cli.corpora import open_corpus
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.settings import UsageError, require_seed
@@ -126,7 +125,7 @@ def _open_extra(names: list[str]) -> tuple[Corpus | None, bool]:
 
 
 def _is_raw(name: str) -> bool:
-    from acclimate.data.target_text import detected_format
+    from acclimate.data.selection.ngram_scores import detected_format
 
     return Path(name).is_file() and detected_format(name) == "text"
 
@@ -135,7 +134,7 @@ def _beginning(files: list[str], name: str) -> tuple[Corpus, bool]:
     from acclimate.cli.progress import warn
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
-    from acclimate.data.sentence_stream import SentenceStream
+    from acclimate.data.selection.text_files import SentenceStream
     from acclimate.evaluation.table import count
 
     stream = SentenceStream(files)

@@ -105,7 +105,7 @@ def _files_of(inputs: Sequence[str | None]) -> Iterator[Path]:
 
 
 def _is_of_documents(file: Path) -> bool:
-    from acclimate.data.readers.opening import inner_name
+    from acclimate.data.readers.source import inner_name
 
     return inner_name(file.name).endswith(_OF_DOCUMENTS)
 

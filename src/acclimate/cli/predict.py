@@ -23,7 +23,7 @@ from acclimate.cli.options import (
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
-    from acclimate.data.streaming import CorpusStream
+    from acclimate.data.reading import CorpusStream
     from acclimate.data.writing import Parts
 
 

@@ -18,8 +18,8 @@ from acclimate.cli.places import check_file_to_write
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from acclimate.data.selection import Selection, SelectionProgress
-    from acclimate.data.target_text import Text
+    from acclimate.data.selection.ngram_scores import Text
+    from acclimate.data.selection.select import Selection, SelectionProgress
 
 
 _TOO_FAR = 2.0  # times longer or shorter lines than the target's
@@ -98,7 +98,7 @@ def select_command(
         if file is not None:
             check_file_to_write(option, file, overwrite, [*like, *files])
     from acclimate.cli.progress import stderr_console
-    from acclimate.data.selection import select_text
+    from acclimate.data.selection.select import select_text
 
     _warn_of_corpora(files)
     with ReadingBar(stderr_console(quiet)) as bar:
@@ -124,7 +124,7 @@ def _warn_of_corpora(files: list[str]) -> None:
     """A corpus would be read as text: a word and its tag, or a JSON object, for a sentence."""
     from acclimate.cli.progress import warn
     from acclimate.data.readers.detection import looks_like_corpus
-    from acclimate.data.text_blocks import first_lines
+    from acclimate.data.selection.text_files import first_lines
 
     for file in files:
         if looks_like_corpus(file, first_lines(file)):

@@ -9,8 +9,7 @@ from typing import Any
 from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import AUTO, RaceSettings
-from acclimate.data.corpus import Corpus
-from acclimate.data.labels import kind_of_tags
+from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings

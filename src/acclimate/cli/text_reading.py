@@ -11,9 +11,9 @@ from acclimate.cli.corpora import is_bundled, open_corpus
 from acclimate.cli.progress import stderr_console, warn
 from acclimate.cli.select import ReadingBar
 from acclimate.data.problems import InputError
-from acclimate.data.selection import SelectionProgress
-from acclimate.data.sentence_stream import SentenceStream
-from acclimate.data.target_text import detected_format
+from acclimate.data.selection.ngram_scores import detected_format
+from acclimate.data.selection.select import SelectionProgress
+from acclimate.data.selection.text_files import SentenceStream
 from acclimate.evaluation.table import count
 
 

@@ -16,10 +16,9 @@ from acclimate.cli.select import spelled_out
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from acclimate.data.concepts.concept import Concept
     from acclimate.data.concepts.dictionary import ConceptDictionary
-    from acclimate.data.concepts.finding import Annotator
-    from acclimate.data.concepts.groups import Groups
+    from acclimate.data.concepts.files import Concept
+    from acclimate.data.concepts.mentions import Annotator, Groups
 
 
 DICTIONARY = "dictionary"
@@ -153,7 +152,7 @@ def weak_label_command(
 
 def _concepts(annotator: str, sources: list[str] | None) -> dict[str, list[Concept]]:
     """What the dictionary is made of; nothing for another annotator."""
-    from acclimate.data.concepts.sources import load_concepts
+    from acclimate.data.concepts.files import load_concepts
     from acclimate.settings import UsageError
 
     if annotator != DICTIONARY and sources:
@@ -168,7 +167,7 @@ def _concepts(annotator: str, sources: list[str] | None) -> dict[str, list[Conce
 def _groups(
     name: str, annotator: str, concepts: Mapping[str, Sequence[Concept]], others: OtherTypes, label: str | None
 ) -> Groups:
-    from acclimate.data.concepts.groups import AUTO_GROUPS, Groups
+    from acclimate.data.concepts.mentions import AUTO_GROUPS, Groups
 
     if name != AUTO_GROUPS:
         return Groups.load(name, others.value, label)

@@ -10,7 +10,7 @@ from pathlib import Path
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.readers.opening import inner_name
+from acclimate.data.readers.source import inner_name
 from acclimate.data.subsets import Size, split
 from acclimate.data.writers.saving import written_aside
 from acclimate.data.writing import WRITERS, write_corpus

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.data.concepts.dictionary import ConceptDictionary
-from acclimate.data.concepts.groups import NO_GROUPS, Groups
 from acclimate.data.concepts.labelling import Coverage
+from acclimate.data.concepts.mentions import NO_GROUPS, Groups
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import ratio

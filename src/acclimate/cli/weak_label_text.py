@@ -12,12 +12,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from acclimate.cli.corpora import is_bundled, open_corpus
-from acclimate.data.concepts.labelling import Labeller
-from acclimate.data.concepts.text import RawText
+from acclimate.data.concepts.labelling import Labeller, RawText
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.readers.opening import inner_name
-from acclimate.data.target_text import detected_format
+from acclimate.data.readers.source import inner_name
+from acclimate.data.selection.ngram_scores import detected_format
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.pairs import first_difference
 from acclimate.evaluation.table import count

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from acclimate.analysis.inspection.sampling import sampled
+from acclimate.analysis.inspection.measures import sampled
 from acclimate.comparison.tables import put
 from acclimate.data.corpus import Corpus
 from acclimate.runs.evidence import SOURCE, TARGET, text_figures

@@ -10,9 +10,8 @@ from typing import Any
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.data.corpus import Corpus
-from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
-from acclimate.evaluation.reservation import Reservation, reservation
+from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric
 
 

@@ -1,4 +1,4 @@
-"""The corpus: sentences of words, with or without one tag per word, and where they came from."""
+"""The corpus: sentences of words with or without one tag per word, their labels, and where they came from."""
 
 from __future__ import annotations
 
@@ -7,12 +7,53 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import overload
+from typing import Literal, overload
 
-from acclimate.data.labels import Kind, LabelSet, kind_of_tags
 from acclimate.data.problems import InputError, Place, Skipped
-from acclimate.data.schemes import Span, spans_from_tags, tags_from_spans
+from acclimate.data.schemes import OUTSIDE, Scheme, Span, spans_from_tags, tags_from_spans
 from acclimate.data.words import find_words
+
+Kind = Literal["spans", "plain"]
+
+
+def kind_of_tags(kind: str) -> str:
+    """As it is said in a sentence."""
+    return "span tags" if kind == "spans" else "plain tags"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSet:
+    """The labels of a corpus in a fixed order. `spans`: entities or chunks; `plain`: one tag per word, such as POS."""
+
+    names: tuple[str, ...]
+    kind: Kind = "spans"
+
+    @classmethod
+    def of(cls, labels: LabelSet | Iterable[str], kind: Kind = "spans") -> LabelSet:
+        """A label set from one, or from names in any order."""
+        return labels if isinstance(labels, LabelSet) else cls(tuple(sorted(set(labels))), kind)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __or__(self, other: LabelSet) -> LabelSet:
+        if self.kind != other.kind:
+            raise ValueError(f"Labels of spans and plain tags cannot be joined: {self} and {other}.")
+        return LabelSet.of((*self.names, *other.names), self.kind)
+
+    def tags(self, scheme: Scheme = "IOB2") -> tuple[str, ...]:
+        """Every tag that can occur, `O` first for spans."""
+        if self.kind == "plain":
+            return self.names
+        letters = {"IO": "I", "BIOES": "BIES"}.get(scheme, "BI")
+        return (OUTSIDE, *(f"{letter}-{name}" for name in self.names for letter in letters))
+
 
 _NOWHERE = Place()
 

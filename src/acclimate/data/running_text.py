@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from acclimate.data.batches import TARGET
-from acclimate.data.compression import DAMAGE, XZ, compression_of, decompressing
 from acclimate.data.problems import InputError
+from acclimate.data.readers.source import DAMAGE, XZ, compression_of, decompressing
 
 _AT_ONCE = 20_000  # paragraphs handed to the tokenizer together
 

@@ -1,9 +1,9 @@
-"""Words and sentences of raw text, by offsets: `text[start:end]` is the word, and nothing is normalised or lost.
+"""Words and sentences of raw text, by offsets: `text[start:end]` is the word. Also the English stop words.
 
 The words are those of the Penn Treebank (`'s` and `n't` split off, punctuation apart) with what tweets and clinical
 notes need besides: URLs, @mentions, #hashtags, emoticons, whole emoji, `120/80`, `q.i.d.`. Every character that is not
-white space (`str.isspace`) belongs to exactly one word. Chinese characters and kana are words of their own; languages
-that write without blanks and have neither (Thai, Khmer) need a tokenizer of their own, and `tokenize="blanks"`.
+white space (`str.isspace`) belongs to exactly one word. Chinese characters and kana are words of their own. Other
+languages without blanks between words (Thai, Khmer) need a tokenizer of their own, and `tokenize="blanks"`.
 """
 
 from __future__ import annotations
@@ -196,3 +196,34 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """A stretch of text without the white space at its ends."""
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+
+
+_PRONOUNS = """
+i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
+it its itself they them their theirs themselves who whom whose which what this that these those someone anyone everyone
+something anything everything nothing nobody somebody everybody one
+"""
+_DETERMINERS = "a an the some any no every each either neither both all few many much more most less several such other"
+_VERBS = """
+be am is are was were been being do does did done doing have has had having can could will would shall should may might
+must ought
+"""
+_PREPOSITIONS = """
+of in on at by for from to into onto out off over under with without within about above below between among through
+during before after since until against across along around behind beside near toward towards upon per via up down
+"""
+_CONJUNCTIONS = "and or but nor so yet if then than as because while although though unless whether when where why how"
+_ADVERBS = "not very too also just only even again once here there now ever never always still already quite rather own"
+# contractions stand whole in some corpora and split in others: he's, or he and 's
+_ENDINGS = ("'s", "'re", "'ve", "'ll", "'d", "'m", "n't")
+_BEFORE_NOT = "ca could did do does had has have is are was were wo would should must ai"
+_OPEN = "i you he she it we they that this there here what who where how"
+_CONTRACTIONS = (
+    *_ENDINGS,
+    *(word + ending for word in _OPEN.split() for ending in _ENDINGS[:-1]),
+    *(word + "n't" for word in _BEFORE_NOT.split()),
+    *("ca", "wo", "'t"),
+)
+
+_WORDS = " ".join((_PRONOUNS, _DETERMINERS, _VERBS, _PREPOSITIONS, _CONJUNCTIONS, _ADVERBS, *_CONTRACTIONS)).split()
+STOP_WORDS = frozenset([*_WORDS, *(word.replace("'", "’") for word in _WORDS)])

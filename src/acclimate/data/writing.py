@@ -8,21 +8,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+from acclimate.data.character_spans import check_characters
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.readers.marked_text import check_characters
-from acclimate.data.readers.opening import inner_name
+from acclimate.data.readers.source import inner_name
 from acclimate.data.reading import known_scheme, unknown_format
 from acclimate.data.schemes import Scheme
 from acclimate.data.writers.brat import files_of_pair, is_pair, write_brat
-from acclimate.data.writers.columns import write_columns
-from acclimate.data.writers.conllu import write_conllu
+from acclimate.data.writers.columns import write_columns, write_conllu, write_text
 from acclimate.data.writers.docbin import write_docbin
-from acclimate.data.writers.doccano import write_doccano
-from acclimate.data.writers.jsonl import write_jsonl
-from acclimate.data.writers.label_studio import write_label_studio
-from acclimate.data.writers.plain import write_text
-from acclimate.data.writers.prodigy import write_prodigy
+from acclimate.data.writers.json_formats import write_doccano, write_jsonl, write_label_studio, write_prodigy
 from acclimate.data.writers.saving import is_stream, save, written_aside
 from acclimate.data.writers.tables import write_csv, write_parquet, write_tsv
 

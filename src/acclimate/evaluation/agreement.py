@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from acclimate.data.schemes import TYPELESS, Span
-from acclimate.evaluation.matching import match_spans
+from acclimate.evaluation.pairs import match_spans
 from acclimate.evaluation.table import HEADER, Row, align, row
 from acclimate.evaluation.tally import Tally
 

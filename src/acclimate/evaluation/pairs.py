@@ -1,18 +1,18 @@
-"""Lay a prediction beside the gold: the same sentences, word for word, each read into spans under one reading.
+"""A prediction beside the gold: the same sentences, each read into spans, and which span answers which.
 
 A *reading* says which tags make a span when they break IOB2. `lenient` is how conlleval and seqeval's default read:
 `I-PER` without a beginning begins a span. `strict` is seqeval's mode="strict" with scheme=IOB2: only `B-` begins one,
 and what does not begin is no span. On well-formed tags the two agree. Plain tags (POS) are read as spans of one word,
-so that everything after this file need not know of them.
+so that the rest of the evaluation need not distinguish them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import Kind, kind_of_tags
+from acclimate.data.corpus import Corpus, Kind, Sentence, kind_of_tags
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Span, spans_from_tags, split_tag
 
@@ -118,3 +118,46 @@ def first_difference(right: Sentence, guess: Sentence) -> str:
     return (
         f"the {other_owner} ends after {right.words[common - 1]!r}, the {owner} goes on with {longer.words[common]!r}"
     )
+
+
+Match = tuple[Span | None, Span | None]
+
+
+def match_spans(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Match]:
+    """One partner at most for every span, in the order of the text; None stands beside what has no partner.
+
+    Equal borders find each other first, then spans that overlap: those of the same label before others, the longer
+    overlap before the shorter, the earlier before the later. With the label first, `PER` cut into `PER LOC` is one
+    wrong border and one invention, which is what a reader sees; the longest overlap alone would call it a wrong label.
+    """
+    at_borders = {(guess.start, guess.end): guess for guess in predicted}
+    partner = {right: at_borders[borders] for right in gold if (borders := (right.start, right.end)) in at_borders}
+    taken = set(partner.values())
+    # only what is left is compared span by span: in a long sentence of plain tags that is nothing
+    lost = [right for right in gold if right not in partner]
+    guesses = [guess for guess in predicted if guess not in taken]
+    for *_, right, guess in sorted(
+        (right.label != guess.label, -overlap(right, guess), right, guess)
+        for right in lost
+        for guess in guesses
+        if overlap(right, guess)
+    ):
+        if right not in partner and guess not in taken:
+            partner[right] = guess
+            taken.add(guess)
+    matches: list[Match] = [(right, partner.get(right)) for right in gold]
+    matches += [(None, guess) for guess in predicted if guess not in taken]
+    return sorted(matches, key=_position)
+
+
+def same_borders(one: Span, other: Span) -> bool:
+    return (one.start, one.end) == (other.start, other.end)
+
+
+def overlap(one: Span, other: Span) -> int:
+    """How many words two spans share."""
+    return max(0, min(one.end, other.end) - max(one.start, other.start))
+
+
+def _position(match: Match) -> tuple[int, int]:
+    return min((span.start, span.end) for span in match if span is not None)

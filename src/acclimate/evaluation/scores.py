@@ -1,19 +1,120 @@
-"""Score a predicted corpus against the gold one: every figure that people ask for, each under one clear name."""
+"""Scores of a predicted corpus against the gold one: overall, by label, by sentence length, and confusions."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.data.corpus import Corpus
-from acclimate.data.labels import Kind
-from acclimate.evaluation.confusion import Confusion, confuse
-from acclimate.evaluation.lengths import ByLength, split_by_length
-from acclimate.evaluation.pairs import Pair, Reading, outside_tag, pair_up
-from acclimate.evaluation.tally import Average, Tally, percent, ratio
+from acclimate.data.corpus import Corpus, Kind
+from acclimate.evaluation.pairs import Pair, Reading, match_spans, outside_tag, pair_up
+from acclimate.evaluation.tally import Average, Tally, mean, percent, ratio
 from acclimate.evaluation.unseen import Unseen, Vocabulary, split_by_seen
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Counts of gold label × predicted label over spans that answer each other, and of those that nothing answers.
+
+    Only labels are asked here: a span with the right label and a wrong border stands on the diagonal. Each gold span is
+    counted once in `pairs` or `missed`, each predicted span once in `pairs` or `spurious`.
+    """
+
+    pairs: Mapping[str, Mapping[str, int]]
+    missed: Mapping[str, int]
+    spurious: Mapping[str, int]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "pairs": {label: dict(row) for label, row in self.pairs.items()},
+            "missed": dict(self.missed),
+            "spurious": dict(self.spurious),
+        }
+
+
+def confuse(pairs: Iterable[Pair]) -> Confusion:
+    """Count labels against labels."""
+    counts: Counter[tuple[str, str]] = Counter()
+    missed: Counter[str] = Counter()
+    spurious: Counter[str] = Counter()
+    for pair in pairs:
+        for right, guess in match_spans(pair.gold, pair.predicted):
+            if right is not None and guess is not None:
+                counts[right.label, guess.label] += 1
+            elif right is not None:
+                missed[right.label] += 1
+            elif guess is not None:
+                spurious[guess.label] += 1
+    rows: dict[str, dict[str, int]] = {}
+    for (right_label, guessed_label), count in sorted(counts.items()):
+        rows.setdefault(right_label, {})[guessed_label] = count
+    return Confusion(rows, dict(sorted(missed.items())), dict(sorted(spurious.items())))
+
+
+# how long the longest sentence of each bucket may be
+BUCKETS: dict[str, float] = {"1-10": 10, "11-20": 20, "21-30": 30, "31-40": 40, "41+": math.inf}
+
+
+@dataclass(frozen=True, slots=True)
+class LengthGroup:
+    """Some of the sentences, and their spans."""
+
+    sentences: int
+    span: Tally
+
+    @property
+    def exact_match(self) -> float:
+        """Share of the gold spans of these sentences found with both borders and label."""
+        return self.span.recall
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"sentences": self.sentences, "exact_match": self.exact_match, **self.span.as_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class ByLength:
+    """Every sentence is in one bucket, and is either short (not longer than the mean) or long."""
+
+    mean_length: float
+    short: LengthGroup
+    long: LengthGroup
+    buckets: Mapping[str, LengthGroup]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "mean_length": self.mean_length,
+            "short": self.short.as_dict(),
+            "long": self.long.as_dict(),
+            "buckets": {name: group.as_dict() for name, group in self.buckets.items()},
+        }
+
+
+def split_by_length(pairs: Sequence[Pair]) -> ByLength:
+    """The mean is that of the sentences scored, so that both halves are filled whatever the domain."""
+    average = mean(len(pair.words) for pair in pairs)
+    buckets: dict[str, list[Pair]] = {name: [] for name in BUCKETS}
+    for pair in pairs:
+        buckets[bucket_of(len(pair.words))].append(pair)
+    return ByLength(
+        average,
+        group(pair for pair in pairs if len(pair.words) <= average),
+        group(pair for pair in pairs if len(pair.words) > average),
+        {name: group(chosen) for name, chosen in buckets.items()},
+    )
+
+
+def bucket_of(length: int) -> str:
+    """The first bucket that a sentence fits into."""
+    return next(name for name, longest in BUCKETS.items() if length <= longest)
+
+
+def group(pairs: Iterable[Pair]) -> LengthGroup:
+    """Count some sentences and their spans."""
+    tallies = [Tally.of(pair.gold, pair.predicted) for pair in pairs]
+    return LengthGroup(len(tallies), sum(tallies, Tally()))
+
 
 SPAN_SCORERS: dict[Reading, str] = {
     "lenient": "acclimate span F1, lenient reading (= conlleval, seqeval default)",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from acclimate.evaluation.confusion import Confusion
-from acclimate.evaluation.scores import Scores
+from acclimate.evaluation.scores import Confusion, Scores
 from acclimate.evaluation.tally import Average, Tally, percent
 from acclimate.evaluation.unseen import Unseen
 

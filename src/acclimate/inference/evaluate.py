@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from acclimate.data.corpus import Corpus
-from acclimate.data.labels import LabelSet, kind_of_tags
+from acclimate.data.corpus import Corpus, LabelSet, kind_of_tags
 from acclimate.data.problems import InputError, Place
 from acclimate.evaluation.pairs import Reading
 from acclimate.evaluation.scores import Scores, score

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 import acclimate
 from acclimate.data.batches import SOURCE
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import Kind, LabelSet
+from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, convert_tags
 from acclimate.evaluation.unseen import Vocabulary as SeenWords

@@ -10,9 +10,8 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from acclimate.data.batches import SOURCE, TARGET, Stream
+from acclimate.data.batches import SOURCE, TARGET, Joined, Stream
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.joined import Joined
 from acclimate.methods.augmentation.anchors import Anchored
 from acclimate.methods.augmentation.text_edits import delete_span, replace_synonyms
 from acclimate.methods.contrastive import Edit

@@ -15,8 +15,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from acclimate.data.alternating import Alternating, Balance
-from acclimate.data.batches import SOURCE, TARGET, Stream
+from acclimate.data.batches import SOURCE, TARGET, Alternating, Balance, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Game, Unreversed

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from acclimate.data.alternating import Alternating
-from acclimate.data.batches import SOURCE, TARGET, Stream
+from acclimate.data.batches import SOURCE, TARGET, Alternating, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus

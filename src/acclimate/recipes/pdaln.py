@@ -14,9 +14,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from acclimate.data.batches import SOURCE, TARGET, Stream
+from acclimate.data.batches import SOURCE, TARGET, Joined, Stream
 from acclimate.data.corpus import Corpus
-from acclimate.data.joined import Joined
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy

@@ -12,8 +12,7 @@ from pydantic import Field
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
-from acclimate.inference.confidence import sentence_confidences
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import predict, sentence_confidences
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan, Recipe

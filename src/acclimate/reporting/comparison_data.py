@@ -9,8 +9,7 @@ from typing import Any
 
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.problems import InputError
-from acclimate.data.shared_sentences import Shared
-from acclimate.evaluation.reservation import Reservation, reservation
+from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
 from acclimate.reporting.folders import COMPARISON, read_object
 from acclimate.reporting.run_data import LEARNT, read_settings
 

@@ -13,8 +13,7 @@ from acclimate.analysis.curves import StageCurves, read_curves
 from acclimate.analysis.features import FeaturePoints
 from acclimate.analysis.run_records import record_files
 from acclimate.data.problems import InputError
-from acclimate.data.shared_sentences import Shared
-from acclimate.evaluation.reservation import Reservation, reservation
+from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
 from acclimate.evaluation.tally import stored_f1
 from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import TARGET_ONLY

@@ -12,9 +12,9 @@ from acclimate.analysis.features import FeaturePoints, UnknownWords, feature_poi
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.both_tests import both_tests
 from acclimate.evaluation.scores import score
+from acclimate.evaluation.shared_sentences import Shared
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.tally import stored_f1
 from acclimate.model.siblings import load_sibling

@@ -12,11 +12,11 @@ from acclimate.analysis.mask_log import Yardsticks, read_masks
 from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
 from acclimate.analysis.run_records import read_records, record_files
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.error_report import ErrorReport, report_errors
+from acclimate.evaluation.errors import ErrorReport, report_errors
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.unseen import Vocabulary
-from acclimate.inference.confidence import TermGuess, guess_terms
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
+from acclimate.inference.predict import TermGuess, guess_terms
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import Tagger
 from acclimate.runs.run import PREDICTIONS, REPORT

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.selection import select_text
+from acclimate.data.selection.select import select_text
 from acclimate.data.subsets import take_sentences, take_share_of_words
 from acclimate.data.writing import write_corpus
 from acclimate.reproduction.sets import DataSets

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from acclimate.data.concepts.dictionary import ConceptDictionary
-from acclimate.data.concepts.groups import Groups
+from acclimate.data.concepts.files import load_concepts
 from acclimate.data.concepts.labelling import Labeller
-from acclimate.data.concepts.sources import load_concepts
+from acclimate.data.concepts.mentions import Groups
 from acclimate.data.corpus import Corpus
 from acclimate.settings import Settings
 

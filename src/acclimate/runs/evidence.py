@@ -15,8 +15,7 @@ from safetensors.torch import save
 
 from acclimate.analysis.features import FeaturePoints, feature_points, readers_of
 from acclimate.analysis.text_comparison import compare_text
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import Kind
+from acclimate.data.corpus import Corpus, Kind, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.storage import read_sealed_json, read_tensors, require_unchanged
 from acclimate.model.tagger import Tagger

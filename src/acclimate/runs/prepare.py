@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.shared_sentences import Shared, texts_in, texts_of
 from acclimate.data.subsets import split
+from acclimate.evaluation.shared_sentences import Shared, texts_in, texts_of
 from acclimate.evaluation.table import count
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable, require_spans

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus
-from acclimate.data.shared_sentences import Shared
 from acclimate.evaluation.both_tests import SURE, BothTests, both_tests
-from acclimate.evaluation.reservation import Reservation, reservation
 from acclimate.evaluation.scores import Scores, score
+from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric
 from acclimate.evaluation.tally import percent
 from acclimate.inference.predict import predict

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, fields
 
-from acclimate.data.corpus import Corpus
-from acclimate.data.labels import LabelSet
+from acclimate.data.corpus import Corpus, LabelSet
 from acclimate.evaluation.table import count
 from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.model.tagger import Tagger

@@ -11,13 +11,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.labels import LabelSet
+from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import TYPELESS, is_legal, spans_from_tags
-from acclimate.inference.confidence import word_confidences
 from acclimate.inference.evaluate import evaluate
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import predict, word_confidences
 from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.heads.entity_layer import EntityLayer
 from acclimate.model.heads.span_types import SpanTypes

@@ -1,16 +1,231 @@
-"""All that the rules may look at: what was given, and what was measured."""
+"""The facts that rules decide on: what was given, and what was measured with and without an encoder.
+
+The encoder shows how well it predicts the words of both corpora, and how well it tells their sentences apart. The
+labels show what both sides have, how often, and which of the target's entities the source has.
+"""
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.inspection.encoder_view import EncoderFigures
-from acclimate.analysis.inspection.label_support import LabelSupport
-from acclimate.analysis.inspection.surface import Surface
-from acclimate.analysis.inspection.words_and_pieces import WordFigures
-from acclimate.model.tagger import DEFAULT_ENCODER
+import torch
+
+from acclimate.analysis.features import FeaturePoints, Separability, domain_separability, feature_points
+from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures, compare_pieces, within
+from acclimate.data.corpus import Corpus
+from acclimate.data.mapping import LabelMap, alike, fitting_map, shared_labels
+from acclimate.evaluation.tally import ratio
+from acclimate.evaluation.unseen import surface
+from acclimate.methods.alignment.mmd import squared_mmd
+from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import guesser_for
+from acclimate.model.tagger import DEFAULT_ENCODER, Tagger
+from acclimate.recipes.domain_tuning import Perplexity, perplexity
+from acclimate.settings import UsageError
+
+FEATURE_WORDS = 4_000  # of each corpus that the encoder reads for its features: seconds on two cores
+LOSS_WORDS = 3_000  # and for its loss: some 500 hidden pieces, so that the mean is good to about 0.2
+FEWEST = 4  # different sentences of each, to tell domains apart at all
+SOURCE, TARGET = "source", "target"
+Progress = Callable[[int, int], None]  # sentences read, of how many
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderFigures:
+    """What could not be measured is None, and `remarks` say why."""
+
+    encoder: str
+    pieces: PieceFigures
+    losses: tuple[Perplexity, Perplexity] | None  # source, target
+    separability: Separability | None
+    mmd: float | None  # squared and unbiased, on features of sentences
+    mmd_within: float | None  # the same between two halves of the source: what chance makes of it
+    remarks: tuple[str, ...]
+
+    @property
+    def loss_gap(self) -> float | None:
+        """How much harder the target's words are to guess, in nats per piece."""
+        return None if self.losses is None else self.losses[1].loss - self.losses[0].loss
+
+    def as_dict(self) -> dict[str, Any]:
+        losses: dict[str, Any] | None = None
+        if self.losses is not None:
+            losses = {SOURCE: self.losses[0].as_dict(), TARGET: self.losses[1].as_dict(), "gap": self.loss_gap}
+        return {
+            "encoder": self.encoder,
+            "pieces": self.pieces.as_dict(),
+            "masked_words": losses,
+            "separability": self.separability and self.separability.as_dict(),
+            "squared_mmd": self.mmd,
+            "squared_mmd_within_source": self.mmd_within,
+            "remarks": list(self.remarks),
+        }
+
+
+def look_through(
+    encoder: str, source: Corpus, samples: tuple[Corpus, Corpus], progress: Progress | None = None, seed: int = 0
+) -> EncoderFigures:
+    """Read a part of the samples. Nothing is trained, and no tag is looked at."""
+    tagger = _reader(encoder, source)
+    read = tagger.encoder
+    assert isinstance(read, Transformer)
+    featured = {name: within(part, FEATURE_WORDS) for name, part in zip((SOURCE, TARGET), samples, strict=True)}
+    most = min(map(len, featured.values()))
+    hidden = tuple(within(part, LOSS_WORDS) for part in samples)
+    watch = _Count(progress, 2 * most + sum(map(len, hidden)))
+
+    remarks: list[str] = []
+    losses = None
+    try:
+        guesser = guesser_for(read)
+        if read.pieces.tokenizer.mask_token_id is None:
+            raise EncoderNotFound(f"the tokenizer of {encoder} has no [MASK].")
+        one, other = (perplexity(read, guesser, part, seed=seed, progress=watch.add) for part in hidden)
+        losses = one, other
+    except EncoderNotFound as problem:
+        remarks.append(f"No loss on hidden words: {problem}")
+    separability, mmd, mmd_within = None, None, None
+    if min(len({sentence.words for sentence in part}) for part in featured.values()) < FEWEST:
+        remarks.append(f"No distance between features: that takes {FEWEST} different sentences of each corpus.")
+    else:
+        points = feature_points(tagger, featured, "sentence", most, seed, watch.add)
+        separability = domain_separability(points, seed)
+        mmd, mmd_within = _discrepancies(points)
+    unknown = read.pieces.tokenizer.unk_token_id
+    pieces = compare_pieces(source, samples, read.pieces.of_words, unknown)
+    return EncoderFigures(encoder, pieces, losses, separability, mmd, mmd_within, tuple(remarks))
+
+
+def _reader(encoder: str, source: Corpus) -> Tagger:
+    if encoder == OWN_ENCODER:
+        raise UsageError(
+            f"{OWN_ENCODER} knows nothing before it is trained, so there is nothing to look through: take the encoder "
+            f"{SHIPPED[0]}, or another pre-trained one."
+        )
+    return Tagger.build(encoder, labels=source.labels, seed=0)  # its head stays unused
+
+
+def _discrepancies(points: FeaturePoints) -> tuple[float, float]:
+    """Source against target, and the even against the odd sentences of the source."""
+    one, other = (torch.from_numpy(points.of(name).points) for name in (SOURCE, TARGET))
+    apart, chance = squared_mmd(one, other, unbiased=True), squared_mmd(one[::2], one[1::2], unbiased=True)
+    return float(apart), float(chance)
+
+
+class _Count:
+    """Adds up the sentences that were read."""
+
+    def __init__(self, progress: Progress | None, of: int) -> None:
+        self._progress, self._of, self._done = progress, of, 0
+
+    def add(self, sentences: int) -> None:
+        self._done += sentences
+        if self._progress is not None:
+            self._progress(self._done, self._of)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetLabels:
+    """Labelled target sentences against the source. Figures of entities are None where tags are plain."""
+
+    corpus: str
+    sentences: int
+    kind: str
+    counts: dict[str, int]
+    both: tuple[str, ...]
+    only_source: tuple[str, ...]
+    only_target: tuple[str, ...]
+    mentions_seen: float | None  # share of the target's mentions whose string is an entity of the source
+    mentions_same: float | None  # and under the same label, names mapped as suggested
+    common: tuple[str, ...]  # the most frequent of these strings
+    entity_length: float | None  # words
+    alike: dict[str, str]  # a target label that only looks different, and the source's name for it
+    bundled_map: str | None  # one that makes all target labels those of the source
+
+    @property
+    def own_names(self) -> dict[str, list[str]]:
+        """The target's labels by the names that the source has for them; one that it has none for, by its own."""
+        names = _names(self.alike, self.bundled_map)
+        found: dict[str, list[str]] = {}
+        for label in self.counts:
+            found.setdefault(names.get(label) or label, []).append(label)
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSupport:
+    """The source's labels, and the target's where labelled sentences are at hand."""
+
+    source: dict[str, int]
+    kind: str
+    sentences: int  # of the source, that carry tags
+    entity_length: float | None
+    target: TargetLabels | None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def label_support(source: Corpus, target: Corpus | None) -> LabelSupport:
+    """`target`: labelled sentences of it, if there are any."""
+    counts = dict(source.label_counts.most_common())
+    found = None if target is None or not target.is_labelled else _of_target(source, target)
+    return LabelSupport(counts, source.kind, len(source.labelled()), _entity_length(source), found)
+
+
+def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
+    shared = shared_labels(source, target)
+    lookalikes = alike(shared.only_target, source.labels)
+    fitting = fitting_map(target, source.labels) if shared.only_target and target.kind == source.kind else None
+    names = _names(lookalikes, fitting)
+    mentions, known = _mentions(target), _mentions(source)
+    strings = {string for string, _ in known}
+    total = mentions.total()
+    seen: Counter[str] = Counter()
+    for (string, _), count in mentions.items():
+        seen[string] += count if string in strings else 0
+    seen = +seen
+    same = sum(count for (string, label), count in mentions.items() if (string, names.get(label, label)) in known)
+    return TargetLabels(
+        corpus=target.name,
+        sentences=len(target.labelled()),
+        kind=target.kind,
+        counts=dict(target.label_counts.most_common()),
+        both=shared.both,
+        only_source=shared.only_source,
+        only_target=shared.only_target,
+        mentions_seen=ratio(seen.total(), total) if total else None,
+        mentions_same=ratio(same, total) if total else None,
+        common=tuple(string for string, _ in seen.most_common(5)),
+        entity_length=_entity_length(target),
+        alike=lookalikes,
+        bundled_map=fitting,
+    )
+
+
+def _names(lookalikes: Mapping[str, str], bundled_map: str | None) -> Mapping[str, str | None]:
+    return lookalikes if bundled_map is None else LabelMap.load(bundled_map)
+
+
+def _mentions(corpus: Corpus) -> Counter[tuple[str, str]]:
+    """How often each string is an entity of each label."""
+    if corpus.kind == "plain":
+        return Counter()
+    return Counter((surface(sentence.words, span), span.label) for sentence in corpus for span in sentence.spans)
+
+
+def _entity_length(corpus: Corpus) -> float | None:
+    spans = [] if corpus.kind == "plain" else [span for sentence in corpus for span in sentence.spans]
+    return ratio(sum(span.end - span.start for span in spans), len(spans)) if spans else None
+
 
 MAP_FILE = "labels.yaml"  # what a map of the user's own is called in the commands
 

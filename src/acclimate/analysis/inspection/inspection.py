@@ -1,22 +1,30 @@
-"""Look two corpora over: figures, what can be run with what is given, and what is worth a try. Nothing is trained."""
+"""Inspect two corpora: figures, recipes that can run on what is given, and what is worth trying. Nothing is trained."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.inspection.encoder_view import FEATURE_WORDS, LOSS_WORDS, Progress, look_through
-from acclimate.analysis.inspection.facts import ExtraText, Facts, Given
-from acclimate.analysis.inspection.label_support import label_support
-from acclimate.analysis.inspection.recipes_at_hand import Standing, standings
+from acclimate.analysis.inspection import thresholds as line
+from acclimate.analysis.inspection.data_rules import Standing, Suggestion, standings
+from acclimate.analysis.inspection.facts import (
+    FEATURE_WORDS,
+    LOSS_WORDS,
+    ExtraText,
+    Facts,
+    Given,
+    Progress,
+    label_support,
+    look_through,
+)
+from acclimate.analysis.inspection.measures import Surface, compare_words, sampled
 from acclimate.analysis.inspection.rules import suggestions
-from acclimate.analysis.inspection.sampling import sampled
-from acclimate.analysis.inspection.suggestion import Suggestion
-from acclimate.analysis.inspection.surface import Surface
-from acclimate.analysis.inspection.words_and_pieces import compare_words
 from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.evaluation.table import Row, align
 from acclimate.model.tagger import DEFAULT_ENCODER
 
 SENTENCES = 2_000
@@ -112,3 +120,159 @@ def _notes(target: Corpus, few: Corpus | None, cut: frozenset[str]) -> tuple[str
         use = "not looked at" if few is not None else "looked at for the labels below, and for nothing else"
         notes.append(f"Tags in {target.name} were {use}; no recipe learns from them.")
     return tuple(notes)
+
+
+Section = tuple[str, list[str]]
+
+
+def render(found: Inspection) -> str:
+    """Plain text."""
+    given = found.facts.given
+    parts = ["\n".join([title, *(f"  {text}" for text in lines)]) for title, lines in sections(found)]
+    parts[0] = f"{given.source} → {given.target}\n{parts[0]}"
+    return "\n\n".join([*parts, "\n".join(["what to try, and to compare", *_numbered(found.suggestions)])])
+
+
+def markdown(found: Inspection) -> str:
+    """The same as a file."""
+    given = found.facts.given
+    parts = [f"# {given.source} → {given.target}"]
+    for title, lines in sections(found):
+        parts += [f"## {title[0].upper()}{title[1:]}", "\n".join(["```", *lines, "```"])]
+    parts.append("## What to try, and to compare")
+    for suggestion in found.suggestions:
+        parts.append(f"- **{suggestion.text}** {suggestion.why}")
+        parts += ["\n".join(["```", *suggestion.commands, "```"])] if suggestion.commands else []
+    return "\n\n".join(parts) + "\n"
+
+
+def sections(found: Inspection) -> Iterator[Section]:
+    facts = found.facts
+    yield "at a glance", [*surface_table(facts.source, facts.target), *_sampled(found)]
+    yield "words", _words(found)
+    yield f"as {facts.encoder.encoder} reads them", _encoder(found)
+    yield "labels", _labels(found)
+    yield "recipes", _recipes(found)
+
+
+def surface_table(source: Surface, target: Surface) -> list[str]:
+    """Sizes, and what differs enough to be seen."""
+    rows: list[Row] = [("", "source", "target")]
+    rows.append(("sentences", f"{source.sentences:,}", f"{target.sentences:,}"))
+    rows.append(("words", f"{source.words:,}", f"{target.words:,}"))
+    if _times(source.mean_length, target.mean_length) >= line.LENGTH_APART:
+        rows.append(("words per sentence", f"{source.mean_length:.1f}", f"{target.mean_length:.1f}"))
+    for of, one, other in (
+        ("sentences", source.of_sentences, target.of_sentences),
+        ("words", source.of_words, target.of_words),
+    ):
+        for name, share in one.items():
+            if abs(share - other[name]) >= line.SHARE_APART:
+                rows.append((f"% of {of}: {name}", f"{100 * share:.1f}", f"{100 * other[name]:.1f}"))
+    return align(rows)
+
+
+def _sampled(found: Inspection) -> list[str]:
+    facts = found.facts
+    one, other = found.sampled
+    told = []
+    if (one, other) != (facts.source.sentences, facts.target.sentences):
+        told.append(f"figures of text are of {one:,} and {other:,} random sentences; sizes and labels of all")
+    return [*told, *found.notes]
+
+
+def _words(found: Inspection) -> list[str]:
+    words = found.facts.words
+    typical = ", ".join(item.word for item in words.typical)
+    return [
+        f"{100 * words.unseen_words:.1f} % of the target's words are not in the source "
+        f"({100 * words.unseen_types:.1f} % of the distinct ones)",
+        f"{words.overlap:.1f} % of the frequent words are common to both; density ratio {words.distance:.2f} (0: the "
+        "same mix of words, 1: none shared)",
+        *([f"typical of the target: {typical}"] if typical else []),
+    ]
+
+
+def _encoder(found: Inspection) -> list[str]:
+    encoder = found.facts.encoder
+    pieces = encoder.pieces
+    lines = [f"pieces per word: {pieces.source:.2f} in the source, {pieces.target:.2f} in the target"]
+    if found.facts.words.unseen_words:
+        whole, broken = 100 * pieces.unseen_whole, 100 * pieces.unseen_broken
+        lines.append(f"of words unseen in the source {whole:.0f} % are one piece, {broken:.0f} % three or more")
+    if pieces.target_unknown >= line.UNKNOWN_PIECES:
+        lines.append(f"{100 * pieces.target_unknown:.1f} % of the target's words it cannot spell at all")
+    if encoder.losses is not None:
+        one, other = encoder.losses
+        lines.append(
+            f"loss on hidden words: {one.loss:.2f} and {other.loss:.2f} ({encoder.loss_gap:+.2f}; "
+            f"{one.sentences:,} and {other.sentences:,} sentences)"
+        )
+    if encoder.separability is not None:
+        apart = encoder.separability
+        lines.append(
+            f"told apart by a linear classifier: {100 * apart.accuracy:.0f} % right (50: chance), proxy A-distance "
+            f"{apart.a_distance:.2f} of 2 ({apart.points // 2:,} sentences each)"
+        )
+        lines.append(f"squared MMD: {encoder.mmd:.3f}; between halves of the source {encoder.mmd_within:.3f}")
+    return [*lines, *encoder.remarks]
+
+
+def _labels(found: Inspection) -> list[str]:
+    labels = found.facts.labels
+    target = labels.target
+    own = {} if target is None else target.own_names
+    rows: list[Row] = [("", "source", "target")] if target is not None else [("", "source")]
+    for name in dict.fromkeys([*labels.source, *own]):
+        counts = [labels.source.get(name, 0)]
+        called = own.get(name, [])
+        if target is not None:
+            counts.append(sum(target.counts[label] for label in called))
+        other = ", ".join(label for label in called if label != name)
+        shown = f"{name} (target: {other})" if other else name
+        rows.append((shown, *(_support(number) for number in counts)))
+    lines = align(rows)
+    if target is None:
+        return [*lines, "no labelled target sentences: whether these labels occur there is not known"]
+    lines.append(f"target: {target.sentences:,} labelled sentences of {target.corpus}")
+    if target.mentions_seen is not None and target.mentions_same is not None:
+        common = f" ({', '.join(target.common)})" if target.common else ""
+        lines.append(
+            f"{100 * target.mentions_seen:.0f} % of the target's entities are entities of the source{common}, "
+            f"{100 * target.mentions_same:.0f} % under the same label"
+        )
+    if labels.entity_length is not None and target.entity_length is not None:
+        lines.append(f"words per entity: {labels.entity_length:.2f} and {target.entity_length:.2f}")
+    return lines
+
+
+def _support(number: int) -> str:
+    few = "none" if not number else f"few: {number}"
+    return f"{number:,}" if number >= line.SUPPORT else few
+
+
+def _recipes(found: Inspection) -> list[str]:
+    can = [standing.recipe for standing in found.standings if standing.lacks is None]
+    lines = [f"with what is given: {', '.join(can) or 'none is of use'}"]
+    reasons: dict[str, list[str]] = {}
+    for standing in found.standings:
+        if standing.lacks is not None:
+            reasons.setdefault(standing.lacks, []).append(standing.recipe)
+    return lines + [f"not {', '.join(names)}: {_of_several(why, len(names))}" for why, names in reasons.items()]
+
+
+def _of_several(why: str, recipes: int) -> str:
+    return re.sub("^it ", "each ", why) if recipes > 1 else why
+
+
+def _numbered(suggestions: tuple[Suggestion, ...]) -> Iterator[str]:
+    for number, suggestion in enumerate(suggestions, start=1):
+        yield f"  {number}. {suggestion.text}"
+        yield f"     Why: {suggestion.why}"
+        for command in suggestion.commands:
+            yield from (f"       {row}" for row in command.split("\n"))
+
+
+def _times(one: float, other: float) -> float:
+    low, high = sorted((one, other))
+    return high / low if low else float("inf") if high else 1.0

@@ -9,11 +9,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 
-from acclimate.analysis.inspection import rules_of_data as of_data
+from acclimate.analysis.inspection import data_rules as of_data
 from acclimate.analysis.inspection import thresholds as line
+from acclimate.analysis.inspection.data_rules import BOARD, Suggestion, runnable
 from acclimate.analysis.inspection.facts import MAP_FILE, Facts
-from acclimate.analysis.inspection.recipes_at_hand import runnable
-from acclimate.analysis.inspection.suggestion import BOARD, Suggestion
 from acclimate.data.mapping import map_text
 from acclimate.evaluation.table import count
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from acclimate.comparison.selectors.material import Material
-from acclimate.data.labels import Kind
+from acclimate.data.corpus import Kind
 from acclimate.data.schemes import Span
 from acclimate.evaluation.pairs import read_spans
 from acclimate.evaluation.tally import Tally

@@ -1,23 +1,164 @@
-"""A dictionary of concepts, and every place where one of its names stands in a sentence.
+"""A dictionary of concepts: finds every place where one of its names stands in a sentence, in one pass.
 
-A name matches where its atoms stand one after another, the first at a word's beginning and the last at a word's end.
-Capitals count as the policy says: `exact` always, `lower` never, `smart` for abbreviations alone (see `spelling`).
+Names and text are compared as sequences of atoms: a run of letters and digits, or one other sign. Corpora split words
+in many ways (`Parkinson 's`, `beta - blocker`), but the atoms are the same. A name matches where its atoms follow each
+other, the first at a word's beginning and the last at a word's end. Case: `exact` compares it always, `lower` never,
+`smart` for abbreviations only.
 """
 
 from __future__ import annotations
 
+import re
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
-from acclimate.data.concepts.automaton import Automaton
-from acclimate.data.concepts.concept import Concept
-from acclimate.data.concepts.finding import Finding
-from acclimate.data.concepts.groups import NO_TYPE, Groups
-from acclimate.data.concepts.name_notes import DictionaryNotes, NameConflict
-from acclimate.data.concepts.spelling import CasePolicy, atoms, is_abbreviation, plural, says_nothing_by_capitals, size
+from acclimate.data.concepts.files import Concept
+from acclimate.data.concepts.mentions import NO_TYPE, Finding, Groups
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
+
+UNKNOWN = -1
+_BITS = 32
+
+
+class Automaton:
+    """Add rows, `close`, then ask for matches. A row is known by the number of its last node."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, int] = {}
+        self.depth = array("i", [0])
+        self._next: dict[int, int] = {}  # node and word → node
+        self._is_row = bytearray(1)
+        self._parent, self._word = array("i", [0]), array("i", [0])
+        self._fail, self._shorter = array("i"), array("i")
+
+    def __len__(self) -> int:
+        return len(self.depth)
+
+    def add(self, row: Sequence[str]) -> int:
+        """The node of a row, which is made if it is new. An empty row has none."""
+        if not row:
+            raise ValueError("an empty row matches everywhere.")
+        node = 0
+        for text in row:
+            word = self.words.setdefault(text, len(self.words))
+            key = node << _BITS | word
+            following = self._next.get(key)
+            if following is None:
+                following = self._next[key] = len(self.depth)
+                self.depth.append(self.depth[node] + 1)
+                self._parent.append(node)
+                self._word.append(word)
+                self._is_row.append(0)
+            node = following
+        self._is_row[node] = 1
+        return node
+
+    def close(self) -> None:
+        """Find the suffixes, those of short nodes first. No row can be added afterwards."""
+        self._fail, self._shorter = array("i", [0]) * len(self), array("i", [0]) * len(self)
+        for node in sorted(range(1, len(self)), key=self.depth.__getitem__):
+            parent, word = self._parent[node], self._word[node]
+            suffix = self._follow(self._fail[parent], word) if parent else 0
+            self._fail[node] = suffix
+            self._shorter[node] = suffix if self._is_row[suffix] else self._shorter[suffix]
+        self._parent = self._word = array("i")  # not needed any more
+
+    def numbers(self, row: Sequence[str]) -> tuple[int, ...]:
+        """Words as `matches` takes them; UNKNOWN for one that is in no row."""
+        return tuple(self.words.get(word, UNKNOWN) for word in row)
+
+    def matches(self, words: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+        """Every row in the text: where it begins, where it ends (exclusive), and its node."""
+        following, fail, shorter, is_row, depth = self._next.get, self._fail, self._shorter, self._is_row, self.depth
+        node = 0
+        for place, word in enumerate(words, start=1):
+            if word < 0:
+                node = 0
+                continue
+            found = following(node << _BITS | word, 0)
+            while not found and node:
+                node = fail[node]
+                found = following(node << _BITS | word, 0)
+            node = found
+            row = node if is_row[node] else shorter[node]
+            while row:
+                yield place - depth[row], place, row
+                row = shorter[row]
+
+    def _follow(self, node: int, word: int) -> int:
+        """The node after a word, of the longest suffix that goes on with it."""
+        while True:
+            found = self._next.get(node << _BITS | word, 0)
+            if found or not node:
+                return found
+            node = self._fail[node]
+
+
+CasePolicy = Literal["smart", "lower", "exact"]
+
+LONGEST_ABBREVIATION = 6  # letters and digits; longer names in capitals are names that somebody wrote in capitals
+_ATOM = re.compile(r"[^\W_]+|\S")
+_SAME_SIGNS = str.maketrans({"’": "'", "‘": "'", "＇": "'", "‐": "-", "‑": "-", "–": "-", "−": "-"})
+
+
+def atoms(text: str) -> list[str]:
+    """`Parkinson’s disease` → `Parkinson`, `'`, `s`, `disease`."""
+    return _ATOM.findall(text.translate(_SAME_SIGNS))
+
+
+def size(name: str) -> int:
+    """How many letters and digits a name has."""
+    return sum(map(str.isalnum, name))
+
+
+def in_capitals(name: str) -> bool:
+    """Whether all letters are capitals, and there are two at least."""
+    return name == name.upper() and sum(map(str.isalpha, name)) > 1 and name != name.lower()
+
+
+def is_abbreviation(name: str) -> bool:
+    """Short and in capitals: ALS, MS, T2DM, 5-FU."""
+    return size(name) <= LONGEST_ABBREVIATION and in_capitals(name)
+
+
+def says_nothing_by_capitals(names: Iterable[str]) -> bool:
+    """Whether a list is written in capitals throughout, so that they tell no abbreviation. Long names decide."""
+    long = [name for name in names if size(name) > LONGEST_ABBREVIATION]
+    return 2 * sum(map(in_capitals, long)) > len(long)
+
+
+def plural(name: str) -> str | None:
+    """The name with an s, where its last letter takes one."""
+    return f"{name}s" if name[-1:].isalpha() and name[-1] not in "sS" else None
+
+
+@dataclass(frozen=True, slots=True)
+class NameConflict:
+    """A name that two concepts have under different labels, and which of them it got."""
+
+    name: str
+    kept: str
+    lost: str
+
+
+@dataclass
+class DictionaryNotes:
+    """What became of the names."""
+
+    concepts: int = 0
+    names: int = 0  # all that were given, synonyms too
+    twice: int = 0  # the same name under the same label again
+    too_short: int = 0
+    without_letter: int = 0
+    excluded: int = 0  # by the user's list
+    other_types: Counter[str] = field(default_factory=Counter)  # names left out, by the type that has no label
+    conflicts: list[NameConflict] = field(default_factory=list)
+    in_capitals: list[str] = field(default_factory=list)  # sources whose capitals say nothing
+
 
 _MOST_REMEMBERED = 1 << 20  # different words whose atoms are kept
 

@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from acclimate.data.borders import CharacterSpan
+from acclimate.data.character_spans import CharacterSpan, sentences_of_text
 from acclimate.data.problems import InputError, Place, shorten
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.marked_text import sentences_of_text
-from acclimate.data.readers.opening import Source, inner_name
+from acclimate.data.readers.source import Found, Ledger, Source, inner_name
 
 _PIECE = "[0-9]{1,15} [0-9]{1,15}"  # no text is longer
 _SPAN = re.compile(rf"(T[^\t]+)\t(\S+) ({_PIECE}(?:;{_PIECE})*)(?:\t(.*))?$")

@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from acclimate.data.problems import InputError, shorten
-from acclimate.data.readers.ledger import Found, Ledger, Request
-from acclimate.data.readers.opening import Source
+from acclimate.data.readers.source import Found, Ledger, Request, Source
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
 
 _DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")

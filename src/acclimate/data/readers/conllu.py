@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.opening import Source
+from acclimate.data.readers.source import Found, Ledger, Source
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _ENTITY_KEYS = ("NER", "name", "ner", "Name")

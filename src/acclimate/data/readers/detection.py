@@ -9,8 +9,8 @@ from typing import Any
 from acclimate.data.problems import InputError
 from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
 from acclimate.data.readers.hub import PREFIX
-from acclimate.data.readers.naming import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
-from acclimate.data.readers.opening import Source, inner_name
+from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
+from acclimate.data.readers.source import Source, inner_name
 from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, names_a_span
 
 _BY_SUFFIX = {

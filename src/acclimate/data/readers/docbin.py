@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.opening import Source
+from acclimate.data.readers.source import Found, Ledger, Source
 from acclimate.data.schemes import Span
 
 _COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}

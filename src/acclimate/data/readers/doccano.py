@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acclimate.data.borders import CharacterSpan
+from acclimate.data.character_spans import CharacterSpan, find_words_as_asked, in_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.marked_text import find_words_as_asked, sentences_of_text
-from acclimate.data.readers.offset_units import in_characters
-from acclimate.data.readers.opening import Source
 from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
+from acclimate.data.readers.source import Found, Ledger, Source
 
 _LABEL_FIELDS = ("entities", "label", "labels")
 

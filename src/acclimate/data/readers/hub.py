@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.naming import find_layout
-from acclimate.data.readers.opening import Source
-from acclimate.data.readers.rows import Row, sentences_of_rows
+from acclimate.data.readers.rows import Row, find_layout, sentences_of_rows
+from acclimate.data.readers.source import Found, Ledger, Source
 
 PREFIX = "hf:"
 

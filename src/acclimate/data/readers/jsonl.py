@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acclimate.data.borders import CharacterSpan, align, check_range
+from acclimate.data.character_spans import CharacterSpan, align, check_range
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.doccano import label_name
-from acclimate.data.readers.fields import sentence_of_fields
-from acclimate.data.readers.ledger import Found, Ledger, Request
-from acclimate.data.readers.naming import ALL_TAGS, ALL_WORDS
-from acclimate.data.readers.opening import Source
-from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require
+from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require, sentence_of_fields
+from acclimate.data.readers.rows import ALL_TAGS, ALL_WORDS
+from acclimate.data.readers.source import Found, Ledger, Request, Source
 from acclimate.data.schemes import spans_from_tags
 
 

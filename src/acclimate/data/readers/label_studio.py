@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from acclimate.data.borders import CharacterSpan
+from acclimate.data.character_spans import CharacterSpan, in_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place, shorten
 from acclimate.data.readers.doccano import label_name
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.marked_text import sentences_of_text
-from acclimate.data.readers.offset_units import in_characters
-from acclimate.data.readers.opening import Source
 from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
+from acclimate.data.readers.source import Found, Ledger, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from acclimate.data.character_spans import find_words_as_asked, grouped
 from acclimate.data.problems import InputError
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.marked_text import find_words_as_asked, grouped
-from acclimate.data.readers.opening import Source, inner_name
+from acclimate.data.readers.source import Found, Ledger, Source, inner_name
 from acclimate.data.words import find_sentences
 
 

@@ -1,21 +1,21 @@
-"""CSV and TSV tables, whose first line names the columns.
+"""CSV, TSV and Parquet tables (Parquet: extra `parquet`). The first line of CSV and TSV names the columns.
 
-One word per row (`sentence_id, word, tag`; an empty sentence id means: the same as above), one sentence per row
-(`words, tags`, as lists or with blanks between), or one raw text per row (`id, text`). TSV knows no quotes: a quotation
-mark there is a word.
+A table has one word per row (`sentence_id, word, tag`; an empty sentence id means: the same as above), one sentence
+per row (`words, tags`, as lists or separated by blanks), or one raw text per row (`id, text`). TSV has no quoting: a
+quotation mark there is a word. In Parquet, tags may be numbers if the metadata name them, as Hugging Face's do.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.ledger import Found, Ledger
-from acclimate.data.readers.naming import find_layout
-from acclimate.data.readers.opening import Source
-from acclimate.data.readers.rows import Row, sentences_of_rows
+from acclimate.data.readers.rows import Row, find_layout, sentences_of_rows
+from acclimate.data.readers.source import Found, Ledger, Source
 
 _LINE_ENDS = "rows run over several lines, since cells in quotes hold line ends"
 
@@ -92,3 +92,48 @@ def quoted_rows(
             fault = InputError(problem, file=source.name, line=reached + 1, text=lines[reached])
             yield Row(reached + 1, [cell.strip('"') for cell in lines[reached].split(delimiter)], fault)
             begin = reached + 1
+
+
+def read_parquet(source: Source, ledger: Ledger) -> Iterator[Found]:
+    table = _table(source)
+    try:
+        header = list(table.column_names)
+    except UnicodeDecodeError as error:
+        problem = f"the name of a column is not UTF-8 ({error}). Write the file again with other names."
+        raise InputError(problem, file=source.name) from error
+    layout = find_layout(header, ledger.request, source.name)
+    names = None if layout.tags is None else _tag_names(table.schema.metadata, header[layout.tags])
+    columns = [_cells(column, name, source.name) for column, name in zip(table.columns, header, strict=True)]
+    rows = (Row(number, cells) for number, cells in enumerate(zip(*columns, strict=True), start=1))
+    yield from sentences_of_rows(rows, layout, ledger, source.name, names)
+
+
+def _table(source: Source) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        problem = "Parquet needs pyarrow: pip install 'acclimate[parquet]'."
+        raise InputError(problem, file=source.name) from error
+    try:
+        return pyarrow.parquet.read_table(pyarrow.BufferReader(source.data))
+    except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
+        problem = f"this is no whole Parquet file ({error}). Copy or download it again."
+        raise InputError(problem, file=source.name) from error
+
+
+def _cells(column: Any, name: str, file: str) -> list[object]:
+    try:
+        return list(column.to_pylist())
+    except ValueError as error:  # Arrow believes a file that calls its bytes a string
+        raise InputError(f"column {name!r} cannot be read ({error}).", file=file, line=1) from error
+
+
+def _tag_names(metadata: dict[bytes, bytes] | None, column: str) -> list[str] | None:
+    """The names of numbered tags, as the `datasets` library notes them."""
+    try:
+        feature = json.loads((metadata or {})[b"huggingface"])["info"]["features"][column]
+        names = feature.get("feature", feature)["names"]
+    except (KeyError, ValueError, TypeError, AttributeError):
+        return None
+    return [str(name) for name in names]

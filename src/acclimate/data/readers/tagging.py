@@ -7,10 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from acclimate.data.corpus import Sentence
-from acclimate.data.labels import Kind
+from acclimate.data.corpus import Kind, Sentence
 from acclimate.data.problems import InputError, Place
-from acclimate.data.readers.ledger import Found, Ledger
+from acclimate.data.readers.source import Found, Ledger
 from acclimate.data.schemes import (
     OUTSIDE,
     Scheme,

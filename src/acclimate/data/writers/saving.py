@@ -1,4 +1,4 @@
-"""Putting bytes in their place: compressed by name, written aside and renamed, or sent to standard output."""
+"""Write files whole or not at all: compressed by name, renamed into place when complete, or to standard output."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.opening import Source
-from acclimate.data.stop_words import STOP_WORDS
+from acclimate.data.readers.source import Source
+from acclimate.data.words import STOP_WORDS
 from acclimate.model.encoders.vectors import read_vectors
 
 

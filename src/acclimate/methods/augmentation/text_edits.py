@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from acclimate.data.corpus import Sentence
-from acclimate.data.labels import Kind
+from acclimate.data.corpus import Kind, Sentence
 from acclimate.data.schemes import Scheme, Span, spans_from_tags, tags_from_spans
 from acclimate.methods.augmentation.synonyms import Synonyms
 

@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.long_sentences import overlapping
-from acclimate.data.pieces import Window
+from acclimate.data.pieces import Window, overlapping
 from acclimate.model.encoders.character_models import NOTHING, CharacterModels
 from acclimate.model.encoders.encoder import Inputs
 from acclimate.settings import SettingsError

@@ -14,8 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.long_sentences import overlapping_rows
-from acclimate.data.pieces import Pieces, Window
+from acclimate.data.pieces import Pieces, Window, overlapping_rows
 from acclimate.model.encoders.character_language_model import CharacterContext
 from acclimate.model.encoders.character_models import holds_character_models
 from acclimate.model.encoders.encoder import Inputs

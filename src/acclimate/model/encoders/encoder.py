@@ -10,8 +10,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.long_sentences import overlapping
-from acclimate.data.pieces import Window
+from acclimate.data.pieces import Window, overlapping
 
 Inputs = Mapping[str, Tensor]
 Embeddings = Mapping[str, Tensor]

@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.long_sentences import overlapping_rows
-from acclimate.data.pieces import Pieces, Window
+from acclimate.data.pieces import Pieces, Window, overlapping_rows
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.lean_reading import reads_in_two_steps
 from acclimate.model.encoders.pretrained import ENCODER, load_backbone, load_tokenizer, longest_row, quietly

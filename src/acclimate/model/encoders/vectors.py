@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from acclimate.data.compression import DAMAGE, XZ, compression_of, decompressing
 from acclimate.data.problems import InputError
+from acclimate.data.readers.source import DAMAGE, XZ, compression_of, decompressing
 
 GLOVE = ("glove", "glove-6b-50d")  # the names under which the packaged vectors are asked for
 _DIGIT = re.compile(r"\d")

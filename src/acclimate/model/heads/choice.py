@@ -7,7 +7,7 @@ from typing import Literal
 
 import torch
 
-from acclimate.data.labels import LabelSet
+from acclimate.data.corpus import LabelSet
 from acclimate.data.schemes import Scheme, is_legal
 from acclimate.model.heads.crf import ConditionalRandomField
 from acclimate.model.heads.legality import Legality

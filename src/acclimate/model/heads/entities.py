@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from acclimate.data.labels import LabelSet
+from acclimate.data.corpus import LabelSet
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import TYPELESS, Scheme
 from acclimate.model.heads.entity_layer import EntityLayer, Extra

@@ -1,0 +1,207 @@
+"""Measures of two corpora without a model: surface features, shared words, and pieces per word."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from random import Random
+from typing import Any
+
+from acclimate.analysis.text_comparison import DensityRatio, TypicalWord, count_words, frequent_words, jaccard_percent
+from acclimate.data.corpus import Corpus
+from acclimate.evaluation.tally import ratio
+
+
+def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
+    """So many sentences at most, in random order: the first ones of a sample are a sample, too."""
+    return corpus.select(Random(seed).sample(range(len(corpus)), min(most, len(corpus))))
+
+
+def within(corpus: Corpus, words: int) -> Corpus:
+    """The first sentences that have so many words together at most, and at least one sentence."""
+    total = 0
+    for number, sentence in enumerate(corpus):
+        total += len(sentence)
+        if total > words and number:
+            return corpus[:number]
+    return corpus
+
+
+Words = tuple[str, ...]
+_LINK = re.compile(r"(https?://|www\.)\S", re.IGNORECASE)
+_USER = re.compile(r"@\w")
+_HASHTAG = re.compile(r"#\w")
+_EMOJI = re.compile("[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf]")
+_EMOTICON = re.compile(r"[:;=8]['-]?[()DPp/|3]+$|[()]['-]?[:;=]$|<3+$")
+_CLOSING = "\"'”’»)]}`"
+_ENDS = ".!?…。！？"
+
+
+def _begins_with_capital(words: Words) -> bool:
+    return words[0][0].isupper()
+
+
+def _is_lower_case(words: Words) -> bool:
+    text = "".join(words)
+    return text == text.lower() and text != text.upper()
+
+
+def _is_in_capitals(words: Words) -> bool:
+    text = "".join(words)
+    return text == text.upper() and text != text.lower()
+
+
+def _ends_a_sentence(words: Words) -> bool:
+    text = "".join(words[-3:]).rstrip(_CLOSING)
+    return text.endswith(tuple(_ENDS))
+
+
+def _any(of_word: Callable[[str], Any]) -> Callable[[Words], bool]:
+    return lambda words: any(of_word(word) for word in words)
+
+
+OF_SENTENCES: dict[str, Callable[[Words], bool]] = {
+    "begin with a capital": _begins_with_capital,
+    "all in lower case": _is_lower_case,
+    "all in capitals": _is_in_capitals,
+    "end with . ! or ?": _ends_a_sentence,
+    "with a link": _any(_LINK.match),
+    "with a user name": _any(_USER.match),
+    "with a hashtag": _any(_HASHTAG.match),
+    "with an emoji or emoticon": _any(lambda word: _EMOJI.search(word) or _EMOTICON.match(word)),
+}
+OF_WORDS: dict[str, Callable[[str], bool]] = {
+    "with a capital letter first": lambda word: word[0].isupper(),
+    "in capitals": lambda word: len(word) > 1 and word.isalpha() and word.isupper(),
+    "with a digit": lambda word: any(letter.isdigit() for letter in word),
+    "other letters than A to Z": lambda word: any(letter.isalpha() and not letter.isascii() for letter in word),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Sizes are of the whole corpus, all other figures of the sample. Shares lie between 0 and 1."""
+
+    sentences: int
+    words: int
+    mean_length: float  # words per sentence
+    long_length: int  # a tenth of the sentences have more words than that
+    of_sentences: dict[str, float]
+    of_words: dict[str, float]
+
+    @classmethod
+    def of(cls, corpus: Corpus, sample: Corpus | None = None) -> Surface:
+        sample = corpus if sample is None else sample
+        rows = [sentence.words for sentence in sample]
+        lengths = sorted(map(len, rows))
+        counts = sample.vocabulary
+        return cls(
+            sentences=len(corpus),
+            words=corpus.word_count,
+            mean_length=ratio(sum(lengths), len(lengths)),
+            long_length=lengths[(9 * len(lengths) - 1) // 10] if lengths else 0,
+            of_sentences={name: ratio(sum(map(test, rows)), len(rows)) for name, test in OF_SENTENCES.items()},
+            of_words={
+                name: ratio(sum(count for word, count in counts.items() if test(word)), counts.total())
+                for name, test in OF_WORDS.items()
+            },
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "sentences": self.sentences,
+            "words": self.words,
+            "mean_length": self.mean_length,
+            "long_length": self.long_length,
+            "of_sentences": self.of_sentences,
+            "of_words": self.of_words,
+        }
+
+
+MANY = 3  # pieces: a word in so many is spelled out rather than known
+PiecesOf = Callable[[Sequence[str]], list[list[int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class WordFigures:
+    """Words are compared in lower case. Shares lie between 0 and 1."""
+
+    overlap: float  # words of both in percent of all, as `compare-text` counts them
+    unseen_words: float  # of the target's running words: not in the whole source
+    unseen_types: float  # of its distinct words
+    distance: float  # mean density ratio: 0 for the same mix of words, 1 for none shared
+    typical: tuple[TypicalWord, ...]  # what sets the target apart
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class PieceFigures:
+    """Pieces per running word, and how the encoder reads those words of the target that the source does not have."""
+
+    source: float
+    target: float
+    unseen_whole: float  # share of the unseen running words that are one piece
+    unseen_broken: float  # that are MANY pieces or more
+    source_unknown: float  # share of running words with a piece that stands for anything unknown
+    target_unknown: float
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def compare_words(
+    source: Corpus, samples: tuple[Corpus, Corpus], least_sentences: int = 3, most: int = 8
+) -> WordFigures:
+    """The samples of both, of like size; what is unseen is told by the whole source."""
+    one, other = samples
+    frequent = [frequent_words(sample, least_sentences=least_sentences) for sample in samples]
+    ratios = DensityRatio.of(one, other)
+    counts, unseen = count_words(other, lower_case=True), unseen_counts(source, other, lower_case=True)
+    return WordFigures(
+        overlap=jaccard_percent(*frequent),
+        unseen_words=ratio(unseen.total(), counts.total()),
+        unseen_types=ratio(len(unseen), len(counts)),
+        distance=ratios.distance,
+        typical=tuple(ratios.top_words(most, frequent[1])),
+    )
+
+
+def compare_pieces(
+    source: Corpus, samples: tuple[Corpus, Corpus], pieces_of: PiecesOf, unknown: int | None
+) -> PieceFigures:
+    one, other = (_counted(sample.vocabulary, pieces_of) for sample in samples)
+    unseen = _counted(unseen_counts(source, samples[1], lower_case=False), pieces_of)
+    return PieceFigures(
+        source=_mean(one),
+        target=_mean(other),
+        unseen_whole=_share(unseen, lambda pieces: len(pieces) == 1 and unknown not in pieces),
+        unseen_broken=_share(unseen, lambda pieces: len(pieces) >= MANY),
+        source_unknown=_share(one, lambda pieces: unknown in pieces),
+        target_unknown=_share(other, lambda pieces: unknown in pieces),
+    )
+
+
+def unseen_counts(source: Corpus, target: Corpus, lower_case: bool) -> Counter[str]:
+    """How often each word of the target occurs that the source has in no spelling; in lower case, or as written."""
+    known = count_words(source, lower_case=True)
+    return Counter({w: count for w, count in count_words(target, lower_case).items() if w.lower() not in known})
+
+
+_Counted = list[tuple[list[int], int]]  # the pieces of a word, and how often it occurs
+
+
+def _counted(counts: Mapping[str, int], pieces_of: PiecesOf) -> _Counted:
+    return list(zip(pieces_of(list(counts)), counts.values(), strict=True))
+
+
+def _mean(words: Iterable[tuple[list[int], int]]) -> float:
+    listed = list(words)
+    return ratio(sum(len(pieces) * count for pieces, count in listed), sum(count for _, count in listed))
+
+
+def _share(words: _Counted, test: Callable[[list[int]], bool]) -> float:
+    return ratio(sum(count for pieces, count in words if test(pieces)), sum(count for _, count in words))

@@ -1,0 +1,260 @@
+"""Spans over the characters of a text, and how they become spans over words.
+
+Annotators drag with a mouse: a span may begin or end inside a word of the tokenizer (`New York-based`, or `Acme Corp`
+before a full stop). By default the word is split there, so that the span keeps its borders. Every such span is listed,
+or stops the reading if you ask for that.
+
+Each line of a text is a sentence; with `paragraphs=True` lines are split into sentences. A sentence border inside a
+span is ignored: the annotator's mark counts more than a line end.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
+from operator import attrgetter, itemgetter
+
+from acclimate.data.corpus import BorderMiss
+from acclimate.data.problems import InputError, Place, shorten
+from acclimate.data.readers.source import Found, Ledger, Request
+from acclimate.data.schemes import Span
+from acclimate.data.words import Offsets, find_blank_separated, find_lines, find_sentences, find_words, trimmed
+
+POLICIES = ("split", "error", "expand", "contract", "drop")
+SPLIT, SPLIT_BETWEEN_LETTERS = "the word was split", "the word was split between two letters"
+_CHOICES = '"expand" (take in the cut words), "contract" (leave them out) or "drop" (leave out the span)'
+
+
+@dataclass(frozen=True, slots=True)
+class CharacterSpan:
+    """The characters `start` to `end` (exclusive) of a text carry `label`."""
+
+    start: int
+    end: int
+    label: str
+    place: Place = field(default=Place(), compare=False)  # where the file says so
+    gaps: bool = False  # a discontinuous span, of which only the hull is known here
+
+    def describe(self, text: str) -> str:
+        return f"{self.label} {shorten(text[self.start : self.end], 60)!r} ({self.start}:{self.end})"
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """Spans over words, and those that missed the words' borders."""
+
+    spans: list[Span]
+    words: Offsets  # those that were handed in, some of them split
+    misses: list[BorderMiss]
+    twice: int  # spans that stood twice in the file and were taken once
+
+
+def align(spans: Sequence[CharacterSpan], offsets: Sequence[tuple[int, int]], text: str, policy: str) -> Aligned:
+    """Spans over characters → spans over words. Blanks at a span's ends do not count as a miss."""
+    once = sorted(dict.fromkeys(spans), key=lambda span: (span.start, span.end))
+    check_overlaps(once, text)
+    whole, offsets = list(offsets), split_words_at(once, offsets, text) if policy == "split" else list(offsets)
+    starts, ends = [start for start, _ in offsets], [end for _, end in offsets]
+    taken: list[Span] = []
+    misses: list[BorderMiss] = []
+    for span in once:
+        # the words that share a character with the span, and those that lie inside it
+        touched = range(bisect_right(ends, span.start), bisect_left(starts, span.end))
+        inside = range(bisect_left(starts, span.start), bisect_right(ends, span.end))
+        if touched == inside and len(touched) and not span.gaps:
+            taken.append(Span(touched.start, touched.stop, span.label))
+            if len(offsets) > len(whole) and (cuts := _cuts(span, whole)):
+                between = any(text[place - 1].isalnum() and text[place].isalnum() for place in cuts)
+                misses.append(_listed(span, text, SPLIT_BETWEEN_LETTERS if between else SPLIT))
+            continue
+        if policy in ("error", "split"):
+            raise InputError(_miss(span, [offsets[position] for position in touched], text), line=span.place.line)
+        kept = touched if policy == "expand" else inside if policy == "contract" and not span.gaps else range(0)
+        if len(kept) and taken and kept.start < taken[-1].end:  # two spans that cut the same word cannot both have it
+            kept = range(0)
+        if len(kept):
+            taken.append(Span(kept.start, kept.stop, span.label))
+        outcome = {"expand": "expanded", "contract": "contracted"}[policy] if len(kept) else "dropped"
+        misses.append(_listed(span, text, outcome))
+    return Aligned(taken, offsets, misses, len(spans) - len(once))
+
+
+def split_words_at(spans: Sequence[CharacterSpan], words: Sequence[tuple[int, int]], text: str) -> Offsets:
+    """The words, each split where a span begins or ends inside it."""
+    cuts = sorted({place for span in spans if not span.gaps for place in (span.start, span.end)})
+    pieces: Offsets = []
+    for start, end in words:
+        inside = cuts[bisect_right(cuts, start) : bisect_left(cuts, end)]
+        if not inside:
+            pieces.append((start, end))
+            continue
+        for piece in pairwise((start, *inside, end)):
+            first, last = trimmed(text, *piece)  # a format's own word may hold blanks
+            if first < last:
+                pieces.append((first, last))
+    return pieces
+
+
+def _cuts(span: CharacterSpan, words: Offsets) -> list[int]:
+    """Where a span begins or ends inside one of the words, which are in order."""
+    found = []
+    for place in (span.start, span.end):
+        number = bisect_left(words, place, key=itemgetter(1))  # the first word that ends there or later
+        if number < len(words) and words[number][0] < place < words[number][1]:
+            found.append(place)
+    return found
+
+
+def _listed(span: CharacterSpan, text: str, outcome: str) -> BorderMiss:
+    return BorderMiss(span.place, span.start, span.end, span.label, text[span.start : span.end], outcome)
+
+
+def check_range(span: CharacterSpan, text: str) -> None:
+    """A span must lie inside its text, and hold at least one character."""
+    if not 0 <= span.start < span.end <= len(text):
+        problem = f"span {span.label} ({span.start}:{span.end}) does not fit into its text of {len(text)} characters."
+        raise InputError(
+            f"{problem} Starts count from 0, and an end is one past the last character.", line=span.place.line
+        )
+
+
+def check_overlaps(spans: Sequence[CharacterSpan], text: str) -> None:
+    """One tag per word cannot hold two spans that overlap. `spans` are in order."""
+    for before, after in pairwise(spans):
+        if after.start < before.end:
+            both = f"{before.describe(text)} and {after.describe(text)}"
+            problem = f"spans {both} overlap; one tag per word cannot hold both. Remove one, or pass skip_bad=True."
+            lines = [span.place.line for span in (before, after) if span.place.line is not None]
+            raise InputError(problem, line=max(lines, default=None))
+
+
+def _miss(span: CharacterSpan, touched: list[tuple[int, int]], text: str) -> str:
+    if span.gaps:
+        fault = "has gaps, which one tag per word cannot spell"
+    elif not touched:
+        fault = "covers no word"
+    else:
+        cut = [text[a:b] for a, b in touched if a < span.start or b > span.end]
+        fault = f"misses word borders: it cuts {' and '.join(map(repr, cut))}"
+        return f'span {span.describe(text)} {fault}. Mend it, or pass borders="split" (split the word), {_CHOICES}.'
+    return f"span {span.describe(text)} {fault}. Mend it, or pass borders={_CHOICES}."
+
+
+_BEYOND_16_BITS = 0x10000
+
+
+def in_characters(
+    spans: list[CharacterSpan], text: str, fits: Callable[[Sequence[CharacterSpan]], bool]
+) -> tuple[list[CharacterSpan], bool]:
+    """The spans by characters, and whether they had to be counted anew. When nothing fits they stay as they are."""
+    if not spans or not any(ord(character) >= _BEYOND_16_BITS for character in text) or fits(spans):
+        return spans, False
+    units = accumulate((1 + (ord(character) >= _BEYOND_16_BITS) for character in text), initial=0)
+    position = {unit: character for character, unit in enumerate(units)}
+    if not all(span.start in position and span.end in position for span in spans):
+        return spans, False
+    moved = [replace(span, start=position[span.start], end=position[span.end]) for span in spans]
+    return (moved, True) if fits(moved) else (spans, False)
+
+
+def find_words_as_asked(text: str, request: Request) -> Offsets:
+    return find_blank_separated(text) if request.tokenize == "blanks" else find_words(text)
+
+
+def sentences_of_text(
+    text: str,
+    spans: Sequence[CharacterSpan] | None,
+    ledger: Ledger,
+    place: Place,
+    document: str | None = None,
+    words: Offsets | None = None,
+    first_line: int | None = None,
+) -> list[Found]:
+    """The sentences of one text. `words` are given by formats that bring their own.
+
+    `first_line`: the line of the text's first line where the text is the file itself (brat); otherwise all sentences
+    stand at `place`. Raises InputError before anything is noted, so that a skipped record leaves no trace but that.
+    """
+    check_characters(text)
+    for span in spans or ():
+        check_range(span, text)
+    words = find_words_as_asked(text, ledger.request) if words is None else words
+    aligned = None if spans is None else align(spans, words, text, ledger.request.borders)
+    words = words if aligned is None else aligned.words
+    borders = find_sentences(text) if ledger.request.paragraphs else find_lines(text)
+    whole = [*words, *((span.start, span.end) for span in spans or ())]
+    found: list[Found] = []
+    line, counted = place.line if first_line is None else first_line, 0
+    for first, last in grouped(words, without_cuts(borders, whole)):
+        if first_line is not None and line is not None:
+            line, counted = line + text.count("\n", counted, words[first][0]), words[first][0]
+        one = Found(
+            words=[text[start:end] for start, end in words[first:last]],
+            spans=None if aligned is None else spans_within(aligned.spans, first, last),
+            lines=[line] * (last - first) if line is not None else (),
+            text=text,
+            offsets=words[first:last],
+            document=document,
+            file=place.file,
+        )
+        found.append(one)
+    if aligned is not None:
+        ledger.border_misses.extend(aligned.misses)
+        if aligned.twice:
+            ledger.count("spans stood twice and were taken once", aligned.twice)
+    if not found:
+        ledger.count("texts hold no word and were left out")
+    return found
+
+
+def without_cuts(borders: Offsets, whole: Sequence[tuple[int, int]]) -> Offsets:
+    """Join neighbouring stretches wherever something that must stay whole crosses from one into the next."""
+    joined: Offsets = []
+    reaching = sorted(whole)
+    position, reach = 0, 0  # `reach`: the furthest end of everything that begins before the stretch
+    for start, end in borders:
+        while position < len(reaching) and reaching[position][0] < start:
+            reach = max(reach, reaching[position][1])
+            position += 1
+        if joined and reach > start:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def grouped(words: Offsets, borders: Offsets) -> Iterator[tuple[int, int]]:
+    """Which words (from, to) make up each stretch: all that begin before the next stretch, so that none is left out."""
+    position = 0
+    ends: list[float] = [start for start, _ in borders[1:]]
+    for end in (*ends, math.inf):
+        first = position
+        while position < len(words) and words[position][0] < end:
+            position += 1
+        if position > first:
+            yield first, position
+
+
+def spans_within(spans: list[Span], first: int, last: int) -> list[Span]:
+    """The spans, which are in order, of the words from `first` to `last`, counted from `first`."""
+    begin = bisect_left(spans, first, key=_start)
+    end = bisect_left(spans, last, key=_start)
+    return [Span(span.start - first, span.end - first, span.label) for span in spans[begin:end]]
+
+
+_start = attrgetter("start")
+
+
+def check_characters(text: str) -> None:
+    """JSON can spell characters that no text file can hold and no tokenizer takes."""
+    if "\0" in text:
+        raise InputError("a NUL character in the text. Remove it where the text comes from.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = f"U+{ord(text[error.start]):04X}"
+        problem = f"half of a surrogate pair ({half}) at character {error.start} of the text; it is no character."
+        raise InputError(f"{problem} An emoji was cut in two where the text comes from; repair it there.") from None

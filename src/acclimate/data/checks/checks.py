@@ -1,0 +1,361 @@
+"""The data check: problems of corpora to know before a run, how bad they are, and what to do.
+
+Every check is one small generator of findings, listed in `ALONE` (one corpus), `PAIRS` (two) or `TOGETHER` (all). A
+corpus is counted once (`Survey`), so that large ones take seconds. The name tells what a corpus is for: `train` or
+`source` teach, `dev` or `test` are held out. When no name says so, the first one teaches.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations, pairwise
+
+from acclimate.data.checks.findings import (
+    SEVERITIES,
+    Finding,
+    Report,
+    Severity,
+    Survey,
+    listed,
+    named,
+    out_of,
+    percent,
+    share,
+)
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import shorten
+from acclimate.data.schemes import OUTSIDE, looks_like_span_tag
+
+FEW_EXAMPLES, VERY_FEW_EXAMPLES = 50, 10
+REAL_SENTENCE = 6  # words; shorter ones ("Results", "By our reporter") repeat without harm
+LONG_SENTENCE, LONG_SPAN, LONG_WORD = 200, 10, 40
+ENOUGH_SPANS = 1000  # CoNLL-2003 has 3 neighbours of one label in 1,000 spans; fewer spans show nothing
+ENOUGH_WORDS = 100  # to speak of letter case
+TOLERATED = 0.01  # a share up to here is a fact, above it a warning
+
+_UNIVERSAL_POS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
+_PENN_POS = (
+    "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP TO UH VB VBD VBG VBN VBP VBZ "
+    "WDT WP WP$ WRB # $ . , : ( ) '' `` -LRB- -RRB- HYPH NFP ADD AFX GW XX"
+)
+_PARTS_OF_SPEECH = frozenset(f"{_UNIVERSAL_POS} {_PENN_POS}".split())
+_URL = re.compile(r"(https?:)?//\S|www\.\S", re.IGNORECASE)
+_BROKEN_ENCODING = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")  # UTF-8 that was read as Latin-1 or Windows-1252
+_JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))  # inside a word they are spelling (emoji, Persian, Hindi)
+_BRACKETS = {"(": ")", "[": "]", "{": "}", "-LRB-": "-RRB-", "-LSB-": "-RSB-"}
+
+
+def _nothing_there(survey: Survey) -> Iterator[Finding]:
+    if not survey.size:
+        yield Finding("error", "empty", survey.name, "has no sentences.")
+    if survey.tagged and not survey.labels:
+        yield Finding("error", "no-labels", survey.name, "has tags, but every one of them is O.")
+    bare = survey.size - survey.tagged
+    if bare and survey.tagged:
+        message = f"{out_of(bare, survey.size)} of its sentences have no tags."
+        yield Finding("warning", "partly-tagged", survey.name, message, numbers={"sentences": bare})
+
+
+def _how_it_was_read(survey: Survey) -> Iterator[Finding]:
+    notes = survey.corpus.notes
+    for code, what, count, shown in (
+        ("repaired-tags", "tags that broke the scheme and were read as the start of a span", notes.repaired, ()),
+        ("skipped-lines", "bad lines that were passed over", len(notes.skipped), notes.skipped[:5]),
+        ("border-misses", "spans that miss word borders", len(notes.border_misses), notes.border_misses[:5]),
+    ):
+        if count:
+            examples = tuple(map(str, shown))
+            yield Finding("warning", code, survey.name, f"{what}: {count:,}.", examples, {"count": count})
+    for remark in notes.remarks:
+        yield Finding("fact", "reading", survey.name, f"{remark}.")
+
+
+def _kind_of_tags(survey: Survey) -> Iterator[Finding]:
+    """Tags of one sort under the name of another: the wrong column, or the wrong way to read it."""
+    names = sorted(survey.labels)
+    if survey.misfits:
+        message = f"is said to have span tags, but these fit no span scheme: {named(survey.misfits)}."
+        yield Finding("error", "no-span-tags", survey.name, message)
+    elif survey.kind == "plain" and any("-" in tag for tag in names) and all(map(looks_like_span_tag, names)):
+        message = f"is said to have plain tags, but they look like spans: {named(names)}."
+        yield Finding("error", "span-tags", survey.name, message)
+    if len(names) >= 3 and sum(name in _PARTS_OF_SPEECH for name in names) >= 0.8 * len(names):
+        severity: Severity = "fact" if survey.corpus.kind == "plain" else "warning"
+        message = f"the tags look like parts of speech: {named(names)}."
+        yield Finding(severity, "parts-of-speech", survey.name, message)
+
+
+def _duplicates(survey: Survey) -> Iterator[Finding]:
+    """Sentences that repeat an earlier one of the same corpus."""
+    exact, loose = survey.size - len(survey.exact_set), survey.size - len(survey.text_set)
+    seen: set[str] = set()
+    real = 0
+    for sentence, text in zip(survey.corpus, survey.texts, strict=True):
+        real += text in seen and len(sentence) >= REAL_SENTENCE
+        seen.add(text)
+    if loose:
+        severity: Severity = "warning" if real > TOLERATED * survey.size else "fact"
+        message = (
+            f"{out_of(exact, survey.size)} sentences repeat an earlier one, {out_of(loose, survey.size)} by letters "
+            f"and digits; {real:,} of these have {REAL_SENTENCE} or more words."
+        )
+        numbers = {"exact": exact, "loose": loose, "real": real}
+        yield Finding(severity, "duplicates", survey.name, message, numbers=numbers)
+
+
+def _tagged_unlike(survey: Survey) -> Iterator[Finding]:
+    first: dict[tuple[str, ...], tuple[str, ...]] = {}
+    tagged = ((sentence.words, sentence.tags) for sentence in survey.corpus if sentence.tags is not None)
+    at_odds = {" ".join(words) for words, tags in tagged if first.setdefault(words, tags) != tags}
+    if at_odds:
+        examples = tuple(shorten(text, 100) for text in sorted(at_odds)[:3])
+        message = f"sentences that occur again under other tags: {len(at_odds):,}."
+        numbers = {"sentences": len(at_odds)}
+        yield Finding("warning", "tagged-unlike", survey.name, message, examples, numbers)
+
+
+def _rare_labels(survey: Survey) -> Iterator[Finding]:
+    steps = (("very-few-examples", 1, VERY_FEW_EXAMPLES), ("few-examples", VERY_FEW_EXAMPLES, FEW_EXAMPLES))
+    severity: Severity = "fact" if survey.role == "held out" else "warning"
+    for code, least, below in steps:
+        rare = {label: count for label, count in survey.labels.most_common() if least <= count < below}
+        if rare:
+            message = f"labels with fewer than {below} examples: {listed(rare)}."
+            yield Finding(severity, code, survey.name, message, numbers=rare)
+
+
+def _spans_everywhere(survey: Survey) -> Iterator[Finding]:
+    if survey.span_count and not survey.without_spans:
+        severity: Severity = "fact" if survey.role == "held out" else "warning"
+        yield Finding(severity, "no-empty-sentence", survey.name, "no sentence is without a span.")
+
+
+def _lengths(survey: Survey) -> Iterator[Finding]:
+    long = [sentence for sentence in survey.corpus if len(sentence) > LONG_SENTENCE]
+    if long:
+        longest = max(map(len, long))
+        message = f"sentences of more than {LONG_SENTENCE} words: {len(long):,}; the longest has {longest:,}."
+        examples = tuple(f"{sentence.place}: {shorten(' '.join(sentence.words), 60)}" for sentence in long[:3])
+        numbers: dict[str, float] = {"sentences": len(long), "longest": longest}
+        yield Finding("warning", "long-sentences", survey.name, message, examples, numbers)
+    single = sum(len(sentence) == 1 for sentence in survey.corpus)
+    if single > TOLERATED * survey.size:
+        severity: Severity = "warning" if single > survey.size / 4 else "fact"
+        message = f"{out_of(single, survey.size)} of its sentences have one word."
+        numbers = {"sentences": single, "share": share(single, survey.size)}
+        yield Finding(severity, "one-word-sentences", survey.name, message, numbers=numbers)
+
+
+def _mentions_at_odds(survey: Survey) -> Iterator[Finding]:
+    """The same words under different labels: some are truly ambiguous (Washington), many are slips."""
+    unsure = {text: counts for text, counts in survey.mentions.items() if len(counts) > 1}
+    unusual = {text: counts.total() - max(counts.values()) for text, counts in unsure.items()}
+    spans = sum(unusual.values())
+    if unsure:
+        severity: Severity = "warning" if spans > 0.05 * survey.span_count else "fact"
+        message = (
+            f"{len(unsure):,} of {len(survey.mentions):,} different mentions have more than one label; "
+            f"{out_of(spans, survey.span_count)} spans do not have their mention's usual one."
+        )
+        top = sorted(unsure, key=lambda text: (-unusual[text], text))[:8]
+        examples = tuple(f"{text}: {listed(dict(unsure[text].most_common()))}" for text in top)
+        numbers = {"mentions": len(unsure), "spans": spans}
+        yield Finding(severity, "mentions-at-odds", survey.name, message, examples, numbers)
+
+
+def _span_borders(survey: Survey) -> Iterator[Finding]:
+    odd: Counter[str] = Counter()
+    long: Counter[str] = Counter()
+    for words, label in survey.each_span():
+        if _has_odd_border(words):
+            odd[f"{label}: {shorten(' '.join(words), 80)}"] += 1
+        if len(words) > LONG_SPAN:
+            long[f"{label}: {shorten(' '.join(words), 80)}"] += 1
+    for code, found, what in (
+        ("odd-borders", odd, "begin or end with punctuation or blanks"),
+        ("long-spans", long, f"have more than {LONG_SPAN} words"),
+    ):
+        if found:
+            severity: Severity = "warning" if found.total() > TOLERATED * survey.span_count else "fact"
+            message = f"{out_of(found.total(), survey.span_count)} of its spans {what}."
+            examples = tuple(text for text, _ in found.most_common(5))
+            yield Finding(severity, code, survey.name, message, examples, {"spans": found.total()})
+
+
+def _neighbours(survey: Survey) -> Iterator[Finding]:
+    """Two spans of one label side by side cannot be spelled in IO tags: where none are, those may be the origin."""
+    rows = (pair for spans in survey.spans for pair in pairwise(spans))
+    touching = sum(left.end == right.start and left.label == right.label for left, right in rows)
+    numbers = {"spans": survey.span_count, "touching": touching}
+    none = f"none of {survey.span_count:,} spans follows one of its own label directly"
+    if touching:
+        message = f"spans that follow one of their own label directly: {touching:,}."
+        yield Finding("fact", "neighbours", survey.name, message, numbers=numbers)
+    elif survey.corpus.notes.scheme == "IO" and survey.span_count:
+        yield Finding("warning", "io-tags", survey.name, f"the tags are IO: {none}.", numbers=numbers)
+    elif survey.span_count >= ENOUGH_SPANS and len(survey.labels) > 1:
+        message = f"{none}: the corpus may come from IO tags."
+        yield Finding("fact", "perhaps-io-tags", survey.name, message, numbers=numbers)
+
+
+def _strange_words(survey: Survey) -> Iterator[Finding]:
+    labels = "|".join(map(re.escape, {"PER", "LOC", "ORG", "MISC", *survey.labels} - {OUTSIDE}))
+    # TRE-DNA is a word, PaulI-PER is not: E and S count only after a small letter
+    glued = re.compile(rf"([^\W_][BI]|[^\W_A-Z][ES])-({labels})$")
+    kinds: tuple[tuple[str, Severity, str, Callable[[str], object]], ...] = (
+        ("glued-tags", "warning", "that end in a tag", glued.search),
+        ("invisible-characters", "warning", "with invisible characters", _hides_something),
+        ("broken-encoding", "warning", "that look wrongly decoded", _BROKEN_ENCODING.search),
+        ("long-words", "fact", f"of more than {LONG_WORD} letters", _is_long),
+        ("urls", "fact", "that are web addresses", _URL.match),
+    )
+    for code, severity, what, is_strange in kinds:
+        found = Counter({word: count for word, count in survey.corpus.vocabulary.items() if is_strange(word)})
+        if found:
+            message = f"words {what}: {out_of(found.total(), survey.corpus.word_count)}."
+            examples = tuple(_visible(word) for word, _ in found.most_common(5))
+            yield Finding(severity, code, survey.name, message, examples, {"words": found.total()})
+
+
+def _letter_case(survey: Survey) -> Iterator[Finding]:
+    counts: Counter[str] = Counter()
+    for word, count in survey.corpus.vocabulary.items():
+        if word.lower() != word.upper():
+            counts["lower" if word.islower() else "upper" if word.isupper() else "both"] += count
+    for case in ("lower", "upper"):
+        if counts.total() >= ENOUGH_WORDS and counts[case] > 0.99 * counts.total():
+            message = f"{percent(counts[case], counts.total())} of its words are in {case} case."
+            numbers = {"share": share(counts[case], counts.total())}
+            yield Finding("warning", f"{case}-cased", survey.name, message, numbers=numbers)
+
+
+def _has_odd_border(words: Sequence[str]) -> bool:
+    """Whether a mark stands at an end. A bracket whose other half is inside, as in `[ 3H ] thymidine`, is none, unless
+    the pair holds the whole span."""
+    opens = _BRACKETS.get(words[0], "\n") in words[:-1]
+    closes = any(words[-1] == right and left in words[1:] for left, right in _BRACKETS.items())
+    return (_is_mark(words[0]) and not opens) or (_is_mark(words[-1]) and not closes)
+
+
+def _is_mark(word: str) -> bool:
+    """Punctuation or blanks and nothing else. The signs that are named are part of a name often enough."""
+    return all(unicodedata.category(letter)[0] in "PZC" and letter not in "%&@#*" for letter in word)
+
+
+def _hides_something(word: str) -> bool:
+    if word.isprintable():
+        return False
+    bare = word[0] + word[1:-1].translate(_JOINERS) + word[-1]
+    return any(not letter.isprintable() and unicodedata.category(letter) != "Cn" for letter in bare)  # Cn: new emoji
+
+
+def _is_long(word: str) -> bool:
+    return len(word) > LONG_WORD and not _URL.match(word) and sum(map(str.isalnum, word)) > LONG_WORD
+
+
+def _visible(word: str) -> str:
+    return "".join(letter if letter.isprintable() else f"<U+{ord(letter):04X}>" for letter in shorten(word, 80))
+
+
+ALONE: tuple[Callable[[Survey], Iterable[Finding]], ...] = (
+    *(_nothing_there, _how_it_was_read, _kind_of_tags, _duplicates, _tagged_unlike, _rare_labels, _spans_everywhere),
+    *(_lengths, _mentions_at_odds, _span_borders, _neighbours, _strange_words, _letter_case),
+)
+
+
+def _shared_sentences(known: Survey, other: Survey) -> Iterator[Finding]:
+    """Sentences of `other` that stand in `known`, too; those of six or more words are the ones that matter."""
+    exact = [len(sentence) for sentence in other.corpus if sentence.words in known.exact_set]
+    rows = zip(other.corpus, other.texts, strict=True)
+    loose = [len(sentence) for sentence, text in rows if text in known.text_set]
+    if not loose:
+        return
+    real = _real(map(len, other.corpus))
+    numbers = {"exact": len(exact), "loose": len(loose), "real_exact": _real(exact), "real_loose": _real(loose)}
+    totals = {"exact": other.size, "loose": other.size, "real_exact": real, "real_loose": real}
+    shares = {f"{what}_share": share(count, totals[what]) for what, count in numbers.items()}
+    severity: Severity = "warning" if other.role == "held out" and shares["real_loose_share"] > TOLERATED else "fact"
+    counted = {what: out_of(count, totals[what]) for what, count in numbers.items()}
+    message = (
+        f"{counted['exact']} of {other.size:,} sentences, {counted['loose']} by letters and digits; of the {real:,} of "
+        f"{REAL_SENTENCE} or more words {counted['real_exact']}, {counted['real_loose']} by letters and digits."
+    )
+    yield Finding(severity, "shared-sentences", f"{other.name} in {known.name}", message, (), {**numbers, **shares})
+
+
+def _vocabulary_overlap(known: Survey, other: Survey) -> Iterator[Finding]:
+    left, right = known.corpus.vocabulary, other.corpus.vocabulary
+    both = len(left.keys() & right.keys())
+    either = len(left) + len(right) - both
+    if left and right:
+        message = (
+            f"{both:,} different words in common: {percent(both, len(left))} of {known.name}'s, "
+            f"{percent(both, len(right))} of {other.name}'s, {percent(both, either)} of both together."
+        )
+        numbers = {"of_first": both / len(left), "of_second": both / len(right), "jaccard": both / either}
+        yield Finding("fact", "vocabulary-overlap", f"{known.name} and {other.name}", message, numbers=numbers)
+
+
+def _unseen(known: Survey, other: Survey) -> Iterator[Finding]:
+    if known.role != "training" or other.role == "training" or not other.size:
+        return
+    words = sum(count for word, count in other.corpus.vocabulary.items() if word not in known.corpus.vocabulary)
+    numbers = {"words": share(words, other.corpus.word_count)}
+    message = f"{percent(words, other.corpus.word_count)} of the words"
+    if known.span_count and other.span_count:
+        mentions = sum(counts.total() for text, counts in other.mentions.items() if text not in known.mentions)
+        numbers["mentions"] = share(mentions, other.span_count)
+        message += f" and {percent(mentions, other.span_count)} of the mentions"
+    about = f"{other.name} after {known.name}"
+    yield Finding("fact", "unseen", about, f"{message} of {other.name} do not occur in {known.name}.", numbers=numbers)
+
+
+def _labels_against_training(surveys: Sequence[Survey]) -> Iterator[Finding]:
+    taught = [survey for survey in surveys if survey.role == "training" and survey.labels]
+    known = {label for survey in taught for label in survey.labels}
+    kinds = {survey.kind for survey in taught}
+    for survey in surveys:
+        if survey.role == "training" or not survey.labels or kinds != {survey.kind}:
+            continue
+        missing = {label: count for label, count in survey.labels.most_common() if label not in known}
+        absent = sorted(known - set(survey.labels))
+        if missing:
+            alike = {label.lower(): label for label in known}
+            twins = [f"{label} and {alike[label.lower()]}" for label in missing if label.lower() in alike]
+            message = f"labels that no training corpus has: {listed(missing)}."
+            message += f" Only the letter case differs: {named(twins)}." if twins else ""
+            yield Finding("error", "labels-missing-in-training", survey.name, message, numbers=missing)
+        if absent:
+            message = f"has no example of these labels, which are taught: {named(absent)}."
+            yield Finding("fact", "labels-only-in-training", survey.name, message)
+
+
+def _kinds_differ(surveys: Sequence[Survey]) -> Iterator[Finding]:
+    kinds = {survey.name: survey.kind for survey in surveys if survey.tagged}
+    if len(set(kinds.values())) > 1:
+        message = f"span tags and plain tags: {', '.join(f'{name} {kind}' for name, kind in kinds.items())}."
+        yield Finding("error", "kinds-differ", "all", message)
+
+
+def _real(lengths: Iterable[int]) -> int:
+    return sum(length >= REAL_SENTENCE for length in lengths)
+
+
+PAIRS: tuple[Callable[[Survey, Survey], Iterable[Finding]], ...] = (_shared_sentences, _vocabulary_overlap, _unseen)
+TOGETHER: tuple[Callable[[Sequence[Survey]], Iterable[Finding]], ...] = (_labels_against_training, _kinds_differ)
+
+
+def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
+    """Look the corpora over, each by itself and against the others. Nothing is changed, and nothing is refused."""
+    surveys = [Survey(name, corpus) for name, corpus in corpora.items()]
+    if len(surveys) > 1 and all(survey.role != "training" for survey in surveys):
+        surveys[0].role = "training"  # somebody has to be the one the others are compared with
+    found = [finding for survey in surveys for check in ALONE for finding in check(survey)]
+    ranked = sorted(surveys, key=lambda survey: ("training", "other", "held out").index(survey.role))
+    found += [finding for pair in combinations(ranked, 2) for compare in PAIRS for finding in compare(*pair)]
+    found += [finding for look in TOGETHER for finding in look(surveys)]
+    found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return Report(tuple(survey.summary for survey in surveys), tuple(found))

@@ -1,0 +1,355 @@
+"""What every reader gets: the source of the bytes, the reading options, and a log of what was not read as it stood."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import gzip
+import io
+import lzma
+import re
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, Literal, cast
+
+from acclimate.data.corpus import BorderMiss, Kind
+from acclimate.data.problems import InputError, Skipped
+from acclimate.data.schemes import Scheme, Span
+
+GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
+Compression = Literal["gzip", "xz"]
+
+_BY_SUFFIX: dict[str, Compression] = {".gz": "gzip", ".xz": "xz"}
+_BLOCK = 1 << 16  # bytes
+_PADDING = 4  # zeros that may stand behind a part of an .xz file, or any multiple of so many
+_UNREAD = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7-zip"}
+
+
+def compression_of(start: bytes, suffix: str = "") -> Compression | None:
+    """How a file is compressed, by its first bytes, or by its name where the bytes say nothing."""
+    if start.startswith((GZIP, XZ)):
+        return "gzip" if start.startswith(GZIP) else "xz"
+    return _BY_SUFFIX.get(suffix) if start else None
+
+
+def unread_compression(start: bytes) -> str | None:
+    """The name of a compression that is not read here."""
+    return next((name for mark, name in _UNREAD.items() if start.startswith(mark)), None)
+
+
+def decompressing(stored: IO[bytes], compression: Compression | None) -> IO[bytes]:
+    """The file as it was before it was compressed. Reading it raises one of DAMAGE where it is damaged."""
+    if compression == "gzip":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=stored))
+    return io.BufferedReader(_XzFile(stored), _BLOCK) if compression == "xz" else stored
+
+
+class _XzFile(io.RawIOBase):
+    """The parts of an .xz file, one after the other."""
+
+    def __init__(self, stored: IO[bytes]) -> None:
+        self._stored = stored
+        self._waiting = b""  # read from the file, and not looked at yet
+        self._part: lzma.LZMADecompressor | None = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(cast(bytearray, buffer)).cast("B")
+        unpacked = self._read(len(view))
+        view[: len(unpacked)] = unpacked
+        return len(unpacked)
+
+    def _read(self, most: int) -> bytes:
+        while self._part is not None:
+            if self._part.eof:
+                self._part = self._next_part(self._part.unused_data)
+                continue
+            packed = self._packed() if self._part.needs_input else b""
+            if self._part.needs_input and not packed:
+                raise EOFError("the file ends before its end mark")
+            if unpacked := self._part.decompress(packed, most):
+                return unpacked
+        return b""
+
+    def _packed(self) -> bytes:
+        waiting, self._waiting = self._waiting, b""
+        return waiting or self._stored.read(_BLOCK)
+
+    def _next_part(self, rest: bytes) -> lzma.LZMADecompressor | None:
+        """What stands behind a part: zeros, as many as please, and perhaps another part."""
+        zeros = 0
+        while not self._waiting and (rest := rest or self._stored.read(_BLOCK)):
+            self._waiting = rest.lstrip(b"\0")
+            zeros += len(rest) - len(self._waiting)
+            rest = b""
+        if zeros % _PADDING:
+            raise lzma.LZMAError("there are odd bytes behind a part")
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ) if self._waiting else None
+
+
+Borders = Literal["split", "error", "expand", "contract", "drop"]
+Tokenize = Literal["words", "blanks"]
+
+_ADVICE_TO_SKIP = re.compile(r"[,;] or pass skip_bad=True( to leave its sentence out)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """How the user wants a file to be read; the options of `read_corpus`, which explains them."""
+
+    scheme: Scheme | None = None
+    labels: Kind | None = None
+    column: int | str | None = None
+    words_column: int | str | None = None
+    comments: bool = False
+    skip_bad: bool = False
+    borders: Borders = "split"
+    paragraphs: bool = False
+    tokenize: Tokenize = "words"
+
+
+@dataclass(slots=True)
+class Found:
+    """A sentence as the file spells it.
+
+    Formats with one tag per word give `tags`, formats with marked stretches of text give `spans`; a sentence without
+    annotation gives neither. `lines` has the line of each word, so that a bad tag can be pointed at.
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str] | None = None
+    spans: Sequence[Span] | None = None
+    lines: Sequence[int] = ()
+    text: str | None = None
+    offsets: Sequence[tuple[int, int]] | None = None
+    document: str | None = None
+    file: str | None = None  # when it is not the source itself (a folder has many)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Stops at the first bad thing, or, with `skip_bad`, writes it down; keeps the rest of the notes as well."""
+
+    request: Request
+    kind: Kind | None = None  # set by a reader that knows which tags it gives
+    skipped: list[Skipped] = field(default_factory=list)
+    border_misses: list[BorderMiss] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)  # things that happen often: "words had …" → how many
+
+    def refuse(
+        self, error: InputError, *, file: str | None = None, line: int | None = None, text: str | None = None
+    ) -> None:
+        """Raise the error, or note it and go on. What the error does not know of its place is filled in."""
+        place = error.place
+        placed = InputError(
+            error.problem,
+            file=place.file or file,
+            line=place.line if place.line is not None else line,
+            text=error.text if error.text is not None else text,
+        )
+        if not self.request.skip_bad:
+            raise placed from error.__cause__
+        problem = _ADVICE_TO_SKIP.sub("", placed.problem)  # which was followed
+        self.skipped.append(Skipped(placed.place, problem, placed.text or ""))
+
+    def count(self, what: str, times: int = 1) -> None:
+        """Something worth a remark happened; equal remarks are counted together."""
+        self.counts[what] += times
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        return tuple(f"{times:,} {what}" for what, times in self.counts.items())
+
+
+COMPRESSED = (".gz", ".xz")
+# a corpus shrinks to a third or a twentieth; what grows beyond these is no corpus, and would fill the memory
+_GROWTH = 100
+_SMALL = 64 << 20  # bytes, which any file may grow to
+_LONGEST_LINE = 64 << 20  # bytes, where a file is read in parts
+_PART = 1 << 16  # bytes, and what is left of the last line
+_OTHER_ENCODINGS = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+
+
+def inner_name(name: str) -> str:
+    """The name without its compression: `train.conll.gz` → `train.conll`."""
+    return name[:-3] if name.lower().endswith(COMPRESSED) else name
+
+
+class Source:
+    """Where a corpus is read from. Nothing is opened before it is asked for, so a folder is a source too.
+
+    A file of lines may be read in parts, each a source of its own that knows where it begins.
+    """
+
+    first_line, first_byte = 1, 0
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.is_stdin = str(path) == "-"
+        self.name = "<stdin>" if self.is_stdin else str(path)  # as messages call it
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes, decompressed."""
+        with self._stored() as stored:
+            raw = stored.read()
+        compression = self._compression(raw)
+        if compression is None:
+            return raw
+        most = max(_SMALL, _GROWTH * len(raw))
+        with self._damage_told():
+            unpacked = decompressing(io.BytesIO(raw), compression).read(most + 1)
+        if len(unpacked) > most:
+            problem = f"the file of {len(raw):,} bytes unpacks to more than {most:,}, as no corpus does."
+            raise InputError(f"{problem} If it is one, unpack it yourself and name the plain file.", file=self.name)
+        return unpacked
+
+    def parts(self) -> Iterator[Source]:
+        """The file in parts of whole lines. No more than one of them need be in memory."""
+        with self._stored() as stored:
+            compression = self._compression(stored.peek(8)[:8])
+            file = stored if compression is None else decompressing(stored, compression)
+            line, byte = 1, 0
+            while data := self._whole_lines(file, line):
+                yield self.part(data, line, byte)
+                line, byte = line + data.count(b"\n"), byte + len(data)
+
+    def part(self, data: bytes, first_line: int = 1, first_byte: int = 0) -> Source:
+        """A part of the same file."""
+        part = Source("-" if self.is_stdin else self.path)
+        part.name, part.data = self.name, data
+        part.first_line, part.first_byte = first_line, first_byte
+        return part
+
+    def _whole_lines(self, file: IO[bytes], line: int) -> bytes:
+        with self._damage_told():
+            data = file.read(_PART)
+            if not data or data.endswith(b"\n"):
+                return data
+            rest = file.readline(_LONGEST_LINE)
+        if len(rest) == _LONGEST_LINE and not rest.endswith(b"\n"):
+            longest = f"{_LONGEST_LINE >> 20} MiB"
+            problem = f"a line of more than {longest}. Break it into lines; only \\n ends one in so large a file."
+            raise InputError(problem, file=self.name, line=line + data.count(b"\n"))
+        return data + rest
+
+    @contextmanager
+    def _stored(self) -> Iterator[io.BufferedReader[Any]]:
+        """The file as it lies on disk, or standard input."""
+        if self.is_stdin:
+            reader = io.BufferedReader(cast(Any, sys.stdin.buffer))
+            try:
+                yield reader
+            finally:
+                with suppress(ValueError):  # somebody has closed it
+                    reader.detach()  # it is not ours to close
+            return
+        try:
+            stored = self.path.open("rb")
+        except FileNotFoundError as error:
+            raise InputError(f"there is no such file.{self._close_names()}", file=self.name) from error
+        except IsADirectoryError as error:
+            raise InputError("this is a folder; a file was expected.", file=self.name) from error
+        except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
+            raise InputError(f"the file cannot be opened ({error}).", file=self.name) from error
+        with stored:
+            yield stored
+
+    def _compression(self, start: bytes) -> Compression | None:
+        found = compression_of(start, "" if self.is_stdin else self.path.suffix.lower())
+        if found is None and (other := unread_compression(start)):
+            raise InputError(f"the file is compressed with {other}; unpack it, or use gzip or xz.", file=self.name)
+        return found
+
+    @contextmanager
+    def _damage_told(self) -> Iterator[None]:
+        try:
+            yield
+        except DAMAGE as error:
+            problem = f"the compressed file is cut short or damaged ({error}). Copy or download it again."
+            raise InputError(problem, file=self.name) from error
+
+    def _close_names(self) -> str:
+        folder = self.path.parent
+        if not folder.is_dir():
+            return f" There is no folder {str(folder)!r} either."
+        close = difflib.get_close_matches(self.path.name, [entry.name for entry in folder.iterdir()], n=1)
+        return f" Did you mean {close[0]!r}?" if close else ""
+
+    @cached_property
+    def text(self) -> str:
+        """The whole as text. Bytes that are not UTF-8 stay in it as lone surrogates; `faults` knows their lines."""
+        text = self.data.decode("utf-8", "surrogateescape")
+        if self.first_byte:
+            return text
+        for mark, encoding in _OTHER_ENCODINGS.items():
+            if self.data.startswith(mark):
+                problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
+                raise InputError(problem, file=self.name, line=1)
+        return text.removeprefix("\ufeff")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines without their ends. Only \\n, \\r\\n and, in a file that has no \\n, \\r end a line.
+
+        `str.splitlines` would also cut at form feeds, NEL and U+2028, which occur inside words of real corpora.
+        """
+        if "\r" not in self.text:
+            lines = self.text.split("\n")
+        elif "\n" not in self.text and self.first_line == 1:
+            lines = self.text.split("\r")
+        else:
+            lines = [line[:-1] if line.endswith("\r") else line for line in self.text.split("\n")]
+        if lines and not lines[-1]:
+            lines.pop()
+        return lines
+
+    @cached_property
+    def faults(self) -> dict[int, InputError]:
+        """Lines that cannot be text: bytes that are not UTF-8, or NUL characters. Line number → what is wrong."""
+        faults: dict[int, InputError] = {}
+        if "\0" in self.text:
+            problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
+            for number, line in enumerate(self.lines, start=self.first_line):
+                if "\0" in line:
+                    faults[number] = InputError(problem, file=self.name, line=number, text=line)
+        try:
+            self.data.decode("utf-8")
+        except UnicodeDecodeError:
+            faults.update(self._undecodable_lines())
+        return dict(sorted(faults.items()))
+
+    def _undecodable_lines(self) -> dict[int, InputError]:
+        faults: dict[int, InputError] = {}
+        line_end = b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r"
+        position = self.first_byte
+        for number, line in enumerate(self.data.split(line_end), start=self.first_line):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                byte = f"byte {position + error.start} (0x{line[error.start]:02x})"
+                problem = f"{byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
+                text = line.decode("utf-8", "backslashreplace")
+                faults[number] = InputError(problem, file=self.name, line=number, text=text)
+            position += len(line) + 1
+        return faults
+
+    def checked_lines(self, ledger: Ledger) -> list[str]:
+        """The lines; the first faulty one stops unless bad ones are skipped (a reader then asks `faults`)."""
+        if self.faults and not ledger.request.skip_bad:
+            raise next(iter(self.faults.values()))
+        return self.lines

@@ -1,0 +1,1 @@
+"""Select lines of huge raw text by their similarity to a target: `select.select_text`."""

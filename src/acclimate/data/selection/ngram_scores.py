@@ -1,0 +1,210 @@
+"""How similar lines are to a target text: their n-grams (n = 1 to 4) against those of the target.
+
+Counts are exact. A bigram is a pair of word numbers, a trigram a pair of the numbers of its two bigrams, and so on.
+Only words of more than eight bytes are hashed (see `keys`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.readers.detection import detect_format
+from acclimate.data.readers.source import Source, Tokenize
+from acclimate.data.reading import read_corpus
+from acclimate.data.selection.keys import NOT_FOUND, Keys, KeyTable, Numbers, different, pair_keys, stand_ins
+from acclimate.data.selection.text_files import cut_into_pieces, read_beginning, read_blocks
+from acclimate.data.selection.word_numbers import Block, NumberedLines, WordNumbers
+
+Measure = Literal["jaccard", "overlap"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+LONGEST = 4  # words of an n-gram
+LINE_END = -1
+
+Scores = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A text to be like: its running words as numbers. It is sent along with every piece of work, so it is small."""
+
+    keys: Keys  # (different word)
+    words: NDArray[np.int32]  # (running word), LINE_END after each line
+    lower_case: bool
+    tokenize: Tokenize
+
+    @property
+    def words_per_line(self) -> float:
+        lines = int((self.words == LINE_END).sum())
+        return (len(self.words) - lines) / lines
+
+    @cached_property
+    def fingerprint(self) -> str:
+        digest = blake2b(f"{self.lower_case} {self.tokenize} ".encode(), digest_size=16)
+        digest.update(self.keys.tobytes())
+        digest.update(self.words.tobytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class NgramCounts:
+    """Different n-grams, for n = 1 to 4."""
+
+    own: Numbers  # (n, line): of the line
+    shared: Numbers  # (n, line): of the line that the target has too
+    target: Numbers  # (n): of the target
+
+    def scores(self, measure: Measure) -> Scores:
+        """The mean over n: "jaccard" is the share of shared n-grams among all of line and target, "overlap" among those
+        of the line. A line with fewer than n words has no n-grams, and its share is 0."""
+        among = self.own + self.target[:, None] - self.shared if measure == "jaccard" else self.own
+        return _mean_share(self.shared, among)
+
+
+class TargetNgrams:
+    """The n-grams of a target, ready to be found in lines. Not to be shared by threads: it learns words as it reads."""
+
+    def __init__(self, target: Target, most: int = 1 << 20) -> None:
+        self.words = WordNumbers(target.keys, lower_case=target.lower_case, tokenize=target.tokenize, most=most)
+        self._tables: list[KeyTable] = []  # of pairs of shorter n-grams, for n = 2 to 4
+        places = np.flatnonzero(target.words != LINE_END)
+        numbers = target.words[places].astype(np.int64)
+        for _ in range(2, LONGEST + 1):
+            places, keys = _followed(places, numbers)
+            firsts, numbers = different(keys)
+            self._tables.append(KeyTable(len(firsts)))
+            self._tables[-1].add(keys[firsts], np.arange(len(firsts)))
+        self.sizes: Numbers = np.array([len(target.keys), *map(len, self._tables)])
+
+    def promising(self, block: Block, floor: float, measure: Measure) -> Numbers:
+        """Lines with some text, less those that cannot have so high a score: most of them, once many have been seen.
+
+        The words of a line are only looked at one by one when this cannot be told from their number.
+        """
+        lines = np.flatnonzero(np.diff(block.borders) > 0)
+        if floor <= 0:
+            return lines
+        known = block.most_known
+        lines = lines[self._highest_possible(known[lines], known[lines], measure) >= floor]
+        if measure == "overlap":
+            return lines
+        return lines[self._highest_possible(known[lines], block.most_different_known(lines), measure) >= floor]
+
+    def _highest_possible(self, known: Numbers, known_once: Numbers, measure: Measure) -> Scores:
+        """No line with so many known words, so many of them different, has a higher score, not even in the last digit:
+        the operations are those of the score. For "overlap" there is little to be told."""
+        if measure == "overlap":
+            return np.where(known > 0, 1.0, 0.0)
+        most = np.maximum(known - np.arange(LONGEST)[:, None], 0)
+        most[0] = known_once
+        return _mean_share(most, np.broadcast_to(self.sizes[:, None], most.shape))
+
+    def count(self, lines: NumberedLines) -> NgramCounts:
+        line_numbers = np.arange(len(lines))
+        line_of_place = np.repeat(line_numbers, lines.lengths + 1)  # a place between lines: they must not touch
+        line_of_word = np.repeat(line_numbers, lines.lengths)
+        places = np.arange(len(lines.words)) + line_of_word
+        own: Numbers = np.maximum(lines.lengths - np.arange(LONGEST)[:, None], 0)
+        shared = np.zeros_like(own)
+        repeats = _repeats(places, pair_keys(line_of_word, lines.words))
+        for row, (again, found) in enumerate(zip(repeats, self._found(places, lines.words), strict=True)):
+            first = np.ones(len(line_of_place), np.bool_)
+            first[again] = False
+            own[row] -= np.bincount(line_of_place[again], minlength=len(lines))
+            shared[row] = np.bincount(line_of_place[found[first[found]]], minlength=len(lines))
+        return NgramCounts(own, shared, self.sizes)
+
+    def _found(self, places: Numbers, words: Numbers) -> Iterator[Numbers]:
+        """Where an n-gram of the target begins, for n = 1 to 4. Only neighbours that are found can be a longer one."""
+        known = np.flatnonzero(words < self.sizes[0])
+        places, numbers = places[known], words[known]
+        yield places
+        for table in self._tables:
+            places, keys = _followed(places, numbers)
+            numbers = table.find(keys)
+            known = np.flatnonzero(numbers != NOT_FOUND)
+            places, numbers = places[known], numbers[known]
+            yield places
+
+
+def _mean_share(part: Numbers, whole: Numbers) -> Scores:
+    shares = np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+    scores: Scores = shares.sum(0) / LONGEST
+    return scores
+
+
+def _followed(places: Numbers, numbers: Numbers) -> tuple[Numbers, Keys]:
+    """The places at which one thing follows upon another, and a key for the two."""
+    first = np.flatnonzero(places[1:] == places[:-1] + 1)
+    return places[first], pair_keys(numbers[first], numbers[first + 1])
+
+
+def _repeats(places: Numbers, keys: Keys) -> Iterator[Numbers]:
+    """Where an n-gram begins that stands elsewhere in its line too (all such places but one), for n = 1 to 4."""
+    for length in range(1, LONGEST + 1):
+        equal = stand_ins(keys)
+        again = equal != np.arange(len(keys))
+        yield places[again]
+        if length < LONGEST:
+            # what stands there once cannot be part of something that stands there twice
+            several = again.copy()
+            several[equal[again]] = True
+            places, keys = _followed(places[several], equal[several])
+
+
+Text = str | Path | Corpus
+
+
+def read_target(
+    like: Text | Sequence[Text], format: str | None = None, *, lower_case: bool = True, tokenize: Tokenize = "words"
+) -> Target:
+    """The words of all texts. Raw text may be plain, .gz or .xz; whatever else `read_corpus` takes is read by it.
+
+    format: found out for each text when it is not given; standard input (`-`) is then raw text.
+    """
+    words = WordNumbers(lower_case=lower_case, tokenize=tokenize, most=None)
+    rows: list[NDArray[np.int32]] = []
+    for text in [like] if isinstance(like, Text) else like:
+        for lines in _numbered(text, format, words):
+            ending = np.insert(lines.words, np.cumsum(lines.lengths), LINE_END)
+            rows.append(ending.astype(np.int32))
+    if not len(words.keys()):
+        raise InputError("the target text has no words. Is it the right file?")
+    return Target(words.keys(), np.concatenate(rows), lower_case, tokenize)
+
+
+def _numbered(text: Text, format: str | None, words: WordNumbers) -> Iterator[NumberedLines]:
+    if not isinstance(text, Corpus):
+        format = format or ("text" if str(text) == "-" else detected_format(text))
+        if format == "text" and Path(text).is_file():
+            for piece in cut_into_pieces([text]):
+                for block in read_blocks(piece):
+                    read = words.read(block.text)
+                    yield words.number(read, np.arange(len(read)))
+            return
+        text = read_corpus(text, format, tokenize=words.tokenize)
+    # raw text is read by lines: a word with a line end in it will not be met, whatever becomes of it here
+    spelled = [word.replace("\n", " ") for sentence in text for word in sentence.words]
+    yield NumberedLines(words.of(spelled), np.array([len(sentence.words) for sentence in text]))
+
+
+def detected_format(file: str | Path) -> str:
+    """What a file looks like by its name and its first megabyte: the rest need not be read for that."""
+    return detect_format(_Beginning(file))
+
+
+class _Beginning(Source):
+    """The first megabyte of a file, from which its format is told."""
+
+    @cached_property
+    def data(self) -> bytes:
+        return read_beginning(self.path)

@@ -1,0 +1,406 @@
+"""Select the lines of huge raw text that are most similar to a target text.
+
+The score of a line compares its set of n-grams with that of the target, averaged over n = 1 to 4. "overlap", the
+default, is the share of the line's n-grams that the target has. "jaccard" is the rule of the adversarial masking paper;
+as a target has so many n-grams, it prefers long lines.
+
+Any number of processes read the pieces of the files, each keeping its best lines. The result does not depend on their
+number: equal scores are ranked by file and line.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from acclimate.data.problems import InputError
+from acclimate.data.processes import processes
+from acclimate.data.readers.source import Tokenize
+from acclimate.data.selection.keys import Numbers
+from acclimate.data.selection.ngram_scores import MEASURES, Measure, Scores, Target, TargetNgrams, Text, read_target
+from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
+from acclimate.data.selection.word_numbers import WordNumbers
+from acclimate.data.writers.saving import written_aside
+
+
+class RankedLines(NamedTuple):
+    """Lines and where they stand: a piece of the input and a line of that piece, both counted from 0."""
+
+    scores: Scores
+    pieces: Numbers
+    numbers: Numbers
+    texts: list[bytes]
+
+    def only(self, places: list[int]) -> RankedLines:
+        texts = [self.texts[place] for place in places]
+        return RankedLines(self.scores[places], self.pieces[places], self.numbers[places], texts)
+
+
+class BestLines:
+    """The `top` best lines of those offered. Of equal lines the first one counts, of equal scores the earlier place.
+
+    Lines are collected until there are a quarter more than are wanted, and the worse ones are dropped together: this
+    is faster than a heap, and duplicates need no table of all lines. One that was dropped cannot come back with a
+    duplicate, whose place is later.
+    """
+
+    def __init__(self, top: int, floor: float = 0.0, *, in_order: bool) -> None:
+        self.top = top
+        self.floor = floor  # a lower score is not wanted
+        self.lowest = 0.0  # of the wanted number of lines, if there are so many
+        self._in_order = in_order  # lines are offered in the order of their places: later ones must be better
+        self._parts: list[RankedLines] = []
+        self._waiting = 0
+
+    def offer(self, lines: RankedLines) -> None:
+        self._parts.append(lines)
+        self._waiting += len(lines.texts)
+        if self._waiting > self.top + max(self.top // 4, 1000):
+            self.ranked()
+
+    def collected(self) -> RankedLines:
+        """All that are still in the running, in no order: somebody else will rank them together with others."""
+        return self.ranked() if self._waiting > self.top else _together(self._parts)
+
+    def ranked(self) -> RankedLines:
+        """The best lines, the best first."""
+        lines = _together(self._parts)
+        lines = lines.only(np.lexsort((lines.numbers, lines.pieces, -lines.scores)).tolist())
+        first: dict[bytes, int] = dict(zip(reversed(lines.texts), range(len(lines.texts) - 1, -1, -1), strict=True))
+        kept = sorted(first.values())[: self.top]
+        lines = lines.only(kept)
+        self._parts, self._waiting = [lines], len(kept)
+        if len(kept) == self.top:
+            self.lowest = float(lines.scores[-1])
+            self.floor = max(self.floor, float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest)
+        return lines
+
+
+def _together(parts: Sequence[RankedLines]) -> RankedLines:
+    parts = [_NOTHING, *parts]
+    scores = np.concatenate([part.scores for part in parts])
+    pieces = np.concatenate([part.pieces for part in parts])
+    numbers = np.concatenate([part.numbers for part in parts])
+    return RankedLines(scores, pieces, numbers, [text for part in parts for text in part.texts])
+
+
+_NOTHING = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), [])
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which lines are wanted."""
+
+    top: int
+    measure: Measure
+    shortest: int
+    longest: float
+
+    def __post_init__(self) -> None:
+        if self.measure not in MEASURES:
+            raise InputError(f"measure={self.measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")
+        if self.top < 1:
+            raise InputError(f"top={self.top}: at least one line must be wanted.")
+        if self.longest < self.shortest:
+            raise InputError(f"no line has at least {self.shortest} and at most {self.longest} words.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a task brings back."""
+
+    best: RankedLines  # in no order
+    lowest: float  # of the wanted number of lines: whatever others find, a lower score is not wanted
+    lines: dict[int, int]  # in each piece
+    too_long: int
+    text: int  # bytes
+    stored: int
+
+
+def best_of_pieces(
+    pieces: Sequence[Piece],
+    target: Target,
+    choice: Choice,
+    floor: float,
+    tell: Callable[[int, int], None] = lambda stored, text: None,
+) -> Found:
+    """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
+    best = BestLines(choice.top, floor, in_order=True)
+    lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
+    with _ngrams(target) as ngrams:
+        for piece in pieces:
+            stored = 0
+            for block in read_blocks(piece):
+                _offer_lines(block, piece, ngrams, choice, best)
+                lines[piece.number] += block.lines
+                too_long, text = too_long + block.left_out, text + len(block.text)
+                tell(block.stored - stored, len(block.text))
+                stored = block.stored
+    return Found(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
+
+
+def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, choice: Choice, best: BestLines) -> None:
+    read = ngrams.words.read(block.text)
+    promising = ngrams.promising(read, best.floor, choice.measure)
+    lines = ngrams.words.number(read, promising)
+    scores = ngrams.count(lines).scores(choice.measure)
+    fits = (lines.lengths >= max(1, choice.shortest)) & (lines.lengths <= choice.longest)
+    taken = np.flatnonzero(fits & (scores >= best.floor))
+    places, pieces = promising[taken], np.full(len(taken), piece.number)
+    best.offer(RankedLines(scores[taken], pieces, block.first_line + places, read.lines(places)))
+
+
+_idle_ngrams: dict[str, list[TargetNgrams]] = {}  # by fingerprint of the target
+
+
+@contextmanager
+def _ngrams(target: Target) -> Iterator[TargetNgrams]:
+    """The target's n-grams: made once for each process or thread that works, for what they learnt of words is of use in
+    the next piece too. Those of other targets are forgotten."""
+    idle = _idle_ngrams.get(target.fingerprint)
+    if idle is None:
+        _idle_ngrams.clear()
+        idle = _idle_ngrams[target.fingerprint] = []
+    try:
+        ngrams = idle.pop()
+    except IndexError:
+        ngrams = TargetNgrams(target)
+    yield ngrams
+    idle.append(ngrams)
+
+
+def forget_ngrams() -> None:
+    """Give the memory back."""
+    _idle_ngrams.clear()
+
+
+_SMALL_FILES = 8 << 20  # bytes on disk that make up a task
+
+
+@dataclass(frozen=True)
+class SelectionProgress:
+    """How far the reading is."""
+
+    stored: int  # bytes of the files as they are on disk
+    stored_of: int
+    text: int  # bytes of text
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was selected out of what."""
+
+    lines_read: int
+    lines_kept: int
+    lines_too_long: int  # more than a megabyte; left out
+    lowest: float
+    highest: float
+    words_per_line: float  # of the lines taken
+    target_words_per_line: float
+    megabytes: float  # of text, 10^6 bytes
+    seconds: float
+
+    @property
+    def megabytes_per_second(self) -> float:
+        return self.megabytes / max(self.seconds, 1e-9)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "megabytes_per_second": round(self.megabytes_per_second, 3)}
+
+
+Watch = Callable[[SelectionProgress], None]
+
+
+def select_text(
+    like: Target | Text | Sequence[Text],
+    files: Iterable[str | Path],
+    top: int,
+    out: str | Path,
+    *,
+    executor: Executor | None = None,
+    jobs: int | None = None,
+    measure: Measure = "overlap",
+    lower_case: bool = True,
+    tokenize: Tokenize = "words",
+    shortest: int = 1,
+    longest: int | None = None,
+    scores: str | Path | None = None,
+    format: str | None = None,
+    watch: Watch = lambda progress: None,
+) -> Selection:
+    """Write the `top` lines of files that are most like a text, the best first, each line once.
+
+    like: raw text or a corpus in any format, or several; `format` as in `read_corpus`. What `read_target` made of them
+        may be given instead; then `lower_case` and `tokenize` are those it was made with.
+    files: raw text, plain, .gz or .xz, a sentence or paragraph per line.
+    out: compressed if it ends in .gz or .xz. It appears when all is done.
+    executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
+        processes (default: 1). With one, `jobs` is how many workers are to be kept busy (default: the cores here).
+    measure: "overlap" divides what line and target share by what the line has, "jaccard", the paper's, by all that
+        either has.
+    lower_case: `The` and `the` are one word.
+    tokenize: "words", or "blanks" for text that is already split into words.
+    shortest, longest: lines with fewer or more words are not taken.
+    scores: a file of score, file and line for each line of `out`.
+    """
+    started = time.monotonic()
+    places = [str(file) for file in files]
+    choice = Choice(top, measure, shortest, math.inf if longest is None else longest)
+    _check_places(like, places, out, scores)
+    pieces = cut_into_pieces(places)
+    target = like if isinstance(like, Target) else read_target(like, format, lower_case=lower_case, tokenize=tokenize)
+    tasks = _tasks(pieces)
+    tally = _Tally(top, sum(piece.size for piece in pieces), watch)
+    with _workers(executor, jobs, len(tasks)) as workers:
+        _do_all(tasks, target, choice, tally, workers, at_once=2 * (jobs or os.cpu_count() or 1))
+    best, lines_read = tally.best.ranked(), sum(tally.lines.values())
+    if not best.texts:
+        raise InputError(f"none of {lines_read:,} lines can be taken. Give other text, or other limits of length.")
+    _write(best, out, scores, _places(best, pieces, tally.lines))
+    return Selection(
+        lines_read=lines_read,
+        lines_kept=len(best.texts),
+        lines_too_long=tally.too_long,
+        lowest=float(best.scores[-1]),
+        highest=float(best.scores[0]),
+        words_per_line=_words_per_line(best.texts, target),
+        target_words_per_line=target.words_per_line,
+        megabytes=tally.text / 1e6,
+        seconds=round(time.monotonic() - started, 3),
+    )
+
+
+def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
+    """Pieces in their order; small ones together, so that many small files are not many small tasks."""
+    tasks: list[list[Piece]] = []
+    size = math.inf
+    for piece in pieces:
+        if size + piece.size > _SMALL_FILES:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(piece)
+        size += piece.size
+    return tasks
+
+
+@contextmanager
+def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterator[Executor | None]:
+    """The executor that was given, processes of our own, or nobody."""
+    jobs = min(jobs or 1, tasks)
+    if executor is not None or jobs < 2:
+        try:
+            yield executor
+        finally:
+            forget_ngrams()
+        return
+    advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
+    with processes(jobs, "read", advice) as pool:
+        yield pool
+
+
+class _Tally:
+    """What all tasks have brought so far."""
+
+    def __init__(self, top: int, stored_of: int, watch: Watch) -> None:
+        self.best = BestLines(top, in_order=False)
+        self.lines: dict[int, int] = {}  # in each piece
+        self.too_long = self.text = 0
+        self._stored, self._stored_of, self._watch = 0, stored_of, watch
+
+    def add(self, found: Found) -> None:
+        self.best.offer(found.best)
+        self.best.floor = max(self.best.floor, found.lowest)
+        self.lines.update(found.lines)
+        self.too_long += found.too_long
+
+    def read(self, stored: int, text: int) -> None:
+        self._stored += stored
+        self.text += text
+        self._watch(SelectionProgress(self._stored, self._stored_of, self.text))
+
+
+def _do_all(
+    tasks: Iterable[Sequence[Piece]],
+    target: Target,
+    choice: Choice,
+    tally: _Tally,
+    executor: Executor | None,
+    at_once: int,
+) -> None:
+    """Do tasks, at most so many at once: what they bring back must not pile up. Later ones are told how good a line
+    must be by now, and bring back less."""
+    waiting: set[Future[Found]] = set()
+
+    def collect(least: int) -> None:
+        nonlocal waiting
+        while len(waiting) > least:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for future in done:
+                found = future.result()
+                tally.add(found)
+                tally.read(found.stored, found.text)
+
+    try:
+        for pieces in tasks:
+            if executor is None:
+                tally.add(best_of_pieces(pieces, target, choice, tally.best.floor, tally.read))
+                continue
+            collect(at_once - 1)
+            waiting.add(executor.submit(best_of_pieces, pieces, target, choice, tally.best.floor))
+        collect(0)
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
+    """Better said now than after hours: nothing that is read is written over."""
+    texts = [like] if isinstance(like, Target | Text) else like
+    read = {os.path.realpath(file) for file in [*files, *(text for text in texts if isinstance(text, str | Path))]}
+    places = [os.path.realpath(place) for place in written if place is not None]
+    for place in places:
+        if place in read:
+            raise InputError("this file is read; it cannot be written over. Name another one.", file=place)
+    if len(set(places)) < len(places):
+        raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
+
+
+def _words_per_line(lines: Sequence[bytes], target: Target) -> float:
+    """The mean over lines, with words as the target has them."""
+    words = WordNumbers(lower_case=target.lower_case, tokenize=target.tokenize, most=1 << 20)
+    total = 0
+    for start in range(0, len(lines), 10_000):
+        read = words.read(b"\n".join((*lines[start : start + 10_000], b"")))
+        total += int(words.number(read, np.arange(len(read))).lengths.sum())
+    return total / len(lines)
+
+
+def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:
+    """Both files, or none of them."""
+    with ExitStack() as files:
+        file = files.enter_context(written_aside(out))
+        for start in range(0, len(best.texts), 1000):
+            file.write(b"\n".join((*best.texts[start : start + 1000], b"")))
+        if scores is not None:
+            file = files.enter_context(written_aside(scores))
+            file.write(b"score\tfile\tline\n")
+            rows = zip(best.scores.tolist(), places, strict=True)
+            file.writelines(f"{score!r}\t{place}\n".encode() for score, place in rows)
+
+
+def _places(best: RankedLines, pieces: Sequence[Piece], lines: Mapping[int, int]) -> Iterator[str]:
+    """File and line of the best lines. `lines`: how many each piece has."""
+    before: dict[int, int] = {}  # in the same file
+    for piece in pieces:
+        before[piece.number] = before[piece.number - 1] + lines[piece.number - 1] if piece.start else 0
+    for number, line in zip(best.pieces.tolist(), best.numbers.tolist(), strict=True):
+        yield f"{pieces[number].file}\t{before[number] + line + 1}"

@@ -1,0 +1,228 @@
+"""Raw text files (plain, .gz or .xz) of any size, read in blocks of whole lines.
+
+Large plain files are cut into pieces that several processes read at once. No more than two blocks are in memory. A line
+of more than a megabyte is not a sentence; it is left out and counted.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from acclimate.data.problems import InputError
+from acclimate.data.readers.source import DAMAGE, XZ, Compression, Tokenize, compression_of, decompressing
+from acclimate.data.words import find_blank_separated, find_sentences, split_words
+
+BLOCK = LONGEST_LINE = 1 << 20  # bytes
+PIECE = 16 << 20  # bytes on disk
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The lines of a file that begin between two places; of a compressed file, all of them."""
+
+    file: str
+    number: int  # in the order of files and places
+    size: int  # bytes on disk
+    start: int = 0
+    stop: int | None = None
+
+
+class TextBlock(NamedTuple):
+    text: bytes  # whole lines of UTF-8
+    first_line: int  # counted from 0 in the piece
+    lines: int  # with those that were left out
+    left_out: int  # lines that are too long
+    stored: int  # bytes of the file, as it is on disk, up to here
+
+
+def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
+    """All pieces of files, in order. A file that cannot be opened is told at once, not after hours."""
+    pieces: list[Piece] = []
+    for file in files:
+        with _opened(file) as stored:
+            compressed = _compression(stored) is not None
+            size = stored.seek(0, 2)
+        starts = [0] if compressed else list(range(0, size, PIECE))
+        for start in starts:
+            stop = None if compressed else min(start + PIECE, size)
+            pieces.append(Piece(str(file), len(pieces), (size if stop is None else stop) - start, start, stop))
+    return pieces
+
+
+def read_blocks(piece: Piece) -> Iterator[TextBlock]:
+    """The lines of a piece, about a megabyte at a time."""
+    line = 0
+    with _opened(piece.file) as stored, _decompressed(stored, piece.file) as file:
+        if piece.start:
+            file.seek(piece.start - 1)
+            _finish_line(file)
+        while piece.stop is None or file.tell() < piece.stop:
+            text = file.read(BLOCK if piece.stop is None else min(BLOCK, piece.stop - file.tell()))
+            if not text:
+                break
+            text, left_out = _whole_lines(text, file)
+            lines = text.count(b"\n") + left_out + (bool(text) and not text.endswith(b"\n"))
+            _check(text, piece, line)
+            if piece.start == 0 and line == 0:
+                text = text.removeprefix(codecs.BOM_UTF8)
+            yield TextBlock(text, line, lines, left_out, min(stored.tell() - piece.start, piece.size))
+            line += lines
+
+
+def read_beginning(file: str | Path) -> bytes:
+    """The first bytes, decompressed, whatever they are."""
+    with _opened(file) as stored, _decompressed(stored, file) as opened:
+        return opened.read(BLOCK)
+
+
+def _whole_lines(text: bytes, file: IO[bytes]) -> tuple[bytes, int]:
+    """Text read on to the end of its last line, or, if that is too long, without it; and how many were left out."""
+    if text.endswith(b"\n"):
+        return text, 0
+    rest = file.readline(LONGEST_LINE)
+    begin = text.rfind(b"\n") + 1
+    if len(text) - begin + len(rest) <= LONGEST_LINE:
+        return text + rest, 0
+    if not rest.endswith(b"\n"):
+        _finish_line(file)
+    return text[:begin], 1
+
+
+def _finish_line(file: IO[bytes]) -> None:
+    while (text := file.readline(LONGEST_LINE)) and not text.endswith(b"\n"):
+        pass
+
+
+def _check(text: bytes, piece: Piece, lines_before: int) -> None:
+    if not text.isascii():
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as failure:
+            byte = f"byte 0x{text[failure.start]:02x} is not UTF-8"
+            advice = "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)"
+            raise _bad_line(f"{byte}; {advice}.", text, failure.start, piece, lines_before) from None
+    nul = text.find(b"\0")
+    if nul >= 0:
+        problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
+        raise _bad_line(problem, text, nul, piece, lines_before)
+
+
+def _bad_line(problem: str, text: bytes, place: int, piece: Piece, lines_before: int) -> InputError:
+    line = _lines_before(piece) + lines_before + text.count(b"\n", 0, place) + 1
+    begin, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
+    shown = text[begin : end if end >= 0 else None].decode("utf-8", "backslashreplace")
+    return InputError(problem, file=piece.file, line=line, text=shown)
+
+
+def _lines_before(piece: Piece) -> int:
+    """Lines of the file that begin before the piece does. Nobody asks before something is wrong."""
+    if not piece.start:
+        return 0
+    left, lines = piece.start - 1, 1  # the last of them reaches to the byte before the piece, or beyond
+    with _opened(piece.file) as stored:
+        while left and (block := stored.read(min(left, BLOCK))):
+            left, lines = left - len(block), lines + block.count(b"\n")
+    return lines
+
+
+def first_lines(file: str | Path, most: int = 1 << 16) -> list[str]:
+    """Whole lines from the beginning of a file, as far as `most` bytes go."""
+    with _opened(file) as stored, _decompressed(stored, file) as lines:
+        begun = lines.read(most)
+    return begun[: begun.rfind(b"\n") + 1 or None].decode("utf-8", "replace").splitlines()
+
+
+@contextmanager
+def _opened(file: str | Path) -> Iterator[IO[bytes]]:
+    try:
+        stored = open(file, "rb")  # noqa: SIM115
+    except FileNotFoundError:
+        raise InputError("there is no such text file.", file=file) from None
+    except IsADirectoryError:
+        raise InputError("this is a folder; name the text files in it.", file=file) from None
+    except OSError as failure:
+        raise InputError(f"the file cannot be opened ({failure}).", file=file) from None
+    with stored:
+        yield stored
+
+
+def _compression(stored: IO[bytes]) -> Compression | None:
+    """By what is in it and not by its name, as corpora are read."""
+    start = stored.read(len(XZ))
+    stored.seek(0)
+    return compression_of(start)
+
+
+@contextmanager
+def _decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
+    compression = _compression(stored)
+    if compression is None:
+        yield stored
+        return
+    try:
+        with decompressing(stored, compression) as opened:
+            yield opened
+    except DAMAGE as failure:
+        problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
+        raise InputError(problem, file=file, line=_damaged_line(file)) from None
+
+
+def _damaged_line(file: str | Path) -> int:
+    number = 1
+    with suppress(*DAMAGE), open(file, "rb") as stored:
+        for _ in decompressing(stored, _compression(stored)):
+            number += 1
+    return number
+
+
+Watch = Callable[[int, int, int], None]  # bytes read of the files as they lie on disk, of how many, and of text
+
+
+class SentenceStream:
+    """The words of every line of raw text files, plain, .gz or .xz; with `paragraphs`, of every sentence of a line.
+
+    No more than a megabyte of text is in memory. `lines_too_long` counts lines of more than a megabyte, which are no
+    sentences and are left out.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str | Path],
+        tokenize: Tokenize = "words",
+        paragraphs: bool = False,
+        watch: Watch = lambda stored, of, text: None,
+    ) -> None:
+        self._pieces = cut_into_pieces(files)  # a file that is not there is told of now
+        self._tokenize, self._paragraphs, self._watch = tokenize, paragraphs, watch
+        self.lines_too_long = 0
+
+    def __iter__(self) -> Iterator[list[str]]:
+        done, text, of = 0, 0, sum(piece.size for piece in self._pieces)
+        for piece in self._pieces:
+            for block, stored in self._blocks(piece):
+                for line in block.split("\n"):
+                    for sentence in self._sentences(line):
+                        words = self._words(sentence)
+                        if words:
+                            yield words
+                text += len(block)
+                self._watch(done + stored, of, text)
+            done += piece.size
+
+    def _blocks(self, piece: Piece) -> Iterator[tuple[str, int]]:
+        for block in read_blocks(piece):
+            self.lines_too_long += block.left_out
+            yield block.text.decode("utf-8"), block.stored
+
+    def _sentences(self, line: str) -> list[str]:
+        return [line[start:end] for start, end in find_sentences(line)] if self._paragraphs else [line]
+
+    def _words(self, sentence: str) -> list[str]:
+        if self._tokenize == "words":
+            return split_words(sentence)
+        return [sentence[start:end] for start, end in find_blank_separated(sentence)]

@@ -1,0 +1,294 @@
+"""Raw text to word numbers: what `words.find_words` finds, many times faster.
+
+Text repeats itself. A chunk is what stands between two blanks ("bank,"). Each different chunk is split into words once
+and looked up from then on, for a whole block of text at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acclimate.data.readers.source import Tokenize
+from acclimate.data.selection.keys import (
+    NOT_FOUND,
+    PADDING,
+    Keys,
+    KeyTable,
+    Numbers,
+    different,
+    mixed,
+    stand_ins,
+    stretch_keys,
+)
+from acclimate.data.selection.text_files import LONGEST_LINE
+from acclimate.data.words import find_words, split_words
+
+# what is remembered of a stretch shares the bits of one number, so that it is fetched at once
+_COUNT_BITS = LONGEST_LINE.bit_length()  # no stretch has more words, as each has a byte at least
+_KNOWN_BITS = 12
+_MOST, _MANY = (1 << _COUNT_BITS) - 1, (1 << _KNOWN_BITS) - 1  # _MANY stands for any higher number too
+
+
+def remembered(where: Numbers, counts: Numbers, known: Numbers) -> Numbers:
+    """What to remember of stretches: where their words are in a list, how many they are, and how many are known."""
+    return where << _COUNT_BITS + _KNOWN_BITS | counts << _KNOWN_BITS | np.minimum(known, _MANY)
+
+
+def recalled(entries: Numbers) -> tuple[Numbers, Numbers]:
+    """Where the words are, and how many."""
+    return entries >> _COUNT_BITS + _KNOWN_BITS, entries >> _KNOWN_BITS & _MOST
+
+
+def _marks(blanks: bytes) -> bytes:
+    """A table for `bytes.translate`: 0 for a blank or line end, 1 for anything else."""
+    return bytes(character not in blanks for character in range(256))
+
+
+_NOT_BLANK = {"words": _marks(b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f "), "blanks": _marks(b"\t\n\r ")}
+_IS_PLAIN: NDArray[np.bool_] = np.array([code < 128 and chr(code).isalnum() for code in range(256)])
+
+
+@dataclass(frozen=True)
+class Block:
+    """Whole lines of text and the stretches between blanks. Places count from the line end put before the text."""
+
+    text: bytes
+    starts: Numbers  # (stretch)
+    ends: Numbers  # (stretch)
+    reaches: Numbers  # (stretch): how far one must look to split it
+    keys: Keys  # (stretch)
+    entries: Numbers  # (stretch): what is remembered of it, or NOT_FOUND
+    borders: Numbers  # (line + 1): the first stretch of each line, and the number of stretches
+
+    def __len__(self) -> int:
+        return len(self.borders) - 1
+
+    @cached_property
+    def most_known(self) -> Numbers:
+        """(line): it has no more known words than this."""
+        return np.diff(sums(self._most_known)[self.borders])
+
+    @cached_property
+    def _most_known(self) -> Numbers:
+        """(stretch). All words of a new one may be known. It has at most one for each sign, and for each run of letters
+        and digits: these are only split where an apostrophe follows (do|n't)."""
+        known = self.entries & _MANY
+        unsure = np.flatnonzero(known == _MANY)  # new ones among them, as all bits of NOT_FOUND are set
+        starts, lengths = self.starts[unsure], self.ends[unsure] - self.starts[unsure]
+        letters, places = np.frombuffer(self.text, np.uint8), ranges(starts, lengths)
+        begins_word = ~(_IS_PLAIN[letters[places]] & _IS_PLAIN[letters[places - 1]])
+        known[unsure] = np.diff(sums(begins_word)[sums(lengths)])
+        return known
+
+    def most_different_known(self, chosen: Numbers) -> Numbers:
+        """(chosen line): it has no more different known words than this, as what it says twice counts once."""
+        stretches, counts = self.stretches(chosen)
+        line_keys = np.repeat(chosen.astype(np.uint64), counts)
+        first = stand_ins(mixed(self.keys[stretches], line_keys)) == np.arange(len(stretches))
+        return np.diff(sums(self._most_known[stretches] * first)[sums(counts)])
+
+    def stretches(self, chosen: Numbers) -> tuple[Numbers, Numbers]:
+        """The stretches of some lines, and how many each line has."""
+        firsts, counts = self.borders[chosen], self.borders[chosen + 1] - self.borders[chosen]
+        return ranges(firsts, counts), counts
+
+    def texts(self, stretches: Numbers) -> list[str]:
+        places = zip(self.starts[stretches].tolist(), self.ends[stretches].tolist(), strict=True)
+        return b"\n".join([self.text[start:end] for start, end in places]).decode().split("\n")[: len(stretches)]
+
+    def lines(self, chosen: Numbers) -> list[bytes]:
+        """The text of lines that have some, without the blanks around it."""
+        first, last = self.starts[self.borders[chosen]], self.ends[self.borders[chosen + 1] - 1]
+        return [self.text[start:end] for start, end in zip(first.tolist(), last.tolist(), strict=True)]
+
+
+def cut_at_blanks(text: bytes, tokenize: Tokenize) -> tuple[Numbers, Numbers]:
+    """Where stretches start and end, in a text that begins with a line end and ends with one and PADDING."""
+    marks = np.frombuffer(text.translate(_NOT_BLANK[tokenize]), np.uint8, len(text) - len(PADDING))
+    changes = np.flatnonzero(marks[1:] != marks[:-1]) + 1
+    return changes[0::2].copy(), changes[1::2].copy()  # a copy is read faster than every other number
+
+
+def keys_with_next(text: bytes, starts: Numbers, ends: Numbers, keys: Keys) -> tuple[Keys, Numbers]:
+    """After an initial (`J. Smith`) and after `No. 5` one must look at what comes next to know what the full stop is:
+    there the key is that of both stretches. Returns the keys, and how far one must look."""
+    letters = np.frombuffer(text, np.uint8)
+    stops = np.flatnonzero(letters[ends[:-1] - 1] == ord("."))
+    last, third, fourth = (letters[ends[stops] - back] for back in (2, 3, 4))
+    initial = (last >= ord("A")) & (last <= ord("Z")) & ~_IS_PLAIN[third]
+    number = (last == ord("o")) & (third == ord("N"))
+    numbers = (last == ord("s")) & (third == ord("o")) & (fourth == ord("N"))
+    following = (starts[stops + 1] == ends[stops] + 1) & (letters[ends[stops]] != ord("\n"))
+    stops = stops[(initial | number | numbers) & following]
+    keys[stops] = mixed(keys[stops], ~keys[stops + 1])  # turned over: it is not the key of both without a blank
+    reaches = ends.copy()
+    reaches[stops] = ends[stops + 1]
+    return keys, reaches
+
+
+def sums(counts: NDArray[np.generic]) -> Numbers:
+    """The sum of none, of the first, of the first two, … of all."""
+    total: Numbers = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=total[1:])
+    return total
+
+
+def ranges(starts: Numbers, counts: Numbers) -> Numbers:
+    """The numbers from each start on, as many as it counts: [5, 8], [2, 3] → 5 6 8 9 10."""
+    borders = sums(counts)
+    places: Numbers = np.repeat(starts - borders[:-1], counts)
+    places += np.arange(borders[-1])
+    return places
+
+
+Split = Callable[[Block, Numbers], tuple[Numbers, Keys]]
+
+
+@dataclass(frozen=True)
+class NumberedLines:
+    words: Numbers  # (word)
+    lengths: Numbers  # (line): in words
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+class WordNumbers:
+    """Words by number, and a memory of how stretches between blanks are split into them.
+
+    `known` are keys of words that have the numbers from 0 on for ever. All others are forgotten when `most` stretches
+    are remembered, so that the memory is bounded: their numbers hold within a block only.
+    """
+
+    def __init__(self, known: Keys | None = None, *, lower_case: bool, tokenize: Tokenize, most: int | None) -> None:
+        self.lower_case, self.tokenize, self.most = lower_case, tokenize, most
+        self._known: Keys = np.zeros(0, np.uint64) if known is None else known
+        self._forget()
+
+    def _forget(self) -> None:
+        self._words = KeyTable(2 * len(self._known))
+        self._words.add(self._known, np.arange(len(self._known)))
+        self._stretches = KeyTable()
+        self._lists = _Growing()  # the words of one stretch after those of another
+
+    def keys(self) -> Keys:
+        """The keys of all words, by their numbers."""
+        keys, numbers = self._words.items()
+        return keys[np.argsort(numbers)]
+
+    def read(self, text: bytes) -> Block:
+        """Look up the stretches of whole lines, of which none is longer than LONGEST_LINE."""
+        if self.most is not None and (len(self._stretches) >= self.most or len(self._lists) >= 4 * self.most):
+            self._forget()
+        text = b"".join((b"\n", text, b"" if text.endswith(b"\n") else b"\n", PADDING))
+        starts, ends = cut_at_blanks(text, self.tokenize)
+        keys, reaches = stretch_keys(text, starts, ends), ends
+        if self.tokenize == "words":
+            keys, reaches = keys_with_next(text, starts, ends, keys)
+        line_ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(text) - len(PADDING)) == ord("\n"))
+        borders = np.searchsorted(starts, line_ends)
+        return Block(text, starts, ends, reaches, keys, self._stretches.find(keys), borders)
+
+    def number(self, block: Block, chosen: Numbers) -> NumberedLines:
+        """The words of some lines of the block read last. Raises UnicodeDecodeError where new ones are no UTF-8."""
+        stretches, counts = block.stretches(chosen)
+        entries = block.entries[stretches]
+        new = np.flatnonzero(entries == NOT_FOUND)
+        entries[new] = self._learnt(block, stretches[new])
+        where, sizes = recalled(entries)
+        words = self._lists.all[ranges(where, sizes)].astype(np.int64)
+        return NumberedLines(words, np.diff(sums(sizes)[sums(counts)]))
+
+    def of(self, words: Sequence[str]) -> Numbers:
+        """The numbers of words that are not to be split; new ones get one."""
+        return self._numbers(self._keys(words))
+
+    def _numbers(self, keys: Keys) -> Numbers:
+        numbers = self._words.find(keys)
+        unknown = np.flatnonzero(numbers == NOT_FOUND)
+        firsts, which = different(keys[unknown])
+        numbers[unknown] = which + len(self._words)
+        self._words.add(keys[unknown[firsts]], len(self._words) + np.arange(len(firsts)))
+        return numbers
+
+    def _keys(self, words: Sequence[str]) -> Keys:
+        joined = "\n".join((*words, ""))
+        text = (joined.lower() if self.lower_case else joined).encode() + PADDING
+        ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(text) - len(PADDING)) == ord("\n"))
+        return stretch_keys(text, np.concatenate(([0], ends[:-1] + 1))[: len(ends)], ends)
+
+    def _learnt(self, block: Block, stretches: Numbers) -> Numbers:
+        """Split new stretches, and remember of each where its words are, how many they are and how many are known."""
+        firsts, which = different(block.keys[stretches])
+        stretches = stretches[firsts]
+        entries = np.empty(len(stretches), np.int64)
+        for group, split in self._ways_to_split(block, stretches):
+            counts, keys = split(block, stretches[group])
+            numbers = self._numbers(keys)
+            borders = sums(counts)
+            known = np.diff(sums(numbers < len(self._known))[borders])
+            entries[group] = remembered(len(self._lists) + borders[:-1], counts, known)
+            self._lists.extend(numbers)
+        self._stretches.add(block.keys[stretches], entries)
+        return entries[which]
+
+    def _ways_to_split(self, block: Block, stretches: Numbers) -> list[tuple[NDArray[np.bool_], Split]]:
+        looks_on = block.reaches[stretches] > block.ends[stretches]
+        split = self._not_split if self.tokenize == "blanks" else self._split_together
+        return [(~looks_on, split), (looks_on, self._split_looking_on)]
+
+    def _not_split(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
+        """How many words each stretch has, and the keys of all words."""
+        return np.ones(len(stretches), np.int64), self._keys(block.texts(stretches))
+
+    def _split_together(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
+        """One search through all of them is faster than many. Whose the words are follows from their lengths, as they
+        leave out nothing but blanks."""
+        texts = block.texts(stretches)
+        words = split_words("\n\n".join(texts))
+        word_ends = np.cumsum(list(map(len, words)))
+        lengths = list(map(len, texts))
+        if sum(lengths) != word_ends[-1:].sum():  # there are blanks that are not ASCII in them
+            lengths = [len("".join(text.split())) for text in texts]
+        counts = np.diff(np.searchsorted(word_ends, np.cumsum(lengths), "right"), prepend=0)
+        return counts, self._keys(words)
+
+    def _split_looking_on(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
+        """For the few of which what comes next is to be looked at."""
+        counts, words = [], []
+        for stretch in stretches.tolist():
+            start, end, reach = int(block.starts[stretch]), int(block.ends[stretch]), int(block.reaches[stretch])
+            text, own = block.text[start:reach].decode(), len(block.text[start:end].decode())
+            found = [text[first:last] for first, last in find_words(text) if first < own]
+            counts.append(len(found))
+            words += found
+        return np.array(counts, np.int64), self._keys(words)
+
+
+class _Growing:
+    """Whole numbers in a row that becomes longer."""
+
+    def __init__(self) -> None:
+        self._room: NDArray[np.int32] = np.zeros(1024, np.int32)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def all(self) -> NDArray[np.int32]:
+        return self._room[: self._size]
+
+    def extend(self, more: Numbers) -> None:
+        size = self._size + len(more)
+        if size > len(self._room):
+            room = np.zeros(2 * size, np.int32)
+            room[: self._size] = self.all
+            self._room = room
+        self._room[self._size : size] = more
+        self._size = size

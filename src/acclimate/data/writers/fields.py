@@ -1,0 +1,161 @@
+"""What writers share: checks that the format can hold the corpus, tags in a scheme, and texts with marked spans.
+
+Neighbouring sentences of one text become one record, so that a document comes back as it was. Where sentences of the
+document are missing (a subset was taken), the text is cut: what is not in the corpus is not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from acclimate.data.character_spans import CharacterSpan
+from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import Scheme, tags_from_spans
+
+
+def spelled_tags(sentence: Sentence, corpus: Corpus, scheme: Scheme) -> list[str] | None:
+    """The sentence's tags in the scheme; plain ones as they are; None without tags."""
+    if sentence.tags is None or corpus.kind == "plain":
+        return None if sentence.tags is None else list(sentence.tags)
+    spans = sentence.spans
+    if scheme == "IO":
+        for before, after in pairwise(spans):
+            if before.end == after.start and before.label == after.label:
+                neighbours = " ".join(sentence.words[before.start : after.end])
+                problem = f"IO cannot keep two neighbours of one label apart ({before.label}). Choose another scheme."
+                raise InputError(problem, file=sentence.place.file, line=sentence.place.line, text=neighbours)
+    return tags_from_spans(spans, len(sentence), scheme)
+
+
+def points_at_words(sentence: Sentence) -> bool:
+    """Whether the offsets point at the words, in order. They do not where words were exchanged (augmentation): the
+    words are what counts then, and the old text is not written."""
+    if sentence.text is None or sentence.offsets is None:
+        return False
+    reached = 0
+    for word, (start, end) in zip(sentence.words, sentence.offsets, strict=True):
+        if start < reached or sentence.text[start:end] != word:
+            return False
+        reached = end
+    return True
+
+
+def covered_text(sentence: Sentence) -> str | None:
+    """The stretch of its text from the sentence's first word to its last, if it is known."""
+    if sentence.text is None or sentence.offsets is None or not points_at_words(sentence):
+        return None
+    return sentence.text[sentence.offsets[0][0] : sentence.offsets[-1][1]]
+
+
+def check_all_or_none(corpus: Corpus, format: str) -> bool:
+    """Whether the corpus is labelled. Some formats cannot say that a sentence has no tags while others have."""
+    if not corpus.is_labelled:
+        return False
+    for sentence in corpus:
+        if sentence.tags is None:
+            problem = (
+                f"this sentence has no tags, but others have, which {format} cannot tell from a sentence without spans."
+            )
+            advice = "Write corpus.labelled() or corpus.unlabelled(), or use jsonl or parquet."
+            place = sentence.place
+            raise InputError(f"{problem} {advice}", file=place.file, line=place.line, text=" ".join(sentence.words))
+    return True
+
+
+def check_words(sentence: Sentence, forbidden: str, format: str, instead: str = "jsonl") -> None:
+    """No word may hold a character that the format uses itself."""
+    for word in sentence.words:
+        if not word or any(character in forbidden for character in word):
+            what = "is empty" if not word else "holds a character that separates words or lines"
+            problem = f"the word {word!r} {what}; {format} cannot hold it. Mend it, or write {instead}."
+            raise InputError(problem, file=sentence.place.file, line=sentence.place.line)
+
+
+def check_labels(names: Sequence[str], forbidden: str, format: str) -> None:
+    """No label may hold a character that the format uses itself."""
+    for name in names:
+        if any(character in forbidden for character in name):
+            bad = next(character for character in name if character in forbidden)
+            raise InputError(
+                f"the label {name!r} holds {bad!r}, which {format} uses itself. Rename it, or write jsonl."
+            )
+
+
+def check_spans_kind(corpus: Corpus, format: str) -> None:
+    """Formats that mark stretches of text have no place for a label on every word."""
+    if corpus.is_labelled and corpus.kind == "plain":
+        others = "conll, conllu, jsonl, csv, parquet or docbin"
+        raise InputError(f"{format} marks spans of text, but {corpus.name} has plain tags. Write {others}.")
+
+
+@dataclass(frozen=True, slots=True)
+class TextRecord:
+    """A text, where its words stand, and its spans (None: not annotated)."""
+
+    text: str
+    words: tuple[tuple[int, int], ...]
+    spans: tuple[CharacterSpan, ...] | None
+    document: str | None
+
+
+def text_records(corpus: Corpus) -> Iterator[TextRecord]:
+    """The texts of a corpus, in its order."""
+    group: list[Sentence] = []
+    for sentence in map(_with_text, corpus):
+        if group and not _continues(group[-1], sentence):
+            yield _record(group)
+            group = []
+        group.append(sentence)
+    if group:
+        yield _record(group)
+
+
+def _with_text(sentence: Sentence) -> Sentence:
+    """The sentence with a text: its own, or its words with blanks between them."""
+    if points_at_words(sentence):
+        return sentence
+    for word in sentence.words:
+        if not word.strip(" \t\r\n") or "\n" in word or "\r" in word:
+            problem = f"the word {word!r} is white space or holds a line end; it would be lost in running text."
+            raise InputError(f"{problem} Write jsonl.", file=sentence.place.file, line=sentence.place.line)
+    offsets: list[tuple[int, int]] = []
+    start = 0
+    for word in sentence.words:
+        offsets.append((start, start + len(word)))
+        start += len(word) + 1
+    text = " ".join(sentence.words)
+    return Sentence(sentence.words, sentence.tags, text, tuple(offsets), sentence.place, sentence.document)
+
+
+def _offsets(sentence: Sentence) -> Sequence[tuple[int, int]]:
+    return sentence.offsets or ()
+
+
+def _continues(before: Sentence, after: Sentence) -> bool:
+    """Whether `after` stands directly behind `before` in the same text."""
+    if before.text is None or before.text != after.text or before.document != after.document:
+        return False
+    if (before.tags is None) != (after.tags is None):
+        return False
+    end, start = _offsets(before)[-1][1], _offsets(after)[0][0]
+    return end <= start and not before.text[end:start].strip()
+
+
+def _record(group: list[Sentence]) -> TextRecord:
+    text = group[0].text or ""
+    start, end = _offsets(group[0])[0][0], _offsets(group[-1])[-1][1]
+    start = 0 if not text[:start].strip() else start
+    end = len(text) if not text[end:].strip() else end
+    words = tuple((a - start, b - start) for sentence in group for a, b in _offsets(sentence))
+    spans = None if group[0].tags is None else tuple(_spans(group, start))
+    return TextRecord(text[start:end], words, spans, group[0].document)
+
+
+def _spans(group: list[Sentence], shift: int) -> Iterator[CharacterSpan]:
+    for sentence in group:
+        offsets = _offsets(sentence)
+        for span in sentence.spans:
+            yield CharacterSpan(offsets[span.start][0] - shift, offsets[span.end - 1][1] - shift, span.label)
