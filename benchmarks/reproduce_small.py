@@ -1,6 +1,6 @@
 """Does every table of the papers run? All runners of `acclimate papers reproduce` at small scale, one line for each.
 
-    python benchmarks/reproduce_small.py --out DIR [--only S4.17,S0.19] [--jobs 1] [--minutes M] [--table FILE.md]
+    python benchmarks/reproduce_small.py --out DIR [--only datnet-table6,mlm4uda-figure2] [--jobs 1] [--minutes M] [--table FILE.md]
 
 Bundled corpora, a few updates, one seed, on a CPU: what comes out says that a runner runs, and nothing about a paper.
 The sizes are such that every training learns something. A cell at zero, or two rows that say the same, can therefore be
@@ -38,7 +38,7 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     results = out / "results.jsonl"
     rows = read_rows(results)
-    from acclimate.reproduction.catalogue import all_tables, find_table
+    from acclimate.reproduction.table import all_tables, find_table
 
     wanted = [find_table(name).id for name in options.only.split(",")] if options.only else list(all_tables())
     done = {row["id"] for row in rows if row["exit"] == 0}
@@ -110,7 +110,7 @@ def first_line(out: Path, name: str) -> str:
 
 
 def page(rows: list[dict[str, Any]]) -> str:
-    from acclimate.reproduction.catalogue import all_tables
+    from acclimate.reproduction.table import all_tables
 
     found = {row["id"]: row for row in rows}
     lines = []

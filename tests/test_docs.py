@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acclimate.reproduction.catalogue import find_table
+from acclimate.reproduction.table import find_table
 from doc_pages import APP, COMMANDS, DOCS, MARKDOWN, command_of, examples, name_of, running_text, sections, understood
 
 ROW = re.compile(r"^\| `([a-z -]+)` \| [^|]+ \| `(acclimate [^`]+)` \| (.+) \|$", re.MULTILINE)
@@ -94,4 +94,4 @@ def test_links_to_a_section_name_one_that_is_there(page: Path) -> None:
 def test_the_examples_of_a_paper_name_its_tables(page: Path) -> None:
     tables = [example[3] for example in examples(page) if command_of(example) == "papers reproduce"]
     assert tables
-    assert all(find_table(table).alias == table and table.startswith(page.stem) for table in tables)
+    assert all(find_table(table).name == table and table.startswith(page.stem) for table in tables)

@@ -15,9 +15,8 @@ from acclimate.cli.settings import AdaptSettings, gathered
 from acclimate.cli.task import options_of, with_fitting_encoder
 from acclimate.comparison.race_settings import AUTO
 from acclimate.recipes.catalogue import RECIPES, find_recipe
-from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import cells_of
-from acclimate.reproduction.table import CellSettings
+from acclimate.reproduction.table import CellSettings, find_table
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
 from acclimate.runs.settings import RunSettings

@@ -18,7 +18,7 @@ FOLDERS = {
     "compare": ["compare", "--source", "NEWS", "--recipes", "source-only", *QUICK, "--out"],
     "domain-tune": ["encoder", "domain-tune", "--text", "TWEETS", "--out"],
     "pretrain": ["encoder", "pretrain", "--text", "TWEETS", "--out"],
-    "reproduce": ["papers", "reproduce", "S1.17", "--scale", "small", "--out"],
+    "reproduce": ["papers", "reproduce", "mat-figure2", "--scale", "small", "--out"],
     "split": ["data", "split", "NEWS", "--out"],
     "masks": ["masks", "TAGGER", "--csv"],
     "masks --plot": ["masks", "TAGGER", "--plot"],

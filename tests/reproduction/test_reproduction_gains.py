@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from acclimate.data.corpus import Corpus
-from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import cells_of
-from acclimate.reproduction.changes import SAME, change_rows
 from acclimate.reproduction.figures import gains
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.results import Figure, Gain, Reproduction
-from acclimate.reproduction.writing import csv_rows, markdown
+from acclimate.reproduction.table import find_table
+from acclimate.reproduction.writing import SAME, change_rows, csv_rows, markdown
 
 WITH, WITHOUT = "MSLM", "MSLM, no weights"
 EVEN, UNEVEN = (0.5, 0.5), (0.6, 0.4)
@@ -33,7 +32,7 @@ class Ready:
 
 def gains_of(test: Corpus, weights: dict[str, list[Any]], *assignments: str) -> list[Gain]:
     """Table 6, in which the runs without weights find nothing. `weights`: by column, of each seed."""
-    table = find_table("S2.18")
+    table = find_table("mslm-table6")
     nothing = test.with_tags([["O"] * len(sentence) for sentence in test])
     finished: dict[Any, Any] = {}
     for column, seeds in weights.items():
@@ -58,7 +57,7 @@ def test_one_training_under_two_names_takes_no_part_in_the_correction(news: Corp
 
 
 def test_rows_that_differ_in_more_are_two_trainings(news: Corpus) -> None:
-    table = find_table("S2.18").model_copy(deep=True)
+    table = find_table("mslm-table6").model_copy(deep=True)
     table.rows[WITHOUT]["options"]["elm"] = 0.5
     nothing = news.with_tags([["O"] * len(sentence) for sentence in news])
     finished: Any = {
@@ -71,14 +70,14 @@ def test_rows_that_differ_in_more_are_two_trainings(news: Corpus) -> None:
 
 def test_the_page_says_so_in_the_place_of_a_p_value(news: Corpus) -> None:
     found = gains_of(news, {"BC2GM": [EVEN], "JNLPBA": [UNEVEN], "NCBI-disease": [UNEVEN]})
-    page = markdown(Reproduction(find_table("S2.18"), "full", (1,), (), (), tuple(found)), [])
+    page = markdown(Reproduction(find_table("mslm-table6"), "full", (1,), (), (), tuple(found)), [])
     assert f"| {WITHOUT}, BC2GM | {WITH} | -100.00 |  | {SAME} |" in page
     assert page.count(SAME) == 1
     assert f"| {WITHOUT}, mean of columns | {WITH} | -100.00 |" in page
 
 
 def test_a_spreadsheet_has_the_changes_and_what_the_paper_prints_of_them(news: Corpus) -> None:
-    table = find_table("S3.15")
+    table = find_table("pdaln-table2")
     nothing = news.with_tags([["O"] * len(sentence) for sentence in news])
     finished: dict[Any, Any] = {}
     for column in ("SciTech", "Wikigold"):

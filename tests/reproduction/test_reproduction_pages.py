@@ -6,11 +6,9 @@ import re
 
 import pytest
 
-from acclimate.reproduction.catalogue import all_tables, find_table
-from acclimate.reproduction.cells import Cell, cells_of
+from acclimate.reproduction.cells import Cell, cells_of, shared_settings
 from acclimate.reproduction.results import Figure, Reproduction
-from acclimate.reproduction.table import Scale
-from acclimate.reproduction.told_settings import told_settings
+from acclimate.reproduction.table import Scale, all_tables, find_table
 from acclimate.reproduction.writing import markdown
 
 FIGURE = Figure("MSLM", "BC2GM", "span f1", "span f1", (50.0,))
@@ -20,7 +18,7 @@ def page(cells: list[Cell], table: str, scale: Scale = "full", skipped: tuple[st
     return markdown(Reproduction(find_table(table), scale, (1,), tuple(cells), (FIGURE,), skipped=skipped), [])
 
 
-@pytest.mark.parametrize("table", ["S0.17", "S2.20", "S3.15"])
+@pytest.mark.parametrize("table", ["mlm4uda-table2", "mslm-table3", "pdaln-table2"])
 def test_the_encoder_that_was_set_is_the_one_that_the_page_names(table: str) -> None:
     told = page(cells_of(find_table(table), assignments=["tagger.encoder=bert-base-uncased"]), table)
     assert "`tagger.encoder=bert-base-uncased`" in told
@@ -29,8 +27,8 @@ def test_the_encoder_that_was_set_is_the_one_that_the_page_names(table: str) -> 
 
 
 def test_the_length_of_training_is_told_as_it_was_at_each_scale() -> None:
-    table = find_table("S2.25")
-    full, small = (page(cells_of(table, scale), "S2.25", scale) for scale in ("full", "small"))
+    table = find_table("mslm-table7")
+    full, small = (page(cells_of(table, scale), "mslm-table7", scale) for scale in ("full", "small"))
     assert "`training.epochs=20 or 10 or 30 or 50`" in full
     assert "training.updates" not in full
     assert f"`training.updates={cells_of(table, 'small')[0].settings.training.updates}`" in small
@@ -39,27 +37,27 @@ def test_the_length_of_training_is_told_as_it_was_at_each_scale() -> None:
 
 
 def test_settings_of_cells_that_were_left_out_are_not_told() -> None:
-    cells = cells_of(find_table("S3.14"))
+    cells = cells_of(find_table("pdaln-table1"))
     lstm = tuple(cell.name for cell in cells if cell.settings.tagger.encoder == "character-cnn-lstm")
-    assert "`tagger.encoder=character-cnn-lstm or acclimate-mini`" in page(cells, "S3.14")
-    assert "`tagger.encoder=acclimate-mini`" in page(cells, "S3.14", skipped=lstm)
+    assert "`tagger.encoder=character-cnn-lstm or acclimate-mini`" in page(cells, "pdaln-table1")
+    assert "`tagger.encoder=acclimate-mini`" in page(cells, "pdaln-table1", skipped=lstm)
 
 
 def test_settings_of_an_lstm_are_told_of_cells_that_have_one() -> None:
-    assert told_settings(cells_of(find_table("S1.14")))["tagger.lstm.lstm_width"] == "256"
-    assert not [name for name in told_settings(cells_of(find_table("S2.20"))) if name.startswith("tagger.lstm")]
+    assert shared_settings(cells_of(find_table("mat-table1")))["tagger.lstm.lstm_width"] == "256"
+    assert not [name for name in shared_settings(cells_of(find_table("mslm-table3"))) if name.startswith("tagger.lstm")]
 
 
 def test_a_table_that_trains_nothing_tells_no_settings() -> None:
-    assert told_settings(cells_of(find_table("S0.23"))) == {}
+    assert shared_settings(cells_of(find_table("mlm4uda-table1"))) == {}
 
 
 def test_no_remark_states_by_hand_what_can_be_set() -> None:
     for table in all_tables().values():
         for remark in (one for one in table.differs if not one.startswith("In the paper: ")):
-            assert "acclimate-mini" not in remark, f"{table.id}: {remark}"
-            assert not re.search(r"\d (updates|epochs|passes)\b", remark), f"{table.id}: {remark}"
+            assert "acclimate-mini" not in remark, f"{table.name}: {remark}"
+            assert not re.search(r"\d (updates|epochs|passes)\b", remark), f"{table.name}: {remark}"
 
 
 def test_the_page_of_perplexities_says_whose_head_was_not_trained_along() -> None:
-    assert "was not trained along" in page(cells_of(find_table("S2.15")), "S2.15")
+    assert "was not trained along" in page(cells_of(find_table("mslm-table4")), "mslm-table4")

@@ -6,10 +6,10 @@ from statistics import fmean
 
 import pytest
 
-from acclimate.reproduction.catalogue import all_tables, find_table
 from acclimate.reproduction.cells import cells_of
 from acclimate.reproduction.figures import means, with_paper_only
 from acclimate.reproduction.results import Figure, Reproduction, panels
+from acclimate.reproduction.table import all_tables, find_table
 
 NOT_ENGLISH = ("conll2002_es", "conll2002_nl")
 OUR_OWN = "character-cnn-lstm"
@@ -18,18 +18,22 @@ OUR_OWN = "character-cnn-lstm"
 @pytest.mark.parametrize(
     ("table", "row", "printed"),
     [
-        ("S4.13", "Gillick et al.", {"CoNLL-2002 Spanish": 82.59, "CoNLL-2002 Dutch": 82.84}),
-        ("S4.13", "Limsopatham et al.", {"WNUT-2016": 52.41}),
-        ("S4.13", "Aguilar et al., 2018", {"WNUT-2017": 45.55}),
-        ("S4.13", "Yang et al.", {"WNUT-2016": "47.19*", "CoNLL-2002 Dutch": 85.19}),
-        ("S4.14", "Cotterell et al., base", {"nl → fy": 58.43, "ru → uk, 10,000": 87.39}),
-        ("S4.15", "Berend et al.", {"Bulgarian": 95.63, "Swedish": 94.62, "average": 93.59}),
-        ("S4.15", "Nguyen et al.", {"Norwegian": 97.4, "average": 95.55}),
-        ("S4.24", "Peters et al., 2017", {"CoNLL-2000 chunking": 96.37, "CoNLL-2003": 91.93}),
-        ("S4.24", "LM-LSTM-CRF (Liu et al., 2018)", {"CoNLL-2002 Dutch": "86.03*", "PTB-WSJ": 97.59}),
-        ("S2.20", "GreenBioBERT (Poerner et al., 2020)", {"BC2GM": {"span f1": 83.45}, "JNLPBA": {"span f1": 76.89}}),
-        ("S0.17", "pos", {"WNUT2016": "46.79†", "BC2GM": 28.50}),
-        ("S0.17", "adversarial + 500K", {"BioNLP11EPI": 42.64, "FIN": "26.85†"}),
+        ("datnet-table3", "Gillick et al.", {"CoNLL-2002 Spanish": 82.59, "CoNLL-2002 Dutch": 82.84}),
+        ("datnet-table3", "Limsopatham et al.", {"WNUT-2016": 52.41}),
+        ("datnet-table3", "Aguilar et al., 2018", {"WNUT-2017": 45.55}),
+        ("datnet-table3", "Yang et al.", {"WNUT-2016": "47.19*", "CoNLL-2002 Dutch": 85.19}),
+        ("datnet-table4", "Cotterell et al., base", {"nl → fy": 58.43, "ru → uk, 10,000": 87.39}),
+        ("datnet-table5", "Berend et al.", {"Bulgarian": 95.63, "Swedish": 94.62, "average": 93.59}),
+        ("datnet-table5", "Nguyen et al.", {"Norwegian": 97.4, "average": 95.55}),
+        ("datnet-table11", "Peters et al., 2017", {"CoNLL-2000 chunking": 96.37, "CoNLL-2003": 91.93}),
+        ("datnet-table11", "LM-LSTM-CRF (Liu et al., 2018)", {"CoNLL-2002 Dutch": "86.03*", "PTB-WSJ": 97.59}),
+        (
+            "mslm-table3",
+            "GreenBioBERT (Poerner et al., 2020)",
+            {"BC2GM": {"span f1": 83.45}, "JNLPBA": {"span f1": 76.89}},
+        ),
+        ("mlm4uda-table2", "pos", {"WNUT2016": "46.79†", "BC2GM": 28.50}),
+        ("mlm4uda-table2", "adversarial + 500K", {"BioNLP11EPI": 42.64, "FIN": "26.85†"}),
     ],
 )
 def test_lines_of_the_paper_s_rivals_are_there(table: str, row: str, printed: dict[str, object]) -> None:
@@ -45,7 +49,7 @@ def test_a_marked_number_is_drawn(mark: str) -> None:
 
 
 def test_mslms_table_9_has_its_classes_beside_our_types() -> None:
-    printed = {row: line["train"] for row, line in find_table("S2.21").published.items()}
+    printed = {row: line["train"] for row, line in find_table("mslm-table9").published.items()}
     classes = {row: train["types"] for row, train in printed.items() if isinstance(train, dict)}
     assert classes == {
         "BC2GM": 2,
@@ -59,7 +63,7 @@ def test_mslms_table_9_has_its_classes_beside_our_types() -> None:
 
 
 def test_precision_and_recall_of_a_type_follow_to_the_printed_f1() -> None:
-    for numbers in find_table("S3.16").published["PDALN"].values():
+    for numbers in find_table("pdaln-table3").published["PDALN"].values():
         assert isinstance(numbers, dict)
         for label in ("PER", "LOC", "ORG", "MISC"):
             f1, precision, recall = (float(numbers[f"{label} {name}"]) for name in ("F1", "P", "R"))
@@ -77,9 +81,19 @@ def test_a_target_that_is_not_english_has_no_english_vectors_and_its_english_sou
                 assert (settings.tagger.lstm.vectors, settings.tagger.lstm.train_vectors) == (None, True), cell.name
             if settings.recipe == "datnet":
                 wanted = "glove" if settings.tagger.encoder == OUR_OWN else None
-                assert settings.options["source_vectors"] == wanted, f"{table.id}, {cell.name}"
-                seen.add(table.id)
-    assert seen == {"S4.13", "S4.16", "S4.17", "S4.18", "S4.20", "S4.21", "S4.22", "S4.23", "S4.24"}
+                assert settings.options["source_vectors"] == wanted, f"{table.name}, {cell.name}"
+                seen.add(table.name)
+    assert seen == {
+        "datnet-table3",
+        "datnet-figure3",
+        "datnet-table6",
+        "datnet-table7",
+        "datnet-table9",
+        "datnet-table10",
+        "datnet-figure5",
+        "datnet-figure4",
+        "datnet-table11",
+    }
 
 
 def test_the_noise_of_datnets_tables_is_the_papers_and_not_the_recipes_own() -> None:
@@ -94,13 +108,13 @@ def test_the_noise_of_datnets_tables_is_the_papers_and_not_the_recipes_own() -> 
 
 
 def test_figure_3_of_datnet_has_both_targets_at_the_same_shares() -> None:
-    columns = list(find_table("S4.16").columns)
+    columns = list(find_table("datnet-figure3").columns)
     assert [name.removeprefix("Spanish ") for name in columns[:6]] == ["0.05", "0.1", "0.2", "0.4", "0.6", "1.0"]
     assert [name.removeprefix("WNUT-2016 ") for name in columns[6:]] == [name[8:] for name in columns[:6]]
 
 
 def test_joint_masking_stays_at_its_best_while_the_others_hide_more_and_more() -> None:
-    cells = [(cell.row, cell.settings.source, cell.settings.options) for cell in cells_of(find_table("S2.19"))]
+    cells = [(cell.row, cell.settings.source, cell.settings.options) for cell in cells_of(find_table("mslm-figure5"))]
     joint = [(source, own["elm"], own["blm"]) for row, source, own in cells if row == "joint"]
     assert joint == [("bc2gm", 0.75, 0.0), ("bc5cdr_chem", 0.75, 0.0)]
     for masking in ("span", "pmi"):
@@ -111,7 +125,7 @@ def test_joint_masking_stays_at_its_best_while_the_others_hide_more_and_more() -
 
 
 def test_chunking_mixes_contextual_layers_as_the_paper_does_and_names_evenly() -> None:
-    for cell in cells_of(find_table("S1.15")):
+    for cell in cells_of(find_table("mat-table2")):
         context = cell.settings.tagger.lstm.contextual
         assert (context is not None) == ("ELMo" in cell.row), cell.name
         if context is not None and cell.column == "chunking":
@@ -123,7 +137,7 @@ def test_chunking_mixes_contextual_layers_as_the_paper_does_and_names_evenly() -
 
 
 def test_chunks_are_counted_before_any_are_held_out() -> None:
-    cells = [cell for cell in cells_of(find_table("S4.25")) if cell.row == "CoNLL-2000"]
+    cells = [cell for cell in cells_of(find_table("datnet-table1")) if cell.row == "CoNLL-2000"]
     assert [(cell.column, cell.settings.corpora) for cell in cells] == [
         ("train", ("conll2000_chunk-whole",)),
         ("test", ("conll2000_chunk-whole",)),
@@ -134,7 +148,7 @@ def test_chunks_are_counted_before_any_are_held_out() -> None:
 
 
 def scored(row: str, left_out: str = "") -> list[Figure]:
-    columns = [column for column in find_table("S4.15").columns if column != left_out]
+    columns = [column for column in find_table("datnet-table5").columns if column != left_out]
     return [
         Figure(row, column, "accuracy", "accuracy", (90.0 + number, 92.0 + number))
         for number, column in enumerate(columns)
@@ -142,13 +156,13 @@ def scored(row: str, left_out: str = "") -> list[Figure]:
 
 
 def test_the_mean_column_is_of_all_columns_seed_by_seed_with_the_paper_s_beside_it() -> None:
-    (mean,) = means(find_table("S4.15"), scored("base"))
+    (mean,) = means(find_table("datnet-table5"), scored("base"))
     assert (mean.row, mean.column, mean.paper) == ("base", "average", 96.31)
     assert mean.values == (fmean(range(90, 111)), fmean(range(92, 113)))
 
 
 def test_a_row_without_all_columns_has_no_mean_of_its_own() -> None:
-    table = find_table("S4.15")
+    table = find_table("datnet-table5")
     assert means(table, scored("base", left_out="Czech")) == []
     told = with_paper_only(table, "full", cells_of(table), scored("base", left_out="Czech"))
     assert [figure.paper for figure in told if figure.column == "average" and figure.row == "base"] == [96.31]

@@ -10,18 +10,17 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
-from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import cells_of
+from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.figures import with_paper_only
-from acclimate.reproduction.measures import MEASURES
+from acclimate.reproduction.measures import MEASURES, STATISTICS, FocalSettings, OverlapSettings
 from acclimate.reproduction.results import Figure, Reproduction, panels, printed
-from acclimate.reproduction.sets import DataSets
-from acclimate.reproduction.statistics import STATISTICS, FocalSettings, OverlapSettings
+from acclimate.reproduction.table import find_table
 from acclimate.reproduction.writing import csv_rows, markdown
 
 
 def page(*figures: Figure, scale: str = "full") -> str:
-    return markdown(Reproduction(find_table("S1.14"), scale, (1, 2), (), figures), [])  # type: ignore[arg-type]
+    return markdown(Reproduction(find_table("mat-table1"), scale, (1, 2), (), figures), [])  # type: ignore[arg-type]
 
 
 def test_a_figure_is_told_as_mean_and_deviation_of_seeds() -> None:
@@ -69,7 +68,7 @@ def test_a_measure_of_many_figures_has_a_panel_for_each_column_with_numbers_in_o
         for column in ("FIN", "WNUT2016")
         for update in ("100", "20")
     ]
-    found = panels(Reproduction(find_table("S0.20"), "full", (1,), (), tuple(figures)))
+    found = panels(Reproduction(find_table("mlm4uda-figure3"), "full", (1,), (), tuple(figures)))
     assert [(panel.title, panel.places) for panel in found] == [
         ("density ratio, WNUT2016", ("20", "100")),
         ("density ratio, FIN", ("20", "100")),
@@ -78,7 +77,7 @@ def test_a_measure_of_many_figures_has_a_panel_for_each_column_with_numbers_in_o
 
 def test_rows_for_a_spreadsheet_have_every_seed() -> None:
     figure = Figure("AT", "NER", "span f1", "span f1", (1.0, 2.0), "3")
-    row = csv_rows(Reproduction(find_table("S1.14"), "full", (1, 2), (), (figure,)))[0]
+    row = csv_rows(Reproduction(find_table("mat-table1"), "full", (1, 2), (), (figure,)))[0]
     assert (row["mean"], row["runs"], row["values"], row["paper"]) == (1.5, 2, "1 2", "3")
 
 
@@ -108,7 +107,7 @@ def test_a_set_without_dev_is_divided_and_nothing_is_lost(tmp_path: Path, make_c
     whole = load_bundled("news").train + load_bundled("social").train + load_bundled("clinical").train
     (tmp_path / "conll2000_chunk").mkdir()
     write_corpus(whole, tmp_path / "conll2000_chunk" / "train.conll")
-    sets = DataSets(tmp_path, small=False)
+    sets = Datasets(tmp_path, small=False)
     dev, train = sets.require("conll2000_chunk", "dev"), sets.require("conll2000_chunk", "train")
     assert (len(dev), len(train)) == (1000, len(whole) - 1000)
     assert not {sentence.words for sentence in dev} & {sentence.words for sentence in train}
@@ -120,7 +119,7 @@ def test_a_set_without_dev_is_divided_and_nothing_is_lost(tmp_path: Path, make_c
 def test_a_map_renames_the_labels_of_a_set(tmp_path: Path) -> None:
     (tmp_path / "wnut2016").mkdir()
     (tmp_path / "wnut2016" / "test.conll").write_text("Paris B-geo-loc\nHilton B-company\n\n", encoding="utf-8")
-    sets = DataSets(tmp_path, small=False)
+    sets = Datasets(tmp_path, small=False)
     assert set(sets.require("wnut2016-conll", "test").labels) == {"LOC", "ORG"}
     assert set(sets.require("wnut2016", "test").labels) == {"geo-loc", "company"}
 
@@ -133,7 +132,7 @@ def test_measures_that_ask_the_learner_name_facts_that_are_known() -> None:
 
 
 def test_what_only_the_paper_has_stands_under_the_measure_of_its_column() -> None:
-    table = find_table("S4.24")
+    table = find_table("datnet-table11")
     found = with_paper_only(table, "full", cells_of(table), [])
     measures = {(figure.column, figure.measure) for figure in found}
     assert ("PTB-WSJ", "accuracy") in measures

@@ -12,8 +12,8 @@ from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.model.heads.entities import EntitySettings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import PdalnSettings, exchanged
-from acclimate.reproduction.catalogue import all_tables, find_table
 from acclimate.reproduction.cells import Cell, cells_of
+from acclimate.reproduction.table import all_tables, find_table
 from acclimate.settings import complete
 
 
@@ -23,7 +23,7 @@ def numbered(count: int, where: str) -> Corpus:
     )
 
 
-@pytest.mark.parametrize("table_id", ["S3.14", "S3.15", "S3.16", "S3.18"])
+@pytest.mark.parametrize("table_id", ["pdaln-table1", "pdaln-table2", "pdaln-table3", "pdaln-figure3"])
 def test_every_target_has_as_many_augmented_sentences_as_in_the_paper(table_id: str) -> None:
     """Oracle 9d: 100 * 4 + 500 * 2 = 1,400, and on Webpage 10 * 4 + 100 * 2 = 240."""
     source = numbered(800, "there")
@@ -41,7 +41,7 @@ def test_every_target_has_as_many_augmented_sentences_as_in_the_paper(table_id: 
 
 def test_the_ratio_of_one_to_seven_makes_1_800_sentences() -> None:
     """Oracle 9d, of 100 target sentences."""
-    (cell, *_) = [cell for cell in cells_of(find_table("S3.17")) if cell.row == "1:7"]
+    (cell, *_) = [cell for cell in cells_of(find_table("pdaln-table4")) if cell.row == "1:7"]
     made = exchanged(numbered(800, "there"), numbered(100, "here"), complete(PdalnSettings, cell.settings.options), 1)
     assert len(made.corpus) == 1800
 
@@ -83,7 +83,9 @@ def test_no_two_rows_of_a_column_are_one_training(table_id: str, build: Callable
 def test_a_width_that_has_no_head_is_seen_to_change_nothing(build: Callable[..., Tagger]) -> None:
     """The negative of the test above: on a set of one type there is no head that types entities."""
     chosen, narrow = (
-        cells_of(find_table("S2.25"), assignments=["source=bc2gm", f"mslm.options.entities.type_width={width}"])[0]
+        cells_of(find_table("mslm-table7"), assignments=["source=bc2gm", f"mslm.options.entities.type_width={width}"])[
+            0
+        ]
         for width in (100, 50)
     )
     assert chosen.settings != narrow.settings

@@ -47,11 +47,11 @@ def rows_of(out: Path, table: str) -> list[dict[str, str]]:
 def test_a_figure_that_is_counted_runs_small_through_the_command(tmp_path: Path) -> None:
     done = command("mlm4uda-figure2", "--scale", "small", "--out", str(tmp_path))
     assert done.exit_code == 0, done.output
-    page = (tmp_path / "S0.19.md").read_text(encoding="utf-8")
+    page = (tmp_path / "mlm4uda-figure2.md").read_text(encoding="utf-8")
     assert "Small scale: shows that the runner runs, not the paper's result." in page
-    assert "acclimate papers reproduce S0.19 --scale small" in page
-    assert (tmp_path / "S0.19.png").read_bytes().startswith(b"\x89PNG")
-    shares = {(row["row"], row["column"]): float(row["mean"]) for row in rows_of(tmp_path, "S0.19")}
+    assert "acclimate papers reproduce mlm4uda-figure2 --scale small" in page
+    assert (tmp_path / "mlm4uda-figure2.png").read_bytes().startswith(b"\x89PNG")
+    shares = {(row["row"], row["column"]): float(row["mean"]) for row in rows_of(tmp_path, "mlm4uda-figure2")}
     assert len(shares) == 9
     assert shares["CoNLL2003", "CoNLL2003"] == 100
     assert shares["CoNLL2003", "WNUT2016"] == shares["WNUT2016", "CoNLL2003"] < 100
@@ -61,37 +61,37 @@ def test_a_figure_that_is_counted_runs_small_through_the_command(tmp_path: Path)
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     """A table of trainings at small scale."""
     out, told = tmp_path_factory.mktemp("trained"), list[str]()
-    reproduce("S1.16", out=out, scale="small", assignments=QUICK, tell=told.append)
+    reproduce("mat-table3", out=out, scale="small", assignments=QUICK, tell=told.append)
     return out, told
 
 
 def test_a_table_of_trainings_runs_small_with_the_paper_beside_it(trained: tuple[Path, list[str]]) -> None:
     out, _ = trained
-    rows = rows_of(out, "S1.16")
+    rows = rows_of(out, "mat-table3")
     assert {(row["row"], row["column"]) for row in rows} == {
         (method, task)
         for method in ("Baseline", "Baseline, normalised", "AT", "MAT (S)")
         for task in ("NER", "chunking")
     }
     assert [row["paper"] for row in rows if row["row"] == "MAT (S)"] == ["95.12", "96.86"]
-    assert "| MAT (S) (paper) | 95.12 | 96.86 |" in (out / "S1.16.md").read_text(encoding="utf-8")
+    assert "| MAT (S) (paper) | 95.12 | 96.86 |" in (out / "mat-table3.md").read_text(encoding="utf-8")
 
 
 def test_the_same_command_again_trains_nothing_and_says_the_same(trained: tuple[Path, list[str]]) -> None:
     out, first = trained
-    before, told = rows_of(out, "S1.16"), list[str]()
+    before, told = rows_of(out, "mat-table3"), list[str]()
     manifests = {path: path.stat().st_mtime_ns for path in out.glob("runs/*/*/facts.json")}
-    reproduce("S1.16", out=out, scale="small", assignments=QUICK, tell=told.append)
+    reproduce("mat-table3", out=out, scale="small", assignments=QUICK, tell=told.append)
     assert "8 trainings, 0 finished before" in first[0]
     assert "8 trainings, 8 finished before" in told[0]
-    assert rows_of(out, "S1.16") == before
+    assert rows_of(out, "mat-table3") == before
     assert {path: path.stat().st_mtime_ns for path in out.glob("runs/*/*/facts.json")} == manifests
 
 
 def test_another_table_shares_trainings_that_are_the_same(trained: tuple[Path, list[str]]) -> None:
     out, _ = trained
     told: list[str] = []
-    reproduce("S1.14", out=out, scale="small", assignments=QUICK, tell=told.append)
+    reproduce("mat-table1", out=out, scale="small", assignments=QUICK, tell=told.append)
     assert "14 trainings, 8 finished before" in told[0]
 
 
@@ -99,7 +99,7 @@ def test_missing_sets_are_named_and_their_cells_left_out(tmp_path: Path) -> None
     a_set(tmp_path / "data", "conll2003")
     a_set(tmp_path / "data", "wnut2016", "social")
     told: list[str] = []
-    found = reproduce("S0.19", tmp_path / "data", tmp_path / "out", tell=told.append)
+    found = reproduce("mlm4uda-figure2", tmp_path / "data", tmp_path / "out", tell=told.append)
     assert {(figure.row, figure.column) for figure in found.figures} == {
         (one, other) for one in ("CoNLL2003", "WNUT2016") for other in ("CoNLL2003", "WNUT2016")
     }
@@ -108,7 +108,7 @@ def test_missing_sets_are_named_and_their_cells_left_out(tmp_path: Path) -> None
     assert "SEC filings" in line
     assert "Salinas Alvarado and others 2015" in line
     assert str(tmp_path / "data" / "fin" / "train.*") in line
-    assert "Missing, left out: fin" in (tmp_path / "out" / "S0.19.md").read_text(encoding="utf-8")
+    assert "Missing, left out: fin" in (tmp_path / "out" / "mlm4uda-figure2.md").read_text(encoding="utf-8")
 
 
 def test_rows_of_more_text_than_there_is_are_told_and_made_once(tmp_path: Path, bert: str) -> None:
@@ -119,10 +119,12 @@ def test_rows_of_more_text_than_there_is_are_told_and_made_once(tmp_path: Path, 
     shorter = ["limit=8", "training.updates=1", "training.epochs=null", "training.device=cpu", f"tagger.encoder={bert}"]
     shorter += ["adversarial-masking.options.rows_per_batch=4", "adversarial-masking.options.updates=1"]
     told: list[str] = []
-    found = reproduce("S0.18", tmp_path / "data", tmp_path / "out", seeds=1, assignments=shorter, tell=told.append)
+    found = reproduce(
+        "mlm4uda-table3", tmp_path / "data", tmp_path / "out", seeds=1, assignments=shorter, tell=told.append
+    )
     short = "Extra text of WNUT2016: 2 lines of tweets, all that there are, where 500,000 and 1,000,000 were asked for."
     left = "Left out: mix-pos + 1M | WNUT2016, which has no more text than mix-pos + 500K."
-    page = (tmp_path / "out" / "S0.18.md").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "mlm4uda-table3.md").read_text(encoding="utf-8")
     for note in (short, left):
         assert note in told
         assert f"- {note}" in page
@@ -132,7 +134,7 @@ def test_rows_of_more_text_than_there_is_are_told_and_made_once(tmp_path: Path, 
 
 
 def test_without_any_data_nothing_is_run_and_the_exit_code_is_1(tmp_path: Path) -> None:
-    done = command("S1.14", "--data", str(tmp_path), "--out", str(tmp_path / "out"), "--quiet")
+    done = command("mat-table1", "--data", str(tmp_path), "--out", str(tmp_path / "out"), "--quiet")
     assert done.exit_code == 1
     assert "all its data are missing" in done.output
     assert "Tjong Kim Sang" in done.output
@@ -141,7 +143,7 @@ def test_without_any_data_nothing_is_run_and_the_exit_code_is_1(tmp_path: Path) 
 
 def test_a_training_whose_second_task_is_missing_is_left_out_alone(tmp_path: Path) -> None:
     a_set(tmp_path / "data", "conll2003")
-    found = reproduce("S1.15", tmp_path / "data", tmp_path / "out", seeds=1, assignments=QUICK)
+    found = reproduce("mat-table2", tmp_path / "data", tmp_path / "out", seeds=1, assignments=QUICK)
     assert {one.name for one in found.missing} == {"conll2000_chunk"}
     ran = {figure.row for figure in found.figures if figure.values}
     assert "MAT (S)" in ran
@@ -150,7 +152,7 @@ def test_a_training_whose_second_task_is_missing_is_left_out_alone(tmp_path: Pat
 
 
 def test_full_scale_wants_data(tmp_path: Path) -> None:
-    done = command("S1.14", "--out", str(tmp_path))
+    done = command("mat-table1", "--out", str(tmp_path))
     assert done.exit_code == 2
     assert "--data DIR" in done.output
 
@@ -164,7 +166,7 @@ def test_other_test_labels_change_no_prediction(tmp_path: Path) -> None:
     predicted = []
     for name, gold in (("right", test), ("turned", turned)):
         a_set(tmp_path / name, "conll2003", test=gold)
-        found = reproduce("S1.16", tmp_path / name, tmp_path / f"out-{name}", seeds=1, assignments=QUICK)
+        found = reproduce("mat-table3", tmp_path / name, tmp_path / f"out-{name}", seeds=1, assignments=QUICK)
         assert found.skipped
         places = sorted((tmp_path / f"out-{name}").glob("runs/*/*/predictions.json"))
         predicted.append([read_json(place) for place in places])
@@ -179,7 +181,7 @@ def test_a_set_that_cannot_be_divided_is_named(tmp_path: Path) -> None:
     for part in ("train", "test"):
         write_corpus(broken.unlabelled(), tmp_path / "data" / "conll2000_chunk" / f"{part}.txt", "text")
     with pytest.raises(InputError, match="conll2000_chunk"):
-        reproduce("S1.16", tmp_path / "data", tmp_path / "out", seeds=1, assignments=QUICK)
+        reproduce("mat-table3", tmp_path / "data", tmp_path / "out", seeds=1, assignments=QUICK)
 
 
 def test_the_list_names_every_id_and_alias() -> None:
@@ -187,7 +189,7 @@ def test_the_list_names_every_id_and_alias() -> None:
     assert done.exit_code == 0
     lines = done.output.splitlines()
     assert len(lines) == 43
-    assert any(line.startswith("S4.17") and "datnet-table6" in line for line in lines)
+    assert any(line.startswith("datnet-table6") and "datnet-table6" in line for line in lines)
 
 
 def test_a_mistyped_table_is_told_before_the_data_are_asked_for() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from acclimate.reproduction.catalogue import find_table
 from acclimate.reproduction.cells import cells_of
-from acclimate.reproduction.results import Figure, Panel, Reproduction, panels
-from acclimate.reproduction.sweeps import by_sweep
+from acclimate.reproduction.results import Figure, Panel, Reproduction, by_sweep, panels
+from acclimate.reproduction.table import find_table
 
 
 def panel_of(table_id: str) -> Panel:
@@ -16,7 +15,7 @@ def panel_of(table_id: str) -> Panel:
 
 
 def test_a_coefficient_has_a_panel_of_its_own_and_a_target_a_line() -> None:
-    found = by_sweep(panel_of("S3.18"))
+    found = by_sweep(panel_of("pdaln-figure3"))
     assert [(panel.title, panel.across) for panel in found] == [
         (f"span f1, {name}", name) for name in ("gamma", "alpha", "alpha'", "beta")
     ]
@@ -26,7 +25,7 @@ def test_a_coefficient_has_a_panel_of_its_own_and_a_target_a_line() -> None:
 
 
 def test_targets_with_amounts_have_a_panel_each_and_no_line_runs_from_one_to_the_other() -> None:
-    found = by_sweep(panel_of("S4.17"))
+    found = by_sweep(panel_of("datnet-table6"))
     assert [panel.title for panel in found] == ["span f1, Spanish", "span f1, WNUT-2016"]
     assert all(panel.places == ("10", "50", "100", "200", "500", "1000") for panel in found)
     assert found[1].lines["AT"]["50"].column == "WNUT-2016 50"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -13,21 +14,12 @@ import yaml
 
 from acclimate.comparison.plan import merged
 from acclimate.model.encoders.shipped import OWN_ENCODER
-from acclimate.reproduction.catalogue import all_tables, find_table, read_table
 from acclimate.reproduction.cells import Cell, cells_of
-from acclimate.reproduction.sets import find_set, known_sets
-from acclimate.reproduction.table import Scale, Table
+from acclimate.reproduction.datasets import find_dataset, known_datasets
+from acclimate.reproduction.table import Scale, Table, all_tables, find_table, read_table
 from acclimate.settings import SettingsError, UsageError
 
-# tables and figures that can be run, by paper (docs/papers/README.md)
-RUNNERS = {
-    "S0": [17, 18, 19, 20, 21, 22, 23, 24],
-    "S1": [14, 15, 16, 17],
-    "S2": [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 25],
-    "S3": [14, 15, 16, 17, 18, 19],
-    "S4": [13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25],
-}
-IDS = [f"{paper}.{number}" for paper, numbers in RUNNERS.items() for number in numbers]
+NAMES = list(all_tables())
 
 
 def number(printed: Any) -> float:
@@ -41,22 +33,30 @@ def paper(table: str, row: str, column: str, figure: str | None = None) -> float
     return number(found[figure] if isinstance(found, dict) and figure is not None else found)
 
 
-def test_every_runner_has_a_table() -> None:
-    assert list(all_tables()) == IDS
+def test_every_paper_has_all_its_tables() -> None:
+    counts = Counter(table.paper for table in all_tables().values())
+    assert counts == {"mlm4uda": 8, "MAT": 4, "MSLM": 12, "PDALN": 7, "DATNet": 13, "Acclimate": 5}
 
 
-@pytest.mark.parametrize("table_id", IDS)
-def test_all_cells_of_a_table_are_sound_at_both_scales(table_id: str) -> None:
-    table = find_table(table_id)
+def test_tables_stand_in_the_order_of_the_papers_and_their_numbers() -> None:
+    datnet = [name for name in NAMES if name.startswith("datnet")]
+    assert datnet[:4] == ["datnet-table1", "datnet-table3", "datnet-table4", "datnet-table5"]
+    assert datnet[-2:] == ["datnet-figure4", "datnet-figure5"]
+    assert NAMES.index("mat-table1") < NAMES.index("mslm-table3") < NAMES.index("pdaln-table1")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_cells_of_a_table_are_sound_at_both_scales(name: str) -> None:
+    table = find_table(name)
     full, small = cells_of(table), cells_of(table, "small")
     assert {(cell.row, cell.column) for cell in small} <= {(cell.row, cell.column) for cell in full}
     for cell in [*full, *small]:
-        assert all(find_set(name) for name in cell.settings.sets)
+        assert all(find_dataset(name) for name in cell.settings.sets)
 
 
-@pytest.mark.parametrize("table_id", IDS)
-def test_paper_numbers_stand_in_columns_that_exist(table_id: str) -> None:
-    table = find_table(table_id)
+@pytest.mark.parametrize("name", NAMES)
+def test_paper_numbers_stand_in_columns_that_exist(name: str) -> None:
+    table = find_table(name)
     assert {column for line in table.published.values() for column in line} <= {*table.columns, table.mean_column}
     assert set(table.published_gains) <= set(table.against)
     assert set(table.against) | set(table.against.values()) <= set(table.rows)
@@ -70,14 +70,14 @@ def in_effect(cell: Cell) -> str:
 
 
 @pytest.mark.parametrize("scale", ["full", "small"])
-@pytest.mark.parametrize("table_id", IDS)
-def test_no_two_cells_of_a_table_are_the_same_under_two_names(table_id: str, scale: Scale) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_no_two_cells_of_a_table_are_the_same_under_two_names(name: str, scale: Scale) -> None:
     rows_by_settings: dict[str, list[str]] = {}
-    for cell in cells_of(find_table(table_id), scale):
+    for cell in cells_of(find_table(name), scale):
         rows_by_settings.setdefault(in_effect(cell), []).append(cell.row)
     same = {tuple(rows) for rows in rows_by_settings.values() if len(rows) > 1}
     # the sweeps of one coefficient each meet where all three have their usual value
-    meet = table_id == "S3.18" and scale == "full"
+    meet = name == "pdaln-figure3" and scale == "full"
     assert same == ({("gamma 0.75", "alpha 0.1", "beta 0.1")} if meet else set())
 
 
@@ -108,14 +108,14 @@ def most(cell: Cell) -> int:
 def test_at_small_scale_a_row_learns_at_a_rate_that_suits_its_encoder() -> None:
     rates = {
         (cell.settings.tagger.encoder, cell.settings.training.learning_rate)
-        for table in ("S3.19", "S4.24")
+        for table in ("pdaln-errors", "datnet-table11")
         for cell in cells_of(find_table(table), "small")
     }
     assert rates == {(OWN_ENCODER, 0.02), ("acclimate-mini", 0.0002)}
 
 
 def test_mslms_search_is_about_the_papers_optimizer_and_sgd_has_a_rate_of_its_own() -> None:
-    cells = [(cell.row, cell.settings.training) for cell in cells_of(find_table("S2.25"))]
+    cells = [(cell.row, cell.settings.training) for cell in cells_of(find_table("mslm-table7"))]
     assert {training.optimizer for row, training in cells if row != "SGD"} == {"adam"}
     sgd, chosen = (next(training for row, training in cells if row == name) for name in ("SGD", "as chosen"))
     assert sgd.optimizer == "sgd"
@@ -123,8 +123,8 @@ def test_mslms_search_is_about_the_papers_optimizer_and_sgd_has_a_rate_of_its_ow
 
 
 def test_every_set_has_a_bundled_one_to_stand_in_for_it() -> None:
-    for name, found in known_sets().items():
-        assert found.bundled is not None or find_set(str(found.small)).bundled is not None, name
+    for name, found in known_datasets().items():
+        assert found.bundled is not None or find_dataset(str(found.small)).bundled is not None, name
 
 
 def test_no_cell_chooses_by_the_test_part() -> None:
@@ -138,7 +138,7 @@ def test_no_cell_chooses_by_the_test_part() -> None:
 
 @pytest.mark.parametrize(("extra", "printed"), [("", 1.64), (" + 500K", 1.46), (" + 1M", 1.43)])
 def test_printed_mean_gains_of_adversarial_masking_follow_from_the_printed_rows(extra: str, printed: float) -> None:
-    table = find_table("S0.17")
+    table = find_table("mlm4uda-table2")
     adversarial, chance = (table.published[f"{row}{extra}"] for row in ("adversarial", "random"))
     gain = fmean(number(adversarial[column]) - number(chance[column]) for column in table.columns)
     assert gain == pytest.approx(printed, abs=0.006)
@@ -146,7 +146,7 @@ def test_printed_mean_gains_of_adversarial_masking_follow_from_the_printed_rows(
 
 
 def test_printed_mean_gains_of_mixed_masking_are_too_high_by_1_62() -> None:
-    table = find_table("S0.18")
+    table = find_table("mlm4uda-table3")
     for row, true in (("mix-pos", 1.48), ("mix-entropy", 2.55), ("mix-adversarial", 2.995)):
         own, chance = table.published[f"{row} + 500K"], table.published["random + 500K"]
         gain = fmean(number(own[column]) - number(chance[column]) for column in table.columns)
@@ -155,25 +155,27 @@ def test_printed_mean_gains_of_mixed_masking_are_too_high_by_1_62() -> None:
 
 
 def test_mat_gains_what_the_paper_says_over_plain_noise() -> None:
-    assert paper("S1.14", "MAT (S)", "NER") - paper("S1.14", "AT", "NER") == pytest.approx(0.49)
-    assert paper("S1.14", "MAT (S)", "chunking") - paper("S1.14", "AT", "chunking") == pytest.approx(0.17)
+    assert paper("mat-table1", "MAT (S)", "NER") - paper("mat-table1", "AT", "NER") == pytest.approx(0.49)
+    assert paper("mat-table1", "MAT (S)", "chunking") - paper("mat-table1", "AT", "chunking") == pytest.approx(0.17)
 
 
 @pytest.mark.parametrize("model", ["base", "DATNet-P", "DATNet-F"])
 def test_the_numbers_of_elmo_stand_beside_frozen_features_and_those_of_bert_beside_an_encoder(model: str) -> None:
-    cells = {cell.row: cell.settings.tagger for cell in cells_of(find_table("S4.24")) if cell.column == "WNUT-2017"}
+    cells = {
+        cell.row: cell.settings.tagger for cell in cells_of(find_table("datnet-table11")) if cell.column == "WNUT-2017"
+    }
     plain, elmo, bert = (cells[f"{model}{behind}"] for behind in ("", " + ELMo", " + BERT"))
     assert (plain.encoder, plain.head, plain.lstm.contextual) == (OWN_ENCODER, "crf", None)
     assert (elmo.encoder, elmo.head) == (OWN_ENCODER, "crf")
     assert elmo.lstm.contextual is not None
     assert (bert.encoder, bert.head, bert.transformer.feed_forward) == ("acclimate-mini", "softmax", 200)
     printed = {"base": (43.93, 47.05), "DATNet-P": (47.91, 50.25), "DATNet-F": (49.58, 50.63)}[model]
-    assert tuple(paper("S4.24", f"{model} + {name}", "WNUT-2017") for name in ("ELMo", "BERT")) == printed
-    assert "CoNLL-2002 Dutch" not in find_table("S4.24").published[f"{model} + ELMo"]
+    assert tuple(paper("datnet-table11", f"{model} + {name}", "WNUT-2017") for name in ("ELMo", "BERT")) == printed
+    assert "CoNLL-2002 Dutch" not in find_table("datnet-table11").published[f"{model} + ELMo"]
 
 
 def test_mats_baseline_is_there_with_normalised_tables_too() -> None:
-    for table in ("S1.14", "S1.15", "S1.16", "S1.17"):
+    for table in ("mat-table1", "mat-table2", "mat-table3", "mat-figure2"):
         cells = {cell.row: cell.settings for cell in cells_of(find_table(table))}
         assert cells["Baseline"].tagger.lstm.normalise == "none"
         assert cells["Baseline, normalised"].tagger.lstm.normalise == "weighted"
@@ -185,8 +187,8 @@ def test_mslm_gains_3_2_over_all_encoders_and_sets_and_8_75_on_ebm_nlp() -> None
     table = find_table("mslm-table3")
     names = ["", ", PubMedBERT", ", BioELECTRA", ", SciBERT"]
     gains = {
-        (name, column): paper("S2.20", f"MSLM{name}", column, "exact match")
-        - paper("S2.20", f"vanilla{name}", column, "exact match")
+        (name, column): paper("mslm-table3", f"MSLM{name}", column, "exact match")
+        - paper("mslm-table3", f"vanilla{name}", column, "exact match")
         for name in names
         for column in table.columns
     }
@@ -197,7 +199,8 @@ def test_mslm_gains_3_2_over_all_encoders_and_sets_and_8_75_on_ebm_nlp() -> None
 def test_pdaln_gains_what_the_paper_says_over_bert() -> None:
     columns = ("SciTech", "WNUT2016", "Webpage", "Wikigold")
     gains = [
-        paper("S3.14", "PDALN", column, "span f1") - paper("S3.14", "BERT+CRF", column, "span f1") for column in columns
+        paper("pdaln-table1", "PDALN", column, "span f1") - paper("pdaln-table1", "BERT+CRF", column, "span f1")
+        for column in columns
     ]
     assert gains == pytest.approx([2.0, 2.3, 1.5, 4.0], abs=0.06)
 
@@ -205,10 +208,12 @@ def test_pdaln_gains_what_the_paper_says_over_bert() -> None:
 def test_a_printed_f1_of_pdalns_table_follows_from_precision_and_recall_but_for_one() -> None:
     """Oracle 11c; all are printed with two digits."""
     odd = []
-    for row, line in find_table("S3.14").published.items():
+    for row, line in find_table("pdaln-table1").published.items():
         for column in line:
-            f1, precision, recall = (paper("S3.14", row, column, name) for name in ("span f1", "precision", "recall"))
-            best = re.search(r"best ([\d.]+)", str(find_table("S3.14").published[row][column]))
+            f1, precision, recall = (
+                paper("pdaln-table1", row, column, name) for name in ("span f1", "precision", "recall")
+            )
+            best = re.search(r"best ([\d.]+)", str(find_table("pdaln-table1").published[row][column]))
             follows = 2 * precision * recall / (precision + recall)
             if abs((float(best[1]) if best else f1) - follows) > 0.02:
                 odd.append((row, column, f1, round(follows, 2)))
@@ -219,7 +224,7 @@ def test_pdalns_printed_best_on_webpage_without_labels_is_below_its_printed_mean
     """Oracle 11e: the only one of eight."""
     odd = []
     for row in ("PDALN, no labels", "PDALN"):
-        for column, printed in find_table("S3.14").published[row].items():
+        for column, printed in find_table("pdaln-table1").published[row].items():
             assert isinstance(printed, dict)
             mean, best = re.fullmatch(r"([\d.]+) ± [\d.]+ \(best ([\d.]+)\)", str(printed["span f1"])).groups()  # type: ignore[union-attr]
             if float(mean) > float(best):
@@ -228,13 +233,18 @@ def test_pdalns_printed_best_on_webpage_without_labels_is_below_its_printed_mean
 
 
 def test_datnet_with_ten_spanish_sentences_is_as_printed() -> None:
-    assert (paper("S4.17", "base", "Spanish 10"), paper("S4.17", "DATNet-F", "Spanish 10")) == (21.53, 44.52)
+    assert (paper("datnet-table6", "base", "Spanish 10"), paper("datnet-table6", "DATNet-F", "Spanish 10")) == (
+        21.53,
+        44.52,
+    )
 
 
 @pytest.mark.parametrize(("row", "mean"), [("base", 96.31), ("DATNet-P", 96.86), ("DATNet-F", 96.68)])
 def test_printed_mean_accuracy_over_languages_follows_from_the_printed_ones(row: str, mean: float) -> None:
-    line = find_table("S4.15").published[row]
-    assert fmean(number(line[column]) for column in find_table("S4.15").columns) == pytest.approx(mean, abs=0.02)
+    line = find_table("datnet-table5").published[row]
+    assert fmean(number(line[column]) for column in find_table("datnet-table5").columns) == pytest.approx(
+        mean, abs=0.02
+    )
     assert line["average"] == mean
 
 
@@ -243,8 +253,6 @@ def test_printed_mean_accuracy_over_languages_follows_from_the_printed_ones(row:
 
 def written(folder: Path, **changes: Any) -> Path:
     values: dict[str, Any] = {
-        "id": "S9.1",
-        "alias": "nine",
         "paper": "MAT",
         "shows": "Table 1",
         "title": "A trial",
@@ -299,7 +307,7 @@ def test_a_row_that_begins_as_an_unknown_one_is_refused(tmp_path: Path) -> None:
 
 def test_a_set_that_nobody_knows_is_refused_with_a_suggestion() -> None:
     with pytest.raises(SettingsError, match=r"no data set 'conll2004'\. Did you mean 'conll2003'"):
-        find_set("conll2004")
+        find_dataset("conll2004")
 
 
 def test_an_unknown_table_is_refused_with_a_suggestion() -> None:
@@ -325,10 +333,10 @@ def test_a_row_wins_over_a_column_and_that_over_what_all_share(tmp_path: Path) -
 
 
 def test_settings_of_a_recipe_that_the_table_has_not_are_refused() -> None:
-    with pytest.raises(SettingsError, match=r"S4\.17 has no cell of mslm at this scale\. Its recipes: .*datnet"):
-        cells_of(find_table("S4.17"), assignments=["mslm.options.bogus=1"])
+    with pytest.raises(SettingsError, match=r"datnet-table6 has no cell of mslm at this scale\. Its recipes: .*datnet"):
+        cells_of(find_table("datnet-table6"), assignments=["mslm.options.bogus=1"])
     with pytest.raises(SettingsError, match="unknown setting 'bogus'"):
-        cells_of(find_table("S4.17"), assignments=["datnet.options.bogus=1"])
+        cells_of(find_table("datnet-table6"), assignments=["datnet.options.bogus=1"])
 
 
 def test_a_column_may_have_settings_for_one_recipe_over_which_the_row_wins(tmp_path: Path) -> None:

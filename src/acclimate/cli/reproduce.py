@@ -21,7 +21,7 @@ class ScaleOption(StrEnum):
 
 
 def reproduce_command(
-    name: Annotated[str, typer.Argument(metavar="TABLE", help="S4.17, datnet-table6, …: see `acclimate papers list`.")],
+    name: Annotated[str, typer.Argument(metavar="TABLE", help="datnet-table6, …: see `acclimate papers list`.")],
     data: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Data sets, a folder each: DIR/conll2003/train.*, dev.*, test.*")
     ] = None,
@@ -47,11 +47,11 @@ def reproduce_command(
 ) -> None:
     """Run a table or figure of one of the five papers again, and show the paper's own numbers beside ours.
 
-    Written to DIR: ID.md, ID.csv and ID.png. Data sets that are missing are named, and what needs them is left out.
+    Written to DIR: TABLE.md, TABLE.csv and TABLE.png. A data set that is missing is named; what needs it is left out.
 
     Interrupted, the same command goes on. Tables with the same trainings share them.
     """
-    from acclimate.reproduction.catalogue import find_table
+    from acclimate.reproduction.table import find_table
     from acclimate.settings import UsageError
 
     find_table(name)  # a mistyped name is told before anything else is asked for
@@ -64,10 +64,10 @@ def reproduce_command(
 
 def list_tables_command() -> None:
     """List the tables and figures of the five papers that can be run again."""
-    from acclimate.reproduction.catalogue import all_tables
+    from acclimate.reproduction.table import all_tables
 
     for table in all_tables().values():
-        typer.echo(f"{table.id:<6} {table.alias:<22} {table.paper}, {table.shows}: {table.title}")
+        typer.echo(f"{table.name:<24} {table.paper}, {table.shows}: {table.title}")
 
 
 def _run(
@@ -83,8 +83,8 @@ def _run(
     from acclimate.cli.encoder_run import told_how_to_go_on
     from acclimate.cli.progress import stderr_console
     from acclimate.comparison.workers import visible_gpus
-    from acclimate.reproduction.catalogue import find_table
     from acclimate.reproduction.reproduce import reproduce
+    from acclimate.reproduction.table import find_table
 
     console = stderr_console(quiet)
     table = find_table(name)
@@ -97,10 +97,10 @@ def _run(
             scale=scale,
             assignments=assignments,
             jobs=jobs or max(1, len(visible_gpus())),
-            command=_command(table.id, data, seeds, scale, assignments),
+            command=_command(table.name, data, seeds, scale, assignments),
             tell=console.print,
         )
-    typer.echo((out / f"{table.id}.md").read_text(encoding="utf-8"))
+    typer.echo((out / f"{table.name}.md").read_text(encoding="utf-8"))
 
 
 def _command(table: str, data: Path | None, seeds: int | None, scale: str, assignments: list[str]) -> str:

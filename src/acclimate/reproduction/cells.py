@@ -1,15 +1,15 @@
-"""A table as single cells, with everything settled that its file, the scale and the command line say."""
+"""A table as single cells, with all settings resolved: of the file, the scale and the command line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from acclimate.comparison.plan import merged
+from acclimate.model.encoders.shipped import OWN_ENCODER
 from acclimate.recipes.catalogue import RECIPES, find_recipe
-from acclimate.reproduction.measures import MEASURES
-from acclimate.reproduction.statistics import STATISTICS
+from acclimate.reproduction.measures import MEASURES, STATISTICS
 from acclimate.reproduction.table import CellSettings, Scale, SmallScale, Table
 from acclimate.settings import SettingsError, complete, with_assignments
 
@@ -85,19 +85,19 @@ def _require_meant(table: Table, cells: Sequence[Cell], assignments: Sequence[st
         name, dot, _ = assignment.partition(".")
         if dot and name in RECIPES and name not in made:
             known = f"Its recipes: {', '.join(made)}." if made else "It trains nothing."
-            raise SettingsError(f"--set {assignment}: {table.id} has no cell of {name} at this scale. {known}")
+            raise SettingsError(f"--set {assignment}: {table.name} has no cell of {name} at this scale. {known}")
 
 
 def _chosen(table: Table, side: str, names: Sequence[str] | None) -> Mapping[str, dict[str, Any]]:
     known: Mapping[str, dict[str, Any]] = getattr(table, side)
     for name in names or ():
         if name not in known:
-            raise SettingsError(f"{table.id}: small.{side} names {name!r}, which is none of {', '.join(known)}.")
+            raise SettingsError(f"{table.name}: small.{side} names {name!r}, which is none of {', '.join(known)}.")
     return known if names is None else {name: known[name] for name in names}
 
 
 def _cell(table: Table, row: str, column: str, values: Mapping[str, Any]) -> Cell:
-    where = f"{table.id}, row {row!r}, column {column!r}"
+    where = f"{table.name}, row {row!r}, column {column!r}"
     settings = complete(CellSettings, values, where=where)
     if (settings.recipe is None) == (settings.count is None):
         raise SettingsError(f"{where}: a cell has either a recipe or something to count.")
@@ -118,3 +118,48 @@ def _cell(table: Table, row: str, column: str, values: Mapping[str, Any]) -> Cel
     if settings.recipe is not None and not measures:
         raise SettingsError(f"{where}: nothing is measured. Known measures: {', '.join(MEASURES)}.")
     return Cell(row, column, settings, measures)
+
+
+_OF_LSTM = "tagger.lstm."
+_TOLD = (
+    "labelled",
+    "limit",
+    "tagger.encoder",
+    "tagger.head",
+    f"{_OF_LSTM}vectors",
+    f"{_OF_LSTM}lstm_width",
+    f"{_OF_LSTM}contextual.encoder",
+    "options.updates",
+    "training.updates",
+    "training.epochs",
+    "training.sentences_per_batch",
+    "training.words_per_batch",
+    "training.optimizer",
+    "training.learning_rate",
+    "training.decay",
+)
+
+
+def shared_settings(cells: Iterable[Cell]) -> dict[str, str]:
+    """By name, as `--set` takes it: the value, or the values of several cells. Without what no cell sets."""
+    trained = [cell.settings for cell in cells if cell.settings.recipe is not None]
+    found = {name: _different(_value(settings, name) for settings in trained) for name in _TOLD}
+    return {name: " or ".join(values) for name, values in found.items() if values}
+
+
+def _different(values: Iterable[Any]) -> Sequence[str]:
+    return list(dict.fromkeys(_written(value) for value in values if value is not None))
+
+
+def _written(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _value(settings: CellSettings, name: str) -> Any:
+    """None where it is not set, or belongs to an encoder that the cell has not."""
+    if name.startswith(_OF_LSTM) and settings.tagger.encoder != OWN_ENCODER:
+        return None
+    found: Any = settings
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, dict) else getattr(found, part, None)
+    return found

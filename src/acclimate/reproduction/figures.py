@@ -8,12 +8,11 @@ from statistics import fmean
 
 from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
 from acclimate.reproduction.cells import Cell
+from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.finished import Finished
-from acclimate.reproduction.measures import MEASURES
+from acclimate.reproduction.measures import MEASURES, STATISTICS
 from acclimate.reproduction.results import COUNTED, Figure, Gain, printed
 from acclimate.reproduction.runs import Place
-from acclimate.reproduction.sets import DataSets
-from acclimate.reproduction.statistics import STATISTICS
 from acclimate.reproduction.table import CellSettings, Number, Scale, Table
 from acclimate.settings import complete
 
@@ -58,14 +57,14 @@ def means(table: Table, figures: Sequence[Figure]) -> list[Figure]:
     return made
 
 
-def counted(table: Table, cells: Sequence[Cell], sets: DataSets) -> list[Figure]:
+def counted(table: Table, cells: Sequence[Cell], sets: Datasets) -> list[Figure]:
     figures = []
     for cell in cells:
         settings = cell.settings
         if settings.count is None:
             continue
         statistic = STATISTICS[settings.count]
-        options = complete(statistic.options, settings.options, where=f"{table.id}: options of {settings.count}")
+        options = complete(statistic.options, settings.options, where=f"{table.name}: options of {settings.count}")
         corpora = [sets.part(name, settings.part) for name in settings.counted_in]
         there = [corpus[: settings.limit] for corpus in corpora if corpus is not None]
         found = statistic.of(there, options) if len(there) == len(corpora) else {}

@@ -11,8 +11,7 @@ from acclimate.analysis.plots.feature_map import draw_feature_map
 from acclimate.analysis.plots.heat_map import draw_cells
 from acclimate.data.problems import InputError
 from acclimate.reproduction.finished import Finished
-from acclimate.reproduction.results import Panel, Reproduction, panels
-from acclimate.reproduction.sweeps import by_sweep
+from acclimate.reproduction.results import Panel, Reproduction, by_sweep, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +29,7 @@ def draw(found: Reproduction, place: Path) -> None:
         shown = [part for panel in shown for part in by_sweep(panel)]
     shown = shown[:_MOST_PANELS]
     small = " (small scale: not the paper's result)" if found.scale == "small" else ""
-    title = f"{found.table.id}: {found.table.title}{small}"
+    title = f"{found.table.name}: {found.table.title}{small}"
     if found.table.picture == "cells" and len(shown[0].places) > 1:
         save_figure(_cells(shown[0], title), place)
         return
@@ -149,7 +148,7 @@ def draw_maps(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, 
         if run is None or "separability" not in cell.measures or not run.facts.get("map"):
             continue
         places = np.array(run.facts["map"]["places"], np.float32)
-        name = f"{found.table.id}-map-{len(names) + 1}.png"
+        name = f"{found.table.name}-map-{len(names) + 1}.png"
         picture = draw_feature_map(places, run.facts["map"]["domains"], None, f"{cell.row}, {cell.column}")
         save_figure(picture, out / name)
         names.append(name)

@@ -1,17 +1,17 @@
-"""What a table has shown: its figures over seeds, each beside the paper's own."""
+"""What a table has shown: its figures over seeds, each beside the paper's own, and the panels that show them."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acclimate.comparison.summary import Mean
 from acclimate.evaluation.repeated import SeedsComparison
 from acclimate.reproduction.cells import Cell
+from acclimate.reproduction.datasets import Missing
 from acclimate.reproduction.measures import MEASURES
-from acclimate.reproduction.sets import Missing
 from acclimate.reproduction.table import Number, Printed, Scale, Table
 
 COUNTED = "counted"  # in the place of a measure
@@ -152,3 +152,45 @@ def printed(numbers: Printed, row: str, column: str, name: str, is_first: bool =
     if isinstance(found, dict):
         return found.get(name)
     return found if is_first else None
+
+
+_PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
+_NAMED = re.compile(rf"(?P<name>.+) (?P<number>{_PLAIN_NUMBER.pattern})")
+
+
+def by_sweep(panel: Panel) -> list[Panel]:
+    """Along the places or, where the rows alone are such numbers, along the rows. Any other panel as it is."""
+    if panel.across and not all(map(_PLAIN_NUMBER.fullmatch, panel.places)):
+        for one in (panel, _turned(panel)):
+            named = _named(one.places)
+            if named:
+                return [_part(one, name, numbers) for name, numbers in named.items()]
+    return [panel]
+
+
+def _named(places: Sequence[str]) -> dict[str, dict[str, str]]:
+    """By name, each place and its number; nothing unless all places are such."""
+    found: dict[str, dict[str, str]] = {}
+    for place in places:
+        parts = _NAMED.fullmatch(place)
+        if parts is None:
+            return {}
+        found.setdefault(parts["name"], {})[place] = parts["number"]
+    return found
+
+
+def _turned(panel: Panel) -> Panel:
+    lines: dict[str, dict[str, Figure]] = {place: {} for place in panel.places}
+    for row, line in panel.lines.items():
+        for place, figure in line.items():
+            lines[place][row] = figure
+    return replace(panel, across="", places=tuple(panel.lines), lines=lines)
+
+
+def _part(panel: Panel, name: str, numbers: dict[str, str]) -> Panel:
+    lines = {
+        row: {numbers[place]: figure for place, figure in line.items() if place in numbers}
+        for row, line in panel.lines.items()
+    }
+    shown = {row: line for row, line in lines.items() if line}
+    return Panel(f"{panel.title}, {name}", panel.across or name, tuple(numbers.values()), shown)

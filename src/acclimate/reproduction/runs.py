@@ -16,11 +16,11 @@ from acclimate.comparison.workers import Job
 from acclimate.evaluation.table import count
 from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger
 from acclimate.reproduction.cells import Cell
+from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.finished import Finished
-from acclimate.reproduction.ground import Prepared, extra_files, prepare_ground
 from acclimate.reproduction.measures import MEASURES
-from acclimate.reproduction.sets import DataSets
 from acclimate.reproduction.table import Table
+from acclimate.reproduction.tasks import Prepared, extra_files, prepare_ground
 from acclimate.reproduction.training import run_training
 from acclimate.runs.folder import state_of
 from acclimate.runs.run import PlannedRun
@@ -43,7 +43,7 @@ class Run:
         return f"{self.cell.name}, seed {self.trial.seed}"
 
 
-def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: DataSets, out: Path) -> list[Run]:
+def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: Datasets, out: Path) -> list[Run]:
     """Seed by seed: what is there when time runs out can be compared."""
     runs = []
     for seed in seeds:
@@ -71,7 +71,7 @@ def text_folder(out: Path) -> Path:
     return out / "text"
 
 
-def _digest(cell: Cell, sets: DataSets) -> str:
+def _digest(cell: Cell, sets: Datasets) -> str:
     """Cells that are the same training, of this table or of another, have one folder."""
     own = cell.settings
     settings = own.model_dump(mode="json", exclude={"measures", "corpora", "part"})
@@ -90,7 +90,7 @@ def _facts(cell: Cell) -> list[str]:
 def tell_states(table: Table, runs: Sequence[Run], tell: Tell) -> None:
     trials = {run.trial.folder: run for run in runs}.values()
     finished = sum(state_of(run.trial, run.prepared.task) == "finished" for run in trials)
-    tell(f"{table.id}, {table.title}: {count(len(trials), 'training')}, {finished} finished before")
+    tell(f"{table.name}, {table.title}: {count(len(trials), 'training')}, {finished} finished before")
 
 
 def make_runs(runs: Sequence[Run], executor: Executor | None, jobs: int, tell: Tell) -> dict[str, str]:

@@ -1,14 +1,24 @@
-"""What a table's file may say: rows, columns, what is measured, the paper's own numbers, and how it is run small."""
+"""The tables that can be run: what a table's file may say, and all files in `tables/` by their names. To add a table is
+to add a file; what tables of one paper share stands in `tables/shared/`."""
 
 from __future__ import annotations
 
+import difflib
+import re
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
+from acclimate.comparison.plan import merged
 from acclimate.runs.settings import SelectorName, TaggerSettings
-from acclimate.settings import Settings
+from acclimate.settings import Settings, SettingsError, UsageError, complete, load_yaml
 from acclimate.training.settings import TrainingSettings
+
+_FILES = files("acclimate.reproduction") / "tables"
+_PAPERS = ("mlm4uda", "MAT", "MSLM", "PDALN", "DATNet")  # their tables are listed in this order, and all others behind
 
 Number = float | int | str  # as it is printed: 91.2, or "91.20 ± 0.08"
 Printed = dict[str, dict[str, Number | dict[str, Number]]]  # by row and column, and by figure where there are several
@@ -79,11 +89,10 @@ class SmallScale(Settings):
 
 
 class Table(Settings):
-    """One runner."""
+    """One table or figure that can be run."""
 
-    id: str  # such as S4.17; what ids mean stands in docs/papers/README.md
-    alias: str  # such as datnet-table6
-    paper: Literal["mlm4uda", "MAT", "MSLM", "PDALN", "DATNet"]
+    name: str  # its file's, such as datnet-table6
+    paper: str
     shows: str  # which tables and figures of the paper
     title: str
     rows_are: str
@@ -113,3 +122,74 @@ def _named(value: Any, depth: int = 3) -> Any:
     if not isinstance(value, dict) or not depth:
         return value
     return {str(name): _named(below, depth - 1) for name, below in value.items()}
+
+
+class Shared(Settings):
+    """What tables of a paper have in common."""
+
+    all: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+    rows: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - a table takes those that it names
+    small: dict[str, Any] = {}  # noqa: RUF012
+    differs: tuple[str, ...] = ()
+
+
+@cache
+def all_tables() -> dict[str, Table]:
+    """By name: paper by paper, and by number."""
+    with as_file(_FILES) as folder:
+        tables = [read_table(file) for file in folder.glob("*.yaml")]
+    return {table.name: table for table in sorted(tables, key=_order)}
+
+
+def find_table(name: str) -> Table:
+    """Upper and lower case are the same."""
+    tables = all_tables()
+    if name.lower() in tables:
+        return tables[name.lower()]
+    close = difflib.get_close_matches(name.lower(), tables, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
+    raise UsageError(f"Unknown table {name!r}. {hint}`acclimate papers list` names all {len(tables)} of them.")
+
+
+def read_table(file: str | Path) -> Table:
+    """A table's file, completed by what it shares (`like: NAME`); refuses what it does not know."""
+    file = Path(file)
+    values = load_yaml(file)
+    like = values.pop("like", None)
+    if like is not None:
+        values = _with_shared(values, file.parent / "shared" / f"{like}.yaml", file)
+    return complete(Table, {"name": file.stem, **values}, where=file.name)
+
+
+def _with_shared(values: dict[str, Any], place: Path, file: Path) -> dict[str, Any]:
+    shared = complete(Shared, load_yaml(place), where=place.name)
+    rows = values.get("rows", {})
+    if isinstance(rows, list):
+        rows = {name: {} for name in rows}
+    if not isinstance(rows, dict):
+        raise SettingsError(f"{file.name}: rows must be names, or a mapping, not {type(rows).__name__}.")
+    known = {str(name): own for name, own in shared.rows.items()}
+    rows = {str(name): _row(str(name), own or {}, known, file) for name, own in rows.items()}
+    return {
+        **values,
+        "rows": rows,
+        "all": merged(shared.all, values.get("all", {})),
+        "small": merged(shared.small, values.get("small", {})),
+        "differs": (*shared.differs, *values.get("differs", ())),
+    }
+
+
+def _row(name: str, own: dict[str, Any], known: dict[str, dict[str, Any]], file: Path) -> dict[str, Any]:
+    """A row may be one of the shared ones by its name, or begin as one (`as: NAME`)."""
+    own = dict(own)
+    begun = own.pop("as", name)
+    if begun != name and begun not in known:
+        raise SettingsError(f"{file.name}: row {name!r} begins as {begun!r}, which is none of {', '.join(known)}.")
+    return merged(known.get(begun, {}), own)
+
+
+def _order(table: Table) -> tuple[int, str, int]:
+    """Tables of a paper before its figures, each kind by number."""
+    kind, number = re.fullmatch(r"(.*?)(\d*)", table.name.partition("-")[2]).groups()  # type: ignore[union-attr]
+    place = _PAPERS.index(table.paper) if table.paper in _PAPERS else len(_PAPERS)
+    return place, "0" if kind == "table" else kind, int(number or 0)

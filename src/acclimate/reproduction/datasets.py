@@ -1,0 +1,189 @@
+"""The data sets that tables name: what each is, where it is described, and how its parts are read.
+
+A set is a folder with the parts train, dev, test and unlabelled, each a file of any format: DATA/conll2003/train.conll
+and so on. What every set is stands in `datasets.yaml`. With `--scale small` a bundled corpus stands in for each.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Literal
+
+from acclimate.data.bundled import load_bundled
+from acclimate.data.concepts.dictionary import ConceptDictionary
+from acclimate.data.concepts.files import load_concepts
+from acclimate.data.concepts.labelling import Labeller
+from acclimate.data.concepts.mentions import Groups
+from acclimate.data.corpus import Corpus
+from acclimate.data.mapping import LabelMap, map_labels, typeless
+from acclimate.data.problems import InputError
+from acclimate.data.reading import read_corpus
+from acclimate.data.subsets import split
+from acclimate.inference.part_of_speech import part_of_speech_tagger
+from acclimate.settings import Settings, SettingsError, complete, load_yaml
+
+
+class WeakLabels(Settings):
+    """Which names, and which label each type of them gets."""
+
+    concepts: tuple[str, ...]
+    groups: str = "table-12"
+    label: str | None = None  # of names without a type
+
+
+def weakly_labelled(corpus: Corpus, settings: WeakLabels) -> Corpus:
+    """The same text under the dictionary's labels."""
+    groups = Groups.load(settings.groups, single=settings.label)
+    dictionary = ConceptDictionary.of({name: load_concepts(name) for name in settings.concepts}, groups)
+    return Corpus.of(Labeller(dictionary, groups).label(corpus.unlabelled()), f"{corpus.name}, weak labels")
+
+
+PARTS = ("train", "dev", "test", "unlabelled")
+
+
+class Division(Settings):
+    """Parts that a set lacks, taken from one that it has: always the same, and equal sentences on one side."""
+
+    of: Literal["train", "dev", "test", "unlabelled"]
+    parts: dict[str, int | Literal["rest"]]
+
+
+class Dataset(Settings):
+    """One data set."""
+
+    what: str
+    where: str  # it is described
+    folder: str | None = None  # its own name if not said
+    small: str | None = None  # the bundled set that stands in for it
+    bundled: Literal["news", "social", "clinical"] | None = None
+    map: str | None = None  # renames its labels
+    plain: bool = False  # a label per word
+    divide: Division | None = None
+    weak: WeakLabels | None = None  # its tags are dropped, and a dictionary's take their place
+    parts_of_speech: bool = False  # its tags are dropped, and those of the built-in tagger take their place
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A set that a table needs and that is not there."""
+
+    name: str
+    what: str
+    where: str
+    looked_for: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.what}. Described in {self.where}. Looked for {self.looked_for}"
+
+
+@cache
+def known_datasets() -> dict[str, Dataset]:
+    with as_file(files("acclimate.reproduction") / "datasets.yaml") as file:
+        values = load_yaml(file)
+    return {name: complete(Dataset, own, where=f"datasets.yaml, {name}") for name, own in values.items()}
+
+
+def find_dataset(name: str) -> Dataset:
+    sets = known_datasets()
+    if name not in sets:
+        close = difflib.get_close_matches(name, sets, n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        raise SettingsError(f"datasets.yaml has no data set {name!r}.{hint}")
+    return sets[name]
+
+
+class Datasets:
+    """Parts of data sets, read once each: from a folder, or bundled ones in their place."""
+
+    def __init__(self, folder: Path | None, small: bool) -> None:
+        self.folder, self.small = folder, small
+        self._parts: dict[tuple[str, str], Corpus | None] = {}
+
+    def resolved(self, name: str) -> str:
+        """The set that is really read."""
+        found = find_dataset(name)
+        if not self.small or found.bundled is not None:
+            return name
+        if found.small is None:
+            raise SettingsError(f"datasets.yaml: nothing stands in for {name} at small scale.")
+        return found.small
+
+    def missing(self, name: str, parts: Iterable[str]) -> Missing | None:
+        """What is not there of the parts that are needed."""
+        found = find_dataset(name)
+        if self.small or found.bundled is not None:
+            return None
+        place = Path(found.folder or name)
+        for part in parts:
+            file_part = found.divide.of if found.divide is not None and part in found.divide.parts else part
+            if self.folder is None or not _files(self.folder / place, file_part):
+                looked = (self.folder or Path("DATA")) / place / f"{file_part}.*"
+                return Missing(name, found.what, found.where, str(looked))
+        return None
+
+    def part(self, name: str, part: str) -> Corpus | None:
+        """None where the set has no such part."""
+        key = (self.resolved(name), part)
+        if key not in self._parts:
+            self._parts[key] = self._read(*key)
+        return self._parts[key]
+
+    def typeless_part(self, name: str, part: str) -> Corpus | None:
+        """The same with all labels made one."""
+        key = (self.resolved(name), f"{part}, typeless")
+        if key not in self._parts:
+            corpus = self.part(name, part)
+            self._parts[key] = corpus if corpus is None or not corpus.is_labelled else typeless(corpus)
+        return self._parts[key]
+
+    def require(self, name: str, part: str) -> Corpus:
+        corpus = self.part(name, part)
+        if corpus is None:
+            raise InputError(f"the data set {name} has no part {part}.")
+        return corpus
+
+    def file(self, name: str, part: str) -> Path:
+        """Where a part stands on disk."""
+        found = find_dataset(self.resolved(name))
+        if found.bundled is not None:
+            kind = "txt" if part == "unlabelled" else "conll"
+            with as_file(files("acclimate.data") / "corpora" / found.bundled / f"{part}.{kind}") as place:
+                return place
+        assert self.folder is not None
+        return _files(self.folder / (found.folder or name), part)[0]
+
+    def _read(self, name: str, part: str) -> Corpus | None:
+        found = find_dataset(name)
+        divide = found.divide
+        if divide is not None and part in divide.parts:
+            whole = self._plainly(name, found, divide.of)
+            return None if whole is None else self._finished(found, split(whole, dict(divide.parts))[part])
+        corpus = self._plainly(name, found, part)
+        return None if corpus is None else self._finished(found, corpus)
+
+    def _plainly(self, name: str, found: Dataset, part: str) -> Corpus | None:
+        if found.bundled is not None:
+            corpus: Corpus = getattr(load_bundled(found.bundled), part)
+            return corpus
+        assert self.folder is not None
+        there = _files(self.folder / (found.folder or name), part)
+        return read_corpus(there[0], labels="plain" if found.plain else None, name=f"{name}/{part}") if there else None
+
+    def _finished(self, found: Dataset, corpus: Corpus) -> Corpus:
+        if found.map is not None:
+            corpus = map_labels(corpus, LabelMap.load(found.map))
+        if found.weak is not None:
+            corpus = weakly_labelled(corpus, found.weak)
+        if found.parts_of_speech:
+            tagged = part_of_speech_tagger().tag(corpus.unlabelled())
+            corpus = Corpus(tagged.sentences, f"{corpus.name}, parts of speech", "plain")
+        return corpus
+
+
+def _files(folder: Path, part: str) -> list[Path]:
+    return sorted(folder.glob(f"{part}.*"))
