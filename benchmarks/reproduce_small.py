@@ -1,6 +1,6 @@
 """Does every table of the papers run? All runners of `acclimate papers reproduce` at small scale, one line for each.
 
-    python benchmarks/reproduce_small.py --out DIR [--only datnet-table6,mlm4uda-figure2] [--jobs 1] [--minutes M] [--table FILE.md]
+    python benchmarks/reproduce_small.py --out DIR [--only mat-table3] [--jobs 1] [--minutes M] [--table FILE.md]
 
 Bundled corpora, a few updates, one seed, on a CPU: what comes out says that a runner runs, and nothing about a paper.
 The sizes are such that every training learns something. A cell at zero, or two rows that say the same, can therefore be
@@ -40,7 +40,7 @@ def main() -> None:
     rows = read_rows(results)
     from acclimate.reproduction.table import all_tables, find_table
 
-    wanted = [find_table(name).id for name in options.only.split(",")] if options.only else list(all_tables())
+    wanted = [find_table(name).name for name in options.only.split(",")] if options.only else list(all_tables())
     done = {row["id"] for row in rows if row["exit"] == 0}
     started = time.monotonic()
     for name in (name for name in wanted if name not in done):
@@ -62,7 +62,7 @@ def run(name: str, out: Path, jobs: int) -> dict[str, Any]:
     from acclimate.cli.main import app
 
     began = time.monotonic()
-    command = ["reproduce", name, "--scale", "small", "--out", str(out), "--jobs", str(jobs), "--quiet"]
+    command = ["papers", "reproduce", name, "--scale", "small", "--out", str(out), "--jobs", str(jobs), "--quiet"]
     found = CliRunner().invoke(app, command)
     seconds = round(time.monotonic() - began, 1)
     last = "" if found.exit_code == 0 else (found.output.strip().splitlines() or [repr(found.exception)])[-1]
@@ -115,9 +115,9 @@ def page(rows: list[dict[str, Any]]) -> str:
     found = {row["id"]: row for row in rows}
     lines = []
     for table in all_tables().values():
-        row = found.get(table.id)
+        row = found.get(table.name)
         told = ["", "not run", "", "", ""] if row is None else [row["seconds"], state(row), *check(row), row["shown"]]
-        lines.append([table.id, f"{table.paper}, {table.shows}: {table.title}", *told])
+        lines.append([table.name, f"{table.paper}, {table.shows}: {table.title}", *told])
     passed = sum(row["exit"] == 0 for row in rows)
     total = sum(row["seconds"] for row in rows)
     summary = f"{passed} of {len(lines)} runners end with exit code 0, in {total / 60:.0f} minutes together."

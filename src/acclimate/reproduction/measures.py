@@ -193,9 +193,6 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-Figures = dict[str, float]
-
-
 class Statistic:
     """A function of corpora, and the options that it takes."""
 
