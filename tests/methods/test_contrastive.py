@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.methods.contrastive import Contrast, contrastive_losses, edited, in_company
+from acclimate.methods.contrastive import Contrast, contrastive_losses, edited
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView
 
@@ -170,26 +170,6 @@ def test_both_ways_is_the_mean_of_the_two(build: Callable[..., Tagger], news: Co
     twins = torch.cat([one.vectors(one.twin(view)) for view in views])
     expected = (contrastive_losses(anchors, twins) + contrastive_losses(twins, anchors)).mean() / 2
     torch.testing.assert_close(both(*views), expected)
-
-
-def test_twins_of_both_domains_read_at_once_are_those_read_one_by_one(
-    build: Callable[..., Tagger], news: Corpus, tweets: Corpus
-) -> None:
-    tagger = build("bert").eval()
-    objective = contrast(tagger)
-    views = [tagger.view(news[:3].sentences), tagger.view(tweets[:3].sentences)]
-    apart = list(objective.twins(views))
-    vectors = [objective.vectors(twin) for twin in apart]
-    objective.before_update(0)
-    at_once = in_company(list(objective.twins(views)))
-    assert [twin.originals for twin in apart] == [twin.originals for twin in at_once]
-    read = tagger.encoder.last_layer
-    tagger.encoder.last_layer = None  # type: ignore[assignment, method-assign]
-    try:
-        found = [objective.vectors(twin) for twin in at_once]
-    finally:
-        tagger.encoder.last_layer = read  # type: ignore[method-assign]
-    torch.testing.assert_close(torch.cat(found), torch.cat(vectors), atol=1e-5, rtol=1e-4)
 
 
 def test_one_domain_is_enough_and_none_is_not(build: Callable[..., Tagger], news: Corpus) -> None:

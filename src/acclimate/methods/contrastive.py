@@ -13,7 +13,7 @@ from torch.nn import functional
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spread
-from acclimate.model.view import NoView, View, keep_company
+from acclimate.model.view import NoView, View
 
 Edit = Callable[[Sentence, random.Random], Sentence]
 """The sentence with some words replaced or left out. What is drawn comes from the dice."""
@@ -81,10 +81,8 @@ class Contrast(Objective):
         return losses.mean()
 
     def twins(self, views: Sequence[View]) -> Iterable[View]:
-        """The edited sentences of both domains. A GPU reads them at once, where not too much of that is padding."""
-        if not all(view.sentences.mask.is_cuda for view in views):
-            return map(self.twin, views)
-        return in_company([self.twin(view) for view in views])
+        """The edited sentences of both domains."""
+        return map(self.twin, views)
 
     def twin(self, view: View) -> View:
         twins = edited(view.originals, self.edit, self.dice)
@@ -104,13 +102,6 @@ class Contrast(Objective):
         with torch.autocast(view.sentence_vectors.device.type, enabled=False):
             vectors: Tensor = self.project(view.sentence_vectors.to(self.project.weight.dtype))
             return functional.normalize(vectors, dim=1) if self.normalise else vectors
-
-
-def in_company(twins: Sequence[View]) -> Sequence[View]:
-    """Those of two domains are read together when either is."""
-    if len(twins) == 2:
-        keep_company(*twins)
-    return twins
 
 
 def edited(sentences: Sequence[Sentence], edit: Edit, dice: random.Random) -> list[Sentence]:

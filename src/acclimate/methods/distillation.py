@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -68,9 +67,6 @@ class Distillation(Objective):
     @property
     def teacher(self) -> Tagger:
         return self._teacher[0]
-
-    def readers(self) -> Sequence[Tagger]:
-        return self._teacher
 
     def begin(self, learner: Learner) -> None:
         self.teacher.to(learner.device)

@@ -22,7 +22,7 @@ from acclimate.methods.masking.masked_batch import (
 )
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.objective import Objective
-from acclimate.model.encoders.replayed import Replayed
+from acclimate.model.cuda_graphs.eval_states import EvalStates
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
 from acclimate.model.view import TextView
@@ -78,7 +78,7 @@ class MaskedWords(Objective):
         self._posed: tuple[Puzzle, Hidden] | None = None
         self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
         self._look: Look | None = None
-        self._replayed = Replayed()
+        self._eval_states = EvalStates()
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
         puzzle = self.puzzle(source if self.domain == "source" else target)
@@ -119,7 +119,7 @@ class MaskedWords(Objective):
             encoder=encoder,
             guesser=guesser,
             quick=self.budget.quick,
-            look=self._look or self._replayed,
+            look=self._look or self._eval_states,
         )
 
     def speed_up(self) -> None:
@@ -155,7 +155,7 @@ class MaskedWords(Objective):
         self.policy.before_update(update)
 
     def end(self, learner: Learner) -> None:
-        self._replayed = Replayed()  # what was recorded is given back
+        self._eval_states = EvalStates()  # the memory of its graphs is given back
         self.policy.end()
 
     def notes(self) -> Mapping[str, Any] | None:

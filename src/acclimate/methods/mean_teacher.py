@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -50,9 +49,6 @@ class MeanTeacher(Objective):
         super().train(mode)
         self.teacher.eval()  # it never drops anything
         return self
-
-    def readers(self) -> Sequence[Tagger]:
-        return (self.teacher,)
 
     def forward(self, source: View, target: View) -> Tensor:
         sentences = target.sentences

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -29,10 +29,6 @@ class Objective(nn.Module):
         """Parameters of players with an aim of their own. Each group is clipped by itself: a large gradient of one must
         not shorten the step of another."""
         return []
-
-    def readers(self) -> Sequence[nn.Module]:
-        """Who reads text in a step beside the learner, and does not learn: teachers."""
-        return ()
 
     # by what the loss is multiplied before its gradient is taken, where numbers are so narrow (fp16) that a small one
     # would vanish; an objective that takes a gradient of its own multiplies by it, too

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import torch
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
@@ -24,9 +23,6 @@ class TextView:
 
     guesser: WordGuesser | None = None  # the learner's language-model head, if it has one
     originals: Sequence[Sentence] = ()  # what was numbered, where it came as sentences
-    company: TextView | None = None  # another one that is read together with this one, where a gradient is asked for
-    was_read = False  # whether somebody has asked for the last layer
-    _given: Tensor | None = None  # the last layer, where it came with the company's
 
     def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:
         self.encoder, self.inputs = encoder, inputs
@@ -41,15 +37,7 @@ class TextView:
     @cached_property
     def last_layer(self) -> Tensor:
         """Word by word, or piece by piece: what features and sentence vectors are made from."""
-        self.was_read = True
-        if self._given is not None:
-            return self._given
-        other, self.company = self.company, None
-        if other is None or not torch.is_grad_enabled() or other.was_read:
-            return self.encoder.last_layer(self.embeddings, self.inputs)
-        other.company = None
-        mine, other._given = self.encoder.last_layers((self.embeddings, self.inputs), (other.embeddings, other.inputs))
-        return mine
+        return self.encoder.last_layer(self.embeddings, self.inputs)
 
     @cached_property
     def features(self) -> Tensor:
@@ -153,13 +141,6 @@ def fitted(noise: Tensor, like: Tensor) -> Tensor:
     place."""
     missing = like.size(1) - noise.size(1)
     return noise if missing == 0 else nn.functional.pad(noise, (0, 0, 0, missing))
-
-
-def keep_company(one: View, other: View) -> None:
-    """Two views of one step are read together when either is: a GPU has half as many orders. Not where they have
-    different encoders, or where too much of the reading would be padding."""
-    if one.encoder is other.encoder and one.encoder.suit_each_other(one.inputs, other.inputs):
-        one.company, other.company = other, one
 
 
 class NoView(View):

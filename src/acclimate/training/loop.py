@@ -11,9 +11,11 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
+from acclimate.model.acceleration import Acceleration
+from acclimate.model.cuda_graphs.cast_weights import CastOnce
+from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
-from acclimate.model.replaying import Recordings, replaying
 from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError
 from acclimate.training.muon import Muon
@@ -38,17 +40,17 @@ class Progress:
 class Training:
     """One stage under way. Iterating makes one update at a time; whoever iterates decides to log, save or stop."""
 
-    def __init__(self, learner: Learner, stage: Stage, engine: Accelerator, known: Recordings | None = None) -> None:
+    def __init__(
+        self, learner: Learner, stage: Stage, engine: Accelerator, graphs: TrainingGraphs | None = None
+    ) -> None:
+        """`graphs` are those of the stages before."""
         self.stage, self.engine, self.update = stage, engine, 0
-        self.known = known  # what stages before this one have recorded
         learner.to(engine.device)  # first: a teacher comes to where the learner is
         for objective in stage.objectives.values():
             objective.begin(learner)
-        step = TrainingStep(learner, stage.objectives).to(engine.device).train()
+        acceleration = acceleration_for(learner, stage.settings, engine, graphs)
+        step = TrainingStep(learner, stage.objectives, acceleration).to(engine.device).train()
         self.bare_step = step  # without what the engine wraps around it
-        self.replays = replays(stage.settings, engine)
-        if not self.replays and narrows_at_once(stage.settings, engine):
-            step.narrow_at_once()
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
         self.players = players(step)
         optimizer = build_optimizer(step, stage.settings, self.rate)
@@ -57,17 +59,6 @@ class Training:
         engine.gradient_accumulation_steps = stage.settings.accumulate  # a recipe may set it stage by stage
 
     def __iter__(self) -> Iterator[Progress]:
-        if not self.replays:
-            yield from self._updates()
-            return
-        readers = [reader for objective in self.stage.objectives.values() for reader in objective.readers()]
-        try:
-            with replaying(self.bare_step.learner, readers, self.known) as self.bare_step.passes:
-                yield from self._updates()
-        finally:
-            self.bare_step.passes = ()
-
-    def _updates(self) -> Iterator[Progress]:
         engine, stage = self.engine, self.stage
         accumulate, processes = stage.settings.accumulate, engine.num_processes
         batches = stage.batches.starting_at(self.update * accumulate * processes + engine.process_index, processes)
@@ -115,39 +106,43 @@ class Training:
             nn.utils.clip_grad_norm_(player, most)
 
 
-def replays(settings: LoopSettings, engine: Accelerator) -> bool:
-    """Whether readings of a pre-trained encoder are recorded: on one GPU, where an update is one batch. Their gradients
-    are made in the same place every time, and a second batch would write over those of the first."""
-    alone = engine.device.type == "cuda" and engine.num_processes == 1 and settings.accumulate == 1
-    return settings.replay and alone and not bool(getattr(settings, "compile", False))
+def acceleration_for(
+    learner: Learner, settings: LoopSettings, engine: Accelerator, graphs: TrainingGraphs | None = None
+) -> Acceleration:
+    """What makes a step quicker on one GPU. Several GPUs exchange gradients as they come, and a compiled step has no
+    small kernels to save."""
+    compiled = bool(getattr(settings, "compile", False))
+    if engine.device.type != "cuda" or engine.num_processes != 1 or compiled:
+        return Acceleration()
+    # graphs write gradients to the same place every time: a second batch would write over those of the first
+    if settings.cuda_graphs and settings.accumulate == 1:
+        return TrainingGraphs() if graphs is None else graphs
+    return CastOnce(learner)
 
 
 @contextmanager
 def under_way(
-    learner: Learner, stage: Stage, engine: Accelerator, known: Recordings | None = None
+    learner: Learner, stage: Stage, engine: Accelerator, graphs: TrainingGraphs | None = None
 ) -> Iterator[Training]:
     """A training whose objectives undo what they did to the learner however it ends: who stops it with Ctrl-C may go on
-    with the same tagger. `known` are the recordings of stages before it; who hands them in gives their memory back."""
+    with the same tagger. `graphs` are those of the stages before; who hands them in gives their memory back."""
+    training = None
     try:
-        yield Training(learner, stage, engine, known)
+        training = Training(learner, stage, engine, graphs)
+        yield training
     finally:
         for objective in stage.objectives.values():
             objective.end(learner)
-        if known is None:
+        if training is not None:
+            training.bare_step.acceleration.end_stage(learner)
+        if graphs is None:
             give_back_memory(engine)
 
 
 def give_back_memory(engine: Accelerator) -> None:
-    """Nothing else is ever put where recordings were, unless it is given back."""
+    """Nothing else is ever put where graphs were, unless it is given back."""
     if engine.device.type == "cuda":
         torch.cuda.empty_cache()
-
-
-def narrows_at_once(settings: LoopSettings, engine: Accelerator) -> bool:
-    """On one GPU. Several exchange gradients as they come, and here all would come at the end; a compiled step has no
-    small jobs to save."""
-    compiled = bool(getattr(settings, "compile", False))
-    return engine.device.type == "cuda" and engine.num_processes == 1 and not compiled
 
 
 def players(step: TrainingStep) -> list[list[nn.Parameter]]:

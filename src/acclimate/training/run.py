@@ -18,8 +18,8 @@ from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 from torch import Tensor
 
+from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.learner import Learner
-from acclimate.model.replaying import Recordings
 from acclimate.model.storage import (
     StorageError,
     read_json,
@@ -135,7 +135,7 @@ def run_stages(
     watcher, record = watcher or Nobody(), record or Record()
     learner.to(engine.device)  # also when every stage is on disk already
     summaries: list[dict[str, Any]] = []
-    known = Recordings()
+    graphs = TrainingGraphs()
     try:
         for stage in _seeded(stages, seed):
             place = None if folder is None else folder / f"{len(summaries):02d}-{stage.name}"
@@ -146,11 +146,11 @@ def run_stages(
                 watcher.skip(stage.name, summary["updates"], told)
                 summary[EARLIER] = summary["seconds"]
             else:
-                with under_way(stage.learner or learner, stage, engine, known) as training:
+                with under_way(stage.learner or learner, stage, engine, graphs) as training:
                     summary = _run_stage(learner, training, stage.selector or selector, place, watcher, record)
             summaries.append(summary)
     finally:
-        known.forget()
+        graphs.forget()
         give_back_memory(engine)
     return summaries
 

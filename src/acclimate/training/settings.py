@@ -48,10 +48,9 @@ class LoopSettings(Settings):
     """Number format; auto: bf16 for a pre-trained encoder on a GPU, full precision otherwise."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Where to train; auto: on a GPU where there is one."""
-    # on one GPU, the readings of a small pre-trained encoder are recorded and replayed: the same numbers but for
-    # rounding, in less time and more memory
-    replay: bool = True
-    """On one GPU, record passes of a small pre-trained encoder and replay them: less time, more memory."""
+    # the same numbers but for rounding, in less time and more memory
+    cuda_graphs: bool = True
+    """On one GPU, run the passes of a small pre-trained encoder as CUDA graphs: less time, more memory."""
     evaluate_every: int | None = Field(None, ge=1)
     """Updates between two evaluations by the selector; null: once per epoch."""
     patience: int | None = Field(None, ge=1)

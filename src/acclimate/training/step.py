@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE, TARGET, Batch
 from acclimate.methods.objective import Objective
-from acclimate.model.encoders.recorded_passes import RecordedPasses
+from acclimate.model.acceleration import Acceleration
 from acclimate.model.learner import Learner
-from acclimate.model.narrowed import NarrowedWeights
-from acclimate.model.view import NoView, keep_company
+from acclimate.model.view import NoView
 
 
 class TrainingStep(nn.Module):
@@ -23,36 +20,17 @@ class TrainingStep(nn.Module):
     So data parallelism, mixed precision and checkpoints see every parameter, and no objective has to know of them.
     """
 
-    def __init__(self, learner: Learner, objectives: Mapping[str, Objective]) -> None:
+    def __init__(
+        self, learner: Learner, objectives: Mapping[str, Objective], acceleration: Acceleration | None = None
+    ) -> None:
         super().__init__()
         self.learner, self.objectives = learner, nn.ModuleDict(dict(objectives))
-        self.narrowed: NarrowedWeights | None = None
-        self.passes: Sequence[RecordedPasses] = ()
-        self.reads_both = False  # whether the objectives have asked for both domains' features in the last step
-
-    def narrow_at_once(self) -> None:
-        """Where autocast is on, the weights of pre-trained encoders are narrowed together (`model/narrowed.py`)."""
-        self.narrowed = NarrowedWeights(self.learner)
+        self.acceleration = acceleration or Acceleration()
 
     def forward(self, batch: Batch) -> dict[str, Tensor]:
-        for passes in self.passes:
-            passes.release()
-        with self._narrow():
+        with self.acceleration.step():
             source, target = self._view(batch, SOURCE), self._view(batch, TARGET)
-            two = self.passes and SOURCE in batch and TARGET in batch
-            if two and self.reads_both:
-                keep_company(source, target)
-            found = {name: objective(source, target) for name, objective in self.objectives.items()}
-            if two:
-                self.reads_both = source.was_read and target.was_read
-                source.company = target.company = None
-            return found
-
-    def _narrow(self) -> AbstractContextManager[None]:
-        kind = next(self.learner.parameters()).device.type
-        if self.narrowed is None or not torch.is_autocast_enabled(kind):
-            return nullcontext()
-        return self.narrowed(torch.get_autocast_dtype(kind))
+            return {name: objective(source, target) for name, objective in self.objectives.items()}
 
     def scale_losses(self, scale: float) -> None:
         """Tell every objective by what losses are multiplied on their way back."""

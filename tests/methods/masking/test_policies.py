@@ -163,7 +163,7 @@ def test_on_a_gpu_replayed_entropies_follow_the_weights(news: Corpus, bert: str)
             torch.testing.assert_close(found, wanted, atol=2e-2, rtol=2e-2)
         for weight in reader.guesser.parameters():
             weight.mul_(1.3)
-    assert [not isinstance(made, str) for made in policy.recorded.recordings.values()] == [True]
+    assert [not isinstance(made, str) for made in policy.graphs.graphs.values()] == [True]
 
 
 def test_entropy_reads_the_text_without_dropout_and_leaves_training_on(news: Corpus, bert: str) -> None:

@@ -62,7 +62,7 @@ def test_a_replayed_draw_is_one_too_and_always_another() -> None:
     draw = QuickDraw()
     scores, allowed, sizes, most = question("cuda")
     found = [draw(scores, allowed, sizes, most, learns=True) for _ in range(2_000)]
-    assert [not isinstance(recording, str) for recording in draw.recorded.recordings.values()] == [True]
+    assert [not isinstance(recording, str) for recording in draw.graphs.graphs.values()] == [True]
     law = SubsetLaw(scores, allowed, sizes, most)
     for chosen, chance in found[:5]:
         assert chance is not None

@@ -13,7 +13,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.methods.perturbation.noise import LETTERS
 from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, both_ways, by_largest
-from acclimate.model.narrowed import NarrowedWeights
+from acclimate.model.cuda_graphs.cast_weights import WeightCast
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
@@ -111,7 +111,7 @@ def test_half_precision_does_not_swallow_noise_this_small(build: Build, news: Co
     for narrow in (False, True):
         torch.manual_seed(0)
         tagger.zero_grad()
-        weights = NarrowedWeights(tagger)(torch.bfloat16) if narrow else nullcontext()
+        weights = WeightCast(tagger)(torch.bfloat16) if narrow else nullcontext()
         with torch.autocast("cpu", torch.bfloat16, enabled=narrow), weights:
             loss = SymmetricVirtualTraining()(view, NOBODY)
         loss.backward()

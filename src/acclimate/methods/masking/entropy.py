@@ -13,8 +13,8 @@ from torch.nn import functional
 from acclimate.methods.masking.entropy_kernel import in_one_reading
 from acclimate.methods.masking.masked_batch import Puzzle, looking
 from acclimate.methods.masking.policy import Policy, gumbel_like
-from acclimate.model.narrowed import narrow_throughout
-from acclimate.model.recorded import Recorded
+from acclimate.model.cuda_graphs.cast_weights import cast_module
+from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.word_guesser import WordGuesser
 
 _BLOCK = 64  # scores
@@ -43,7 +43,7 @@ class Entropy(Policy):
         self.end()
 
     def end(self) -> None:
-        self.recorded = Recorded(most=16, again=True)
+        self.graphs = GraphCache(most=16, on_second_use=True)
 
     @torch.no_grad()
     def forward(self, puzzle: Puzzle) -> Tensor:
@@ -55,7 +55,7 @@ class Entropy(Policy):
         return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
 
     def _entropies(self, guesser: WordGuesser, states: Tensor) -> Tensor:
-        """On a GPU replayed, with places behind them that nobody asks for: then few recordings serve all batches."""
+        """On a GPU as a CUDA graph, with places behind them that nobody asks for: then few graphs serve all batches."""
         kind = states.device.type
         if kind != "cuda":
             return entropies_of(guesser, states)
@@ -69,8 +69,8 @@ class Entropy(Policy):
             "entropies",
             narrow,
             *(weight.data_ptr() for weight in guesser.parameters()),
-        )  # others, another recording
-        (found,) = self.recorded(key, work, functional.pad(flat, (0, 0, 0, -len(flat) % _PLACES)))
+        )  # others, another graph
+        (found,) = self.graphs(key, work, functional.pad(flat, (0, 0, 0, -len(flat) % _PLACES)))
         return found[: len(flat)].view(states.shape[:-1])
 
 
@@ -87,7 +87,7 @@ def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = Non
         if torch.is_autocast_enabled(kind):
             # the table of pieces is narrowed once, not for each part
             flat = flat.to(torch.get_autocast_dtype(kind))
-            narrowed.enter_context(narrow_throughout(guesser, flat.dtype))
+            narrowed.enter_context(cast_module(guesser, flat.dtype))
             if kind == "cuda":
                 narrowed.enter_context(in_whole_blocks(guesser))
         for start in range(0, len(flat), at_once):

@@ -7,16 +7,16 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from acclimate.methods.masking.subset_distribution import SubsetLaw, in_full, with_slope
-from acclimate.model.recorded import Recorded
+from acclimate.model.cuda_graphs.graph_cache import GraphCache
 
-_WIDTHS, _SIZES = 32, 8  # on a GPU rows are widened to multiples of these: then few recordings serve all batches
+_WIDTHS, _SIZES = 32, 8  # on a GPU rows are widened to multiples of these: then few graphs serve all batches
 
 
 class QuickDraw:
     """The law's tree is some two hundred small steps, which on a GPU take longer to ask for than to do."""
 
     def __init__(self) -> None:
-        self.recorded = Recorded(most=16)
+        self.graphs = GraphCache(most=16)
 
     def __call__(
         self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int, learns: bool
@@ -35,7 +35,7 @@ class QuickDraw:
             return (chosen, law.log_probability(chosen), law.marginals()) if learns else (chosen,)
 
         with torch.no_grad():
-            chosen, *lesson = self.recorded((most, learns), work, numbers, places, sizes)
+            chosen, *lesson = self.graphs((most, learns), work, numbers, places, sizes)
             chosen = chosen[:, :length]
         if not learns:
             return chosen, None

@@ -109,9 +109,6 @@ class AdversarialTraining(Objective):
     def apart(self) -> list[list[nn.Parameter]]:
         return self.task.apart()
 
-    def readers(self) -> Sequence[nn.Module]:
-        return self.task.readers()
-
     def before_update(self, update: int) -> None:
         self.task.before_update(update)
 

@@ -89,14 +89,6 @@ class Encoder(nn.Module):
         """What features and sentence vectors are made from: the features themselves, unless pieces are read."""
         return self.encode(embeddings, inputs)
 
-    def suit_each_other(self, one: Inputs, other: Inputs) -> bool:
-        """Whether two batches had better be read together."""
-        return False
-
-    def last_layers(self, one: tuple[Embeddings, Inputs], other: tuple[Embeddings, Inputs]) -> tuple[Tensor, Tensor]:
-        """`last_layer` of two batches; of those that suit each other in one reading."""
-        return self.last_layer(*one), self.last_layer(*other)
-
     def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
         """Features (sentence, word, feature) from the last layer; `encode` in two steps."""
         return states

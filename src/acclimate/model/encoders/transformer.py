@@ -9,17 +9,16 @@ from typing import Any
 import torch
 from pydantic import Field
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces, Window, overlapping_rows
+from acclimate.model.acceleration import active_acceleration
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
-from acclimate.model.encoders.lean_reading import reads_in_two_steps
 from acclimate.model.encoders.pretrained import ENCODER, load_backbone, load_tokenizer, longest_row, quietly
-from acclimate.model.encoders.recorded_pass import Read
 from acclimate.settings import Settings
 
-_PADDED = 1.4  # times as much may be read for two batches together as for each alone
+# encoders that are embeddings and then layers; others look alike from outside and have rotary positions and the like
+_LIKE_BERT = ("bert", "roberta", "xlm-roberta", "camembert", "data2vec-text", "ernie", "roc_bert", "electra")
 
 
 class TransformerSettings(Settings):
@@ -47,7 +46,6 @@ class Transformer(Encoder):
         self.dropout = nn.Dropout(settings.dropout)
         self.state_width = int(config.hidden_size)
         self.feed_forward, self.private = self._layers()
-        self.passes: Callable[[Read, Tensor, Tensor | None], Tensor] | None = None  # may stand before a reading
         self.origin: str | None = (
             None  # name or folder of the model that it was taken from, while nothing else is known
         )
@@ -121,18 +119,6 @@ class Transformer(Encoder):
     def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """At every piece, (row, piece, feature)."""
         return self.states_of(embeddings["pieces"], inputs["attention"])
-
-    def suit_each_other(self, one: Inputs, other: Inputs) -> bool:
-        (rows, pieces), (others, theirs) = one["pieces"].shape, other["pieces"].shape
-        return (rows + others) * max(pieces, theirs) <= _PADDED * (rows * pieces + others * theirs)
-
-    def last_layers(self, one: tuple[Embeddings, Inputs], other: tuple[Embeddings, Inputs]) -> tuple[Tensor, Tensor]:
-        both = [(embeddings["pieces"], inputs["attention"]) for embeddings, inputs in (one, other)]
-        length = max(rows.shape[1] for rows, _ in both)
-        rows = torch.cat([pad(rows, (0, 0, 0, length - rows.shape[1])) for rows, _ in both])
-        attention = torch.cat([pad(attention, (0, length - attention.shape[1])) for _, attention in both])
-        mine, theirs = self.states_of(rows, attention).split_with_sizes([len(rows) for rows, _ in both])
-        return mine[:, : both[0][0].shape[1]], theirs[:, : both[1][0].shape[1]]
 
     def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
         """The features of words (sentence, word, feature) from the last layer at every piece (row, piece, feature)."""
@@ -209,19 +195,16 @@ class Transformer(Encoder):
 
     def states(self, pieces: Tensor, attention: Tensor | None = None) -> Tensor:
         """The last layer at every piece (row, piece, feature). No attention means that the rows are full."""
-        return self._passed(self.plain_states, pieces, attention)
+        return active_acceleration().states(self, self.plain_states, pieces, attention)
 
     def states_of(self, embeddings: Tensor, attention: Tensor | None = None) -> Tensor:
         """The last layer (row, piece, feature) from embeddings (row, piece, width) as `embed` gives them."""
-        return self._passed(self._states_of, embeddings, attention)
-
-    def _passed(self, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
-        return read(inputs, attention) if self.passes is None else self.passes(read, inputs, attention)
+        return active_acceleration().states(self, self._states_of, embeddings, attention)
 
     def plain_states(self, pieces: Tensor, attention: Tensor | None) -> Tensor:
-        """`states`, whether or not readings are replayed."""
+        """`states` without any acceleration."""
         model: Any = self.model
-        if attention is None and reads_in_two_steps(model):
+        if attention is None and embeds_then_encodes(model):
             # asked as a whole, some versions make up a mask of ones, which shuts out the fast attention kernels
             output = model.encoder(model.embeddings(input_ids=pieces))
         else:
@@ -251,3 +234,9 @@ class Transformer(Encoder):
         place = folder / ENCODER
         model, tokenizer = load_backbone(place, is_verified=True), load_tokenizer(place, is_verified=True)
         return lambda: cls(settings, model, tokenizer)
+
+
+def embeds_then_encodes(model: Any) -> bool:
+    """Whether its embeddings, and then its layers, are all that it does."""
+    kind = getattr(getattr(model, "config", None), "model_type", None)
+    return kind in _LIKE_BERT and not hasattr(model, "embeddings_project")

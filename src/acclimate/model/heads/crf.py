@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from acclimate.model.acceleration import active_acceleration
 from acclimate.model.heads import linear_chain
 from acclimate.model.heads.legality import Legality
-from acclimate.model.recorded import Recorded
 
 
 class ConditionalRandomField(nn.Module):
@@ -38,7 +38,6 @@ class ConditionalRandomField(nn.Module):
                 f"Build both from the same list of tags."
             )
         self.tag_count = tag_count
-        self.recorded: Recorded | None = None  # on a GPU, what is asked for again and again may be replayed
         self.constrain_decoding = not self.legal.allows_everything
         self.constrain_training = constrain_training and self.constrain_decoding
         self.transitions = nn.Parameter(torch.empty(tag_count, tag_count).uniform_(-0.1, 0.1))  # (from tag, to tag)
@@ -57,22 +56,24 @@ class ConditionalRandomField(nn.Module):
         """The log probability of one path per sentence, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
         path = linear_chain.path_score(scores, transitions, tags, mask, start, end)
-        return path - linear_chain.log_partition(scores, transitions, mask, start, end, self.recorded)
+        return path - active_acceleration().chain(
+            self, linear_chain.log_partition, scores, transitions, mask, start, end
+        )
 
     def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The log of the summed exponentiated scores of all paths, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return linear_chain.log_partition(scores, transitions, mask, start, end, self.recorded)
+        return active_acceleration().chain(self, linear_chain.log_partition, scores, transitions, mask, start, end)
 
     def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return linear_chain.marginals(scores, transitions, mask, start, end, self.recorded)
+        return active_acceleration().chain(self, linear_chain.marginals, scores, transitions, mask, start, end)
 
     def decode(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The best legal path, (sentence, word), 0 at padding."""
         transitions, start, end = self._chain_scores(self.constrain_decoding)
-        tags, _ = linear_chain.best_path(scores, transitions, mask, start, end, self.recorded)
+        tags, _ = active_acceleration().chain(self, linear_chain.best_path, scores, transitions, mask, start, end)
         return tags
 
     def check_legal(self, tags: Tensor, mask: Tensor) -> None:

@@ -22,16 +22,47 @@ How it is made fast. A recursion of T small steps is bound by the number of call
 To replace the inside by a fused kernel, replace `_chain`: both its classes answer the same four questions.
 """
 
+from __future__ import annotations
+
 import math
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
-from acclimate.model.heads.few_shapes import in_few_shapes, in_few_shapes_with_gradient
-from acclimate.model.recorded import Recorded
-
 IMPOSSIBLE = -1e30
+
+Counts = Callable[[Tensor, Tensor, Tensor | None, Tensor | None, Tensor], tuple[Tensor, Tensor, Tensor]]
+"""Scores, transitions, start, end and mask → log partition, expected tags and expected moves."""
+Marginals = Callable[[Tensor, Tensor, Tensor | None, Tensor | None, Tensor], Tensor]
+"""The same → the probability of each tag at each word."""
+
+
+def partition_and_counts(
+    scores: Tensor,
+    transitions: Tensor,
+    start: Tensor | None,
+    end: Tensor | None,
+    mask: Tensor,
+    period: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Log partition (sentence,), words (sentence, word, tag) and moves (sentence, from tag, to tag). `period`: see
+    `rescaling_period`."""
+    chain = _chain(scores, transitions, start, end, mask, period=period)
+    return chain.log_partition(), chain.words(), chain.moves()
+
+
+def word_marginals(
+    scores: Tensor,
+    transitions: Tensor,
+    start: Tensor | None,
+    end: Tensor | None,
+    mask: Tensor,
+    period: int | None = None,
+) -> Tensor:
+    """(sentence, word, tag)"""
+    return _chain(scores, transitions, start, end, mask, period=period).words()
 
 
 def log_partition(
@@ -40,16 +71,16 @@ def log_partition(
     mask: Tensor,
     start: Tensor | None = None,
     end: Tensor | None = None,
-    by: Recorded | None = None,
+    compute: Counts = partition_and_counts,
 ) -> Tensor:
-    """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words. With `by`,
-    a GPU replays the recursion and its gradient."""
+    """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words. `compute`
+    does the recursion where a gradient is needed."""
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, start, end)
         if scores.shape[1] == 0:
             return inputs[0].sum((1, 2))  # zeros that still belong to the graph
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in inputs):
-            total: Tensor = _LogPartition.apply(*inputs, mask.bool(), by)  # type: ignore[no-untyped-call]
+            total: Tensor = _LogPartition.apply(*inputs, mask.bool(), compute)  # type: ignore[no-untyped-call]
             return total
         return _chain(*inputs, mask, both_ways=False).log_partition()
 
@@ -90,15 +121,15 @@ def marginals(
     mask: Tensor,
     start: Tensor | None = None,
     end: Tensor | None = None,
-    by: Recorded | None = None,
+    compute: Marginals = word_marginals,
 ) -> Tensor:
-    """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable; with `by`, a
-    GPU replays it, and it is differentiable once."""
+    """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable as often as
+    `compute` is."""
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, start, end)
         if scores.shape[1] == 0:
             return inputs[0]
-        return _chain(*inputs, mask).words() if by is None else _replayed_marginals(by, *inputs, mask)
+        return compute(*inputs, mask)
 
 
 def pair_marginals(
@@ -120,16 +151,11 @@ def best_path(
     mask: Tensor,
     start: Tensor | None = None,
     end: Tensor | None = None,
-    by: Recorded | None = None,
 ) -> tuple[Tensor, Tensor]:
     """The highest-scoring path, (sentence, word) with 0 at padding, and its score, (sentence,).
 
-    Of equally good paths it is the first in the order of tags, compared from the first word on. With `by`, a GPU
-    replays the search.
+    Of equally good paths it is the first in the order of tags, compared from the first word on.
     """
-    if by is not None:
-        tags, totals = in_few_shapes(by, "best path", best_path, scores, transitions, mask, start, end)
-        return tags[:, : scores.shape[1]], totals
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, start, end)
         if scores.shape[1] == 0:
@@ -170,13 +196,9 @@ class _LogPartition(torch.autograd.Function):
         start: Tensor | None,
         end: Tensor | None,
         mask: Tensor,
-        by: Recorded | None,
+        compute: Counts,
     ) -> Tensor:
-        if by is None:
-            chain = _chain(scores, transitions, start, end, mask)
-            total, words, moves = chain.log_partition(), chain.words(), chain.moves()
-        else:
-            total, words, moves = _replayed(by, scores, transitions, start, end, mask)
+        total, words, moves = compute(scores, transitions, start, end, mask)
         ctx.save_for_backward(scores, transitions, start, end, mask, words, moves)
         return total
 
@@ -195,45 +217,6 @@ class _LogPartition(torch.autograd.Function):
                 by_end = gradient @ words[torch.arange(len(words), device=words.device), last]
             by_moves = torch.tensordot(gradient, moves, 1)
             return gradient[:, None, None] * words, by_moves, by_start, by_end, None, None
-
-
-def _replayed(
-    by: Recorded, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Log partition (sentence,), words (sentence, word, tag) and moves (sentence, from tag, to tag)."""
-    period = _late_period(by, transitions)
-
-    def work(
-        scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        chain = _chain(scores, transitions, start, end, mask, period=period)
-        return chain.log_partition(), chain.words(), chain.moves()
-
-    total, words, moves = in_few_shapes(by, f"partition {period}", work, scores, transitions, mask, start, end)
-    return total, words[:, : scores.shape[1]], moves
-
-
-def _replayed_marginals(
-    by: Recorded, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
-) -> Tensor:
-    period = _late_period(by, transitions)
-
-    def work(scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None) -> Tensor:
-        return _chain(scores, transitions, start, end, mask, period=period).words()
-
-    given = (scores, transitions, mask.bool(), start, end)
-    if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in given):
-        words = in_few_shapes_with_gradient(by, f"marginals {period}", work, *given)
-    else:
-        (words,) = in_few_shapes(by, f"marginals {period}", lambda *inputs: (work(*inputs),), *given)
-    return words[:, : scores.shape[1]]
-
-
-def _late_period(by: Recorded, transitions: Tensor) -> int:
-    # the number is that of an update or two ago, and transitions move slowly: half as much again is room enough
-    spread = 1.5 * by.late((transitions.max() - transitions.min()).detach())
-    period = _rescaling_period(transitions, spread)
-    return 1 << period.bit_length() - 1 if period else 0  # rescaled more often than need be, in fewer ways
 
 
 class _Lattice:
@@ -412,13 +395,13 @@ def _chain(
     both_ways: bool = True,
     period: int | None = None,
 ) -> _Chain:
-    """Run the recursion that is exact for these transitions, unless it is known which (`_rescaling_period`)."""
+    """Run the recursion that is exact for these transitions, unless it is known which (`rescaling_period`)."""
     lattice = _Lattice(scores, transitions, start, end, mask)
-    period = _rescaling_period(lattice.transitions) if period is None else period
+    period = rescaling_period(lattice.transitions) if period is None else period
     return _ScaledChain(lattice, period, both_ways) if period else _ExactChain(lattice, both_ways)
 
 
-def _rescaling_period(transitions: Tensor, spread: float | None = None) -> int:
+def rescaling_period(transitions: Tensor, spread: float | None = None) -> int:
     """After how many words probabilities must be rescaled; 0 where they cannot be trusted at all.
 
     From word to word a sentence's summed probability shrinks at most by the transitions' spread, and grows at most by

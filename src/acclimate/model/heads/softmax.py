@@ -3,9 +3,9 @@
 import torch
 from torch import Tensor, nn
 
+from acclimate.model.acceleration import active_acceleration
 from acclimate.model.heads import linear_chain
 from acclimate.model.heads.legality import Legality
-from acclimate.model.recorded import Recorded
 
 
 class IndependentTags(nn.Module):
@@ -28,7 +28,6 @@ class IndependentTags(nn.Module):
             )
         self.tag_count = tag_count
         self.constrain_decoding = not self.legal.allows_everything
-        self.recorded: Recorded | None = None  # on a GPU, what is asked for again and again may be replayed
         self.register_buffer("legal_start", self.legal.start, persistent=False)
         self.register_buffer("legal_moves", self.legal.moves, persistent=False)
         self.register_buffer("legal_end", self.legal.end, persistent=False)
@@ -63,7 +62,7 @@ class IndependentTags(nn.Module):
             torch.zeros(law.shape, device=scores.device).masked_fill(~law, -torch.inf)
             for law in (self.legal_start, self.legal_moves, self.legal_end)
         )
-        tags, _ = linear_chain.best_path(scores, moves, mask, start, end, self.recorded)
+        tags, _ = active_acceleration().chain(self, linear_chain.best_path, scores, moves, mask, start, end)
         return tags
 
     def check_legal(self, tags: Tensor, mask: Tensor) -> None:

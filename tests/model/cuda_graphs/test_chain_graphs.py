@@ -1,4 +1,4 @@
-"""A chain that is replayed gives what the plain one gives: sums, gradients and best paths, whatever the shape."""
+"""A chain as a CUDA graph gives what the plain one gives: sums, gradients and best paths, whatever the shape."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from acclimate.model.heads.crf import ConditionalRandomField
-from acclimate.model.heads.legality import Legality
-from acclimate.model.heads.linear_chain import best_path, log_partition, marginals
-from acclimate.model.recorded import Recorded
+from acclimate.model.cuda_graphs import graph_cache
+from acclimate.model.cuda_graphs.chain_graphs import ChainGraphs
+from acclimate.model.cuda_graphs.graph_cache import GraphCache
+from acclimate.model.heads import linear_chain
 
 SHAPES = [(1, 1, 2), (3, 5, 4), (8, 8, 3), (9, 17, 5), (2, 1, 9)]
 SPREADS = {"scaled": 0.5, "exact": 60.0}
@@ -32,23 +32,23 @@ def problem(sentences: int, words: int, tags: int, spread: float, device: str = 
     return {name: tensor.to(device) for name, tensor in found.items()}
 
 
-def partition_and_gradients(given: dict[str, Tensor], by: Recorded | None) -> list[Tensor]:
+def partition_and_gradients(given: dict[str, Tensor], by: ChainGraphs | Any) -> list[Tensor]:
     leaves = {
         name: tensor.clone().requires_grad_() if tensor.is_floating_point() else tensor
         for name, tensor in given.items()
     }
-    total = log_partition(**leaves, by=by)
+    total = by.log_partition(**leaves)
     weights = torch.linspace(0.5, 1.5, len(total), device=total.device)
     wanted = [leaves[name] for name in leaves if name != "mask"]
     return [total.detach(), *torch.autograd.grad((weights * total).sum(), wanted)]
 
 
-def marginals_and_gradients(given: dict[str, Tensor], by: Recorded | None) -> list[Tensor]:
+def marginals_and_gradients(given: dict[str, Tensor], by: ChainGraphs | Any) -> list[Tensor]:
     leaves = {
         name: tensor.clone().requires_grad_() if tensor.is_floating_point() else tensor
         for name, tensor in given.items()
     }
-    words = marginals(**leaves, by=by)
+    words = by.marginals(**leaves)
     weights = torch.linspace(-1, 1, words.numel(), device=words.device).view_as(words)
     wanted = [leaves[name] for name in leaves if name != "mask"]
     found = torch.autograd.grad((weights * words).sum(), wanted, allow_unused=True, materialize_grads=True)
@@ -62,12 +62,12 @@ def test_marginals_and_their_gradients_are_the_plain_ones(
     shape: tuple[int, int, int], kind: str, without: tuple[str]
 ) -> None:
     given = {name: tensor for name, tensor in problem(*shape, SPREADS[kind]).items() if name not in without}
-    plain = marginals_and_gradients(given, None)
-    for ours, wanted in zip(marginals_and_gradients(given, Recorded()), plain, strict=True):
+    plain = marginals_and_gradients(given, linear_chain)
+    for ours, wanted in zip(marginals_and_gradients(given, ChainGraphs()), plain, strict=True):
         assert ours.shape == wanted.shape
         torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-5)
     with torch.no_grad():
-        torch.testing.assert_close(marginals(**given, by=Recorded()), plain[0], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(ChainGraphs().marginals(**given), plain[0], rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", SPREADS)
@@ -76,7 +76,7 @@ def test_marginals_and_their_gradients_are_the_plain_ones(
 def test_sums_and_gradients_are_the_plain_ones(shape: tuple[int, int, int], kind: str, without: tuple[str]) -> None:
     given = {name: tensor for name, tensor in problem(*shape, SPREADS[kind]).items() if name not in without}
     for ours, wanted in zip(
-        partition_and_gradients(given, Recorded()), partition_and_gradients(given, None), strict=True
+        partition_and_gradients(given, ChainGraphs()), partition_and_gradients(given, linear_chain), strict=True
     ):
         assert ours.shape == wanted.shape
         torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-5)
@@ -86,10 +86,12 @@ def test_sums_and_gradients_are_the_plain_ones(shape: tuple[int, int, int], kind
 def test_sums_are_right_where_transitions_lie_twice_as_far_apart_as_was_known(spread: float) -> None:
     given = problem(4, 90, 5, spread)
     given["mask"][:] = True
-    by = Recorded()
-    by.late = lambda number: float(number) / 2  # type: ignore[assignment]
+    by = ChainGraphs()
+    by.spread = lambda number: float(number) / 2  # type: ignore[assignment]
     exact = {name: tensor if name == "mask" else tensor.double() for name, tensor in given.items()}
-    for ours, wanted in zip(partition_and_gradients(given, by), partition_and_gradients(exact, None), strict=True):
+    for ours, wanted in zip(
+        partition_and_gradients(given, by), partition_and_gradients(exact, linear_chain), strict=True
+    ):
         torch.testing.assert_close(ours.double(), wanted, rtol=1e-4, atol=1e-4)
 
 
@@ -97,109 +99,109 @@ def test_sums_are_right_where_transitions_lie_twice_as_far_apart_as_was_known(sp
 @pytest.mark.parametrize("shape", SHAPES)
 def test_best_paths_are_the_plain_ones(shape: tuple[int, int, int], kind: str) -> None:
     given = problem(*shape, SPREADS[kind])
-    tags, totals = best_path(**given, by=Recorded())
-    plain, sums = best_path(**given)
+    tags, totals = ChainGraphs().best_path(**given)
+    plain, sums = linear_chain.best_path(**given)
     assert torch.equal(tags, plain)
     torch.testing.assert_close(totals, sums)
 
 
 def test_no_words_at_all() -> None:
     given = problem(3, 0, 4, 0.5)
-    tags, totals = best_path(**given, by=Recorded())
+    tags, totals = ChainGraphs().best_path(**given)
     assert tags.shape == (3, 0)
     assert totals.tolist() == [0, 0, 0]
-    assert log_partition(**given, by=Recorded()).tolist() == [0, 0, 0]
+    assert ChainGraphs().log_partition(**given).tolist() == [0, 0, 0]
 
 
 def test_sentences_of_like_shape_are_one_kind_of_work(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: set[Any] = set()
 
-    def note(self: Recorded, key: Any, work: Callable[..., Any], *inputs: Tensor) -> Any:
+    def note(self: GraphCache, key: Any, work: Callable[..., Any], *inputs: Tensor) -> Any:
         asked.add((key, tuple(tensor.shape for tensor in inputs)))
         return work(*inputs)
 
-    monkeypatch.setattr(Recorded, "__call__", note)
+    monkeypatch.setattr(GraphCache, "__call__", note)
     for sentences, words in ((1, 3), (5, 8), (8, 2)):
-        partition_and_gradients(problem(sentences, words, 4, 0.5), Recorded())
+        partition_and_gradients(problem(sentences, words, 4, 0.5), ChainGraphs())
     assert len(asked) == 1
 
 
-def test_what_is_asked_for_once_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_asked_for_once_has_no_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr("acclimate.model.recorded.record", lambda *_: made.append(1) or "cannot")
-    monkeypatch.setattr("acclimate.model.recorded.Memory.on_gpu", object)
-    monkeypatch.setattr("acclimate.model.recorded.has_room", lambda: True)
+    monkeypatch.setattr(graph_cache, "capture", lambda *_: made.append(1) or "cannot")
+    monkeypatch.setattr(graph_cache.GraphMemory, "on_gpu", object)
+    monkeypatch.setattr(graph_cache, "has_room", lambda: True)
 
     class OnGpu:
         device, dtype, shape = torch.device("cuda"), torch.float32, (2,)
 
-    recorded = Recorded(again=True)
+    cache = GraphCache(on_second_use=True)
     tensor: Any = OnGpu()
     with torch.no_grad():
         for _ in range(3):
-            assert recorded(("key",), lambda _: (1,), tensor) == (1,)  # type: ignore[arg-type, return-value]
+            assert cache(("key",), lambda _: (1,), tensor) == (1,)  # type: ignore[arg-type, return-value]
             counts = len(made)
     assert counts == 1  # at the second meeting, and a failure is not tried again
-    assert len(recorded.met) == 1
+    assert len(cache.seen) == 1
 
 
-def test_a_copied_head_has_recordings_of_its_own() -> None:
-    head = ConditionalRandomField(3, legal=Legality.everything(3))
-    head.recorded = Recorded(most=7, again=True)
-    other = copy.deepcopy(head).recorded
-    assert other is not None
-    assert other is not head.recorded
-    assert (other.most, other.again) == (7, True)
+def test_a_copied_cache_has_graphs_of_its_own() -> None:
+    cache = GraphCache(most=7, on_second_use=True)
+    other = copy.deepcopy(cache)
+    assert other.graphs is not cache.graphs
+    assert (other.most, other.on_second_use) == (7, True)
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("kind", SPREADS)
 def test_on_a_gpu_replays_give_the_plain_ones(kind: str) -> None:
-    by = Recorded(most=64)
+    by = ChainGraphs(GraphCache(most=64))
     for shape in (*SHAPES, *SHAPES):
         given = problem(*shape, SPREADS[kind], device="cuda")
-        for ours, wanted in zip(partition_and_gradients(given, by), partition_and_gradients(given, None), strict=True):
+        for ours, wanted in zip(
+            partition_and_gradients(given, by), partition_and_gradients(given, linear_chain), strict=True
+        ):
             torch.testing.assert_close(ours, wanted, rtol=1e-3, atol=1e-4)
-        assert torch.equal(best_path(**given, by=by)[0], best_path(**given)[0])
-    assert by.recordings
-    assert not [found for found in by.recordings.values() if isinstance(found, str)]
+        assert torch.equal(by.best_path(**given)[0], linear_chain.best_path(**given)[0])
+    assert by.cache.graphs
+    assert not [found for found in by.cache.graphs.values() if isinstance(found, str)]
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 @pytest.mark.parametrize("kind", SPREADS)
 def test_on_a_gpu_replayed_marginals_and_their_gradients_are_the_plain_ones(kind: str) -> None:
-    by = Recorded(most=64)
+    by = ChainGraphs(GraphCache(most=64))
     for shape in (*SHAPES, *SHAPES):
         given = problem(*shape, SPREADS[kind], device="cuda")
-        plain = marginals_and_gradients(given, None)
+        plain = marginals_and_gradients(given, linear_chain)
         for ours, wanted in zip(marginals_and_gradients(given, by), plain, strict=True):
             torch.testing.assert_close(ours, wanted, rtol=1e-3, atol=1e-4)
         with torch.no_grad():
-            torch.testing.assert_close(marginals(**given, by=by), plain[0], rtol=1e-3, atol=1e-4)
-    assert not by.refused
-    assert sum(each.turn for made in by.graded.values() for each in made) == 2 * len(SHAPES)
-    assert any(not isinstance(found, str) for found in by.recordings.values())
+            torch.testing.assert_close(by.marginals(**given), plain[0], rtol=1e-3, atol=1e-4)
+    assert not by.cache.refused
+    assert sum(each.replays for made in by.cache.gradient_graphs.values() for each in made) == 2 * len(SHAPES)
+    assert any(not isinstance(found, str) for found in by.cache.graphs.values())
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-def test_on_a_gpu_two_at_once_have_a_recording_each_and_more_are_done_as_usual() -> None:
-    by = Recorded(most=64)
+def test_on_a_gpu_two_at_once_have_a_graph_each_and_more_are_done_as_usual() -> None:
+    by = ChainGraphs(GraphCache(most=64))
     given = problem(3, 5, 4, 0.5, device="cuda")
     scores = given.pop("scores").requires_grad_()
     shifts = (0.0, 0.5, -1.0)
-    found = [(marginals(scores * (1 + shift), **given, by=by)[..., 0]).sum() for shift in shifts]
-    wanted = [(marginals(scores * (1 + shift), **given)[..., 0]).sum() for shift in shifts]
+    found = [(by.marginals(scores * (1 + shift), **given)[..., 0]).sum() for shift in shifts]
+    wanted = [(linear_chain.marginals(scores * (1 + shift), **given)[..., 0]).sum() for shift in shifts]
     (ours,), (plain,) = (torch.autograd.grad(sum(each), scores) for each in (found, wanted))
     torch.testing.assert_close(ours, plain, rtol=1e-3, atol=1e-5)
-    (made,) = by.graded.values()
+    (made,) = by.cache.gradient_graphs.values()
     assert len(made) == 2
     assert all(each.busy for each in made)  # somebody may go back once more
-    by.release()
+    by.cache.release()
     assert not any(each.busy for each in made)
-    kept = marginals(scores, **given, by=by)
+    kept = by.marginals(scores, **given)
     assert made[0].busy
     del kept
     assert not made[0].busy  # nobody can ask for its gradient any more

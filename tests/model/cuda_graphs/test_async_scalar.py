@@ -5,32 +5,32 @@ from __future__ import annotations
 import pytest
 import torch
 
-from acclimate.model.late_number import _MOST, LateNumber
+from acclimate.model.cuda_graphs.chain_graphs import _UNDER_WAY, AsyncScalar
 
 
 def test_on_a_cpu_it_is_the_number_itself() -> None:
-    late = LateNumber()
-    assert [late(torch.tensor(value)) for value in (1.5, -2.0)] == [1.5, -2.0]
+    scalar = AsyncScalar()
+    assert [scalar(torch.tensor(value)) for value in (1.5, -2.0)] == [1.5, -2.0]
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_on_a_gpu_it_is_one_of_the_last_few() -> None:
-    late = LateNumber()
-    found = [late(torch.tensor(float(value), device="cuda")) for value in range(50)]
+    scalar = AsyncScalar()
+    found = [scalar(torch.tensor(float(value), device="cuda")) for value in range(50)]
     assert found[0] == 0
-    assert all(number - _MOST <= value <= number for number, value in enumerate(found))
+    assert all(number - _UNDER_WAY <= value <= number for number, value in enumerate(found))
     assert found == sorted(found)
     torch.cuda.synchronize()
-    assert late(torch.tensor(50.0, device="cuda")) >= 49
+    assert scalar(torch.tensor(50.0, device="cuda")) >= 49
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_on_a_gpu_it_does_not_wait() -> None:
-    late = LateNumber()
-    late(torch.zeros((), device="cuda"))
+    scalar = AsyncScalar()
+    scalar(torch.zeros((), device="cuda"))
     torch.cuda._sleep(2_000_000_000)  # about a second
-    late(torch.ones((), device="cuda"))
+    scalar(torch.ones((), device="cuda"))
     assert not torch.cuda.current_stream().query()
     torch.cuda.synchronize()

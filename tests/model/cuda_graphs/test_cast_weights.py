@@ -1,9 +1,8 @@
-"""Weights narrowed all at once give what autocast gives, loss and gradient, and leave no trace."""
+"""Weights cast all at once give what autocast gives, loss and gradient, and leave no trace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 
 import pytest
 import torch
@@ -14,10 +13,11 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
-from acclimate.model.narrowed import NarrowedWeights, narrow_throughout, own_weights
+from acclimate.model.acceleration import Acceleration
+from acclimate.model.cuda_graphs.cast_weights import CastOnce, WeightCast, cast_module, uncast_weights
 from acclimate.model.tagger import Tagger
 from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training, narrows_at_once
+from acclimate.training.loop import Training, acceleration_for
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
@@ -32,9 +32,7 @@ OBJECTIVES: dict[str, Callable[[], Objective]] = {
 def losses_and_gradients(
     tagger: Tagger, objective: Objective, corpus: Corpus, at_once: bool
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor | None]]:
-    step = TrainingStep(tagger, {"tag": objective}).train()
-    if at_once:
-        step.narrow_at_once()
+    step = TrainingStep(tagger, {"tag": objective}, CastOnce(tagger) if at_once else None).train()
     batch = next(Batches({"source": corpus}, 200, seed=1).starting_at(0))
     torch.manual_seed(0)
     with torch.autocast("cpu", torch.bfloat16):
@@ -60,14 +58,14 @@ def linear(tagger: Tagger) -> nn.Linear:
     return next(layer for layer in tagger.encoder.modules() if isinstance(layer, nn.Linear))
 
 
-def test_inside_a_layer_reads_narrow_weights_and_owns_wide_ones(build: Build) -> None:
+def test_inside_a_layer_reads_cast_weights_and_owns_others_ones(build: Build) -> None:
     tagger = build("bert")
     layer = linear(tagger)
     own = list(tagger.parameters())
-    with NarrowedWeights(tagger)(torch.bfloat16):
+    with WeightCast(tagger)(torch.bfloat16):
         assert layer.weight.dtype == torch.bfloat16
         assert all(mine is yours for mine, yours in zip(tagger.parameters(), own, strict=True))
-        with own_weights(tagger):
+        with uncast_weights(tagger):
             assert layer.weight.dtype == torch.float32
         assert layer.weight.dtype == torch.bfloat16
     assert layer.weight is layer._parameters["weight"]
@@ -75,51 +73,55 @@ def test_inside_a_layer_reads_narrow_weights_and_owns_wide_ones(build: Build) ->
 
 def test_nothing_is_left_when_a_step_fails(build: Build) -> None:
     tagger = build("bert")
-    with pytest.raises(RuntimeError, match="in the middle"), NarrowedWeights(tagger)(torch.bfloat16):
+    with pytest.raises(RuntimeError, match="in the middle"), WeightCast(tagger)(torch.bfloat16):
         raise RuntimeError("in the middle")
     assert linear(tagger).weight.dtype == torch.float32
     assert "weight" not in linear(tagger).__dict__
 
 
-def test_layers_that_siblings_share_are_narrowed_once(build: Build, tweets: Corpus) -> None:
+def test_layers_that_siblings_share_are_cast_once(build: Build, tweets: Corpus) -> None:
     tagger = build("bert")
     encoder = tagger.encoder
     pair = nn.ModuleList([encoder, encoder.sibling(tweets)])
-    assert len(NarrowedWeights(pair).places) == len(NarrowedWeights(encoder).places) > 0
+    assert len(WeightCast(pair).places) == len(WeightCast(encoder).places) > 0
 
 
 def test_a_layer_that_sits_out_gets_no_gradient(build: Build) -> None:
     tagger = build("bert")
     layers = [layer for layer in tagger.encoder.modules() if isinstance(layer, nn.Linear)]
-    with NarrowedWeights(tagger)(torch.bfloat16):
+    with WeightCast(tagger)(torch.bfloat16):
         layers[0].weight.float().sum().backward()
     assert torch.equal(layers[0].weight.grad, torch.ones_like(layers[0].weight))  # type: ignore[arg-type]
     assert layers[1].weight.grad is None
 
 
-def test_a_tagger_without_a_pre_trained_encoder_has_nothing_to_narrow(build: Build) -> None:
-    narrowed = NarrowedWeights(build())
-    assert not narrowed.places
-    with narrowed(torch.bfloat16):
+def test_a_tagger_without_a_pre_trained_encoder_has_nothing_to_cast(build: Build) -> None:
+    cast = WeightCast(build())
+    assert not cast.places
+    with cast(torch.bfloat16):
         pass
 
 
-def test_a_step_outside_autocast_is_left_alone(build: Build, news: Corpus) -> None:
-    step = TrainingStep(build("bert"), {"tag": Tagging()})
-    step.narrow_at_once()
-    assert isinstance(step._narrow(), nullcontext)
+def test_a_step_outside_autocast_is_left_alone(build: Build) -> None:
+    tagger = build("bert")
+    with CastOnce(tagger).step():
+        assert linear(tagger).weight.dtype == torch.float32
+        with torch.autocast("cpu", torch.bfloat16), CastOnce(tagger).step():
+            assert linear(tagger).weight.dtype == torch.bfloat16
 
 
 def test_it_is_for_one_gpu(build: Build) -> None:
     settings = TrainingSettings(device="cpu")
-    assert not narrows_at_once(settings, build_engine(settings, build("bert")))
+    tagger = build("bert")
+    assert type(acceleration_for(tagger, settings, build_engine(settings, tagger))) is Acceleration
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_on_a_gpu_training_is_that_of_autocast(build: Build, news: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
     def trained(at_once: bool) -> list[float]:
-        monkeypatch.setattr("acclimate.training.loop.narrows_at_once", lambda *_: at_once)
+        make = CastOnce if at_once else lambda _: Acceleration()
+        monkeypatch.setattr("acclimate.training.loop.acceleration_for", lambda learner, *_: make(learner))
         settings = TrainingSettings(words_per_batch=60, learning_rate=1e-3, updates=6)
         tagger = build("bert", dropout=0.0)
         stage = Stage("only", {"tag": Tagging()}, Batches({"source": news}, 60, seed=5), settings)
@@ -129,7 +131,7 @@ def test_on_a_gpu_training_is_that_of_autocast(build: Build, news: Corpus, monke
 
 
 @torch.no_grad()
-def test_narrow_throughout_is_the_module_made_narrow_and_leaves_no_trace(build: Build) -> None:
+def test_cast_module_is_the_module_itself_cast_and_leaves_no_trace(build: Build) -> None:
     encoder = build("bert").encoder.eval()
     other = build("bert").encoder.eval()
     other.load_state_dict(encoder.state_dict())
@@ -138,7 +140,7 @@ def test_narrow_throughout_is_the_module_made_narrow_and_leaves_no_trace(build: 
     wide = encoder.states(pieces)
     layer = next(layer for layer in encoder.modules() if isinstance(layer, nn.Linear))
     layer.__dict__["weight"] = kept = torch.zeros_like(layer._parameters["weight"])  # that of a step under way
-    with torch.autocast("cpu", torch.bfloat16), narrow_throughout(encoder, torch.bfloat16):
+    with torch.autocast("cpu", torch.bfloat16), cast_module(encoder, torch.bfloat16):
         found = encoder.states(pieces)
     assert found.dtype == torch.bfloat16
     assert torch.equal(found, other.states(pieces))
@@ -147,10 +149,10 @@ def test_narrow_throughout_is_the_module_made_narrow_and_leaves_no_trace(build: 
 
 
 @torch.no_grad()
-def test_narrow_throughout_makes_what_stands_twice_once() -> None:
+def test_cast_module_makes_what_stands_twice_once() -> None:
     pair = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
     pair[1].weight = pair[0].weight
-    with narrow_throughout(pair, torch.bfloat16):
+    with cast_module(pair, torch.bfloat16):
         assert pair[1].weight is pair[0].weight
         assert pair[0].weight.dtype == torch.bfloat16
     assert pair[0].weight.dtype == torch.float32

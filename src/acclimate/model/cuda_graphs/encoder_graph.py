@@ -1,7 +1,6 @@
-"""Forward and backward of an encoder, recorded together for one shape, so that a GPU replays each by itself.
+"""Forward and backward pass of an encoder as two CUDA graphs for one shape, for training.
 
-A small encoder keeps the CPU busier asking for hundreds of steps than the GPU doing them. What `model/recorded.py` does
-for work without a gradient is done here for training.
+Gradients of all parameters are written into one row, so that autograd visits each parameter once in a step.
 """
 
 from __future__ import annotations
@@ -15,25 +14,22 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from acclimate.model.recording_memory import Memory, aside, capturing, clear
-
-Read = Callable[[Tensor, Tensor | None], Tensor]
-"""Rows of pieces (row, piece) or of their embeddings (row, piece, width), and attention (row, piece) → states."""
+from acclimate.model.acceleration import Read
+from acclimate.model.cuda_graphs.graph_cache import GraphMemory, capturing, on_side_stream, reset_after_failure
 
 
 @dataclass
 class Slot:
-    """What recordings share of which only one is in use at a time: memory, and the place of the gradients, all
-    parameters' in one row."""
+    """What graphs share of which only one runs at a time: memory, and the row of all parameters' gradients."""
 
     number: int
-    memory: Memory | None = None
+    memory: GraphMemory | None = None
     rows: dict[tuple[int, ...], Tensor] = field(default_factory=dict)
-    taken: int = 0  # bytes of the GPU's memory that recordings have kept
+    taken: int = 0  # bytes of the GPU's memory that graphs have kept
 
     @classmethod
     def on_gpu(cls, number: int) -> Slot:
-        return cls(number, Memory.on_gpu())
+        return cls(number, GraphMemory.on_gpu())
 
     def row(self, parameters: Sequence[Tensor], owners: tuple[int, ...]) -> Tensor:
         """For the gradients of these of the parameters."""
@@ -47,9 +43,9 @@ class Slot:
 
 
 @dataclass
-class Pass:
-    """The places that a recording reads from and writes to, and how it is replayed. `owners` are the numbers of the
-    parameters that get a gradient."""
+class EncoderGraph:
+    """The buffers of the two graphs, and how they are replayed. `owners` are the numbers of the parameters that get a
+    gradient."""
 
     inputs: Tensor
     attention: Tensor | None
@@ -61,11 +57,11 @@ class Pass:
     forward: Callable[[], None]
     backward: Callable[[], None]
     slot: Slot
-    turn: int = 0  # how often it was read through
-    busy: bool = False  # between a reading and the end of its step: its memory is in use
+    replays: int = 0
+    busy: bool = False  # between a forward pass and the end of its step: its memory is in use
 
     def read(self, inputs: Tensor, attention: Tensor | None, joined: Tensor | None) -> Tensor:
-        """The states of rows that may be fewer and shorter than the recording's. `joined` stands for the owners."""
+        """The states of rows that may be fewer and shorter than the graph's. `joined` stands for the owners."""
         self.busy = True
         states: Tensor = _Replay.apply(self, attention, inputs, joined)  # type: ignore[no-untyped-call]
         return states
@@ -81,30 +77,32 @@ class Pass:
 
 class _Replay(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, made: Pass, attention: Tensor | None, inputs: Tensor, joined: Tensor | None) -> Tensor:
-        made.turn += 1
-        made.fill(inputs, attention)
-        made.forward()
-        context.made, context.turn, context.shape = made, made.turn, inputs.shape[:2]
+    def forward(
+        context: Any, graph: EncoderGraph, attention: Tensor | None, inputs: Tensor, joined: Tensor | None
+    ) -> Tensor:
+        graph.replays += 1
+        graph.fill(inputs, attention)
+        graph.forward()
+        context.graph, context.replay, context.shape = graph, graph.replays, inputs.shape[:2]
         rows, pieces = context.shape
-        return made.states[:rows, :pieces].clone()  # who keeps it must not see the next reading
+        return graph.states[:rows, :pieces].clone()  # who keeps it must not see the next reading
 
     @staticmethod
     @once_differentiable
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        made: Pass = context.made
-        if made.turn != context.turn:
+        graph: EncoderGraph = context.graph
+        if graph.replays != context.replay:
             raise RuntimeError(
-                "The gradient of an earlier step's reading was asked for, and its memory has been used again. "
-                "With training.replay=false it is kept."
+                "The gradient of an earlier step's pass was asked for, and its memory has been used again. "
+                "With training.cuda_graphs=false it is kept."
             )
         rows, pieces = context.shape
-        made.gradient.zero_()
-        made.gradient[:rows, :pieces].copy_(gradient)
-        made.backward()
-        of_inputs = None if made.of_inputs is None else made.of_inputs[:rows, :pieces].clone()
+        graph.gradient.zero_()
+        graph.gradient[:rows, :pieces].copy_(gradient)
+        graph.backward()
+        of_inputs = None if graph.of_inputs is None else graph.of_inputs[:rows, :pieces].clone()
         # not copied: the loop is through with it before the next replay
-        return None, None, of_inputs, None if made.of_owners is None else made.of_owners.detach()
+        return None, None, of_inputs, None if graph.of_owners is None else graph.of_owners.detach()
 
 
 class _Join(torch.autograd.Function):
@@ -132,45 +130,47 @@ def in_shapes(row: Tensor, parameters: Sequence[Tensor]) -> list[Tensor]:
     return list(torch._C._nn.unflatten_dense_tensors(row, list(parameters)))
 
 
-def record(
+def capture_encoder(
     model: nn.Module,
     read: Read,
     inputs: Tensor,
     attention: Tensor | None,
     parameters: Sequence[nn.Parameter],
     slot: Slot,
-) -> Pass:
+) -> EncoderGraph:
     """Both directions on a GPU. `inputs` and `attention` become the places that are read from. A RuntimeError says why
     it cannot be done: something asks the GPU for an answer on the way."""
     try:
         with _fresh(model, parameters) as leaves:
-            return _recorded(read, inputs, attention, leaves, slot)
+            return _captured(read, inputs, attention, leaves, slot)
     except RuntimeError:
-        clear()
-        slot.memory = Memory.on_gpu()
+        reset_after_failure()
+        slot.memory = GraphMemory.on_gpu()
         raise
 
 
-def _recorded(read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor], slot: Slot) -> Pass:
+def _captured(
+    read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[Tensor], slot: Slot
+) -> EncoderGraph:
     assert slot.memory is not None
-    there, back = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-    lots = torch.cuda.get_rng_state()
-    with aside(slot.memory):
-        # libraries choose their kernels in the first calls, which cannot be recorded, and need two for the very first
+    forward, backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    state = torch.cuda.get_rng_state()
+    with on_side_stream(slot.memory):
+        # libraries choose their kernels in the first calls, which cannot be captured, and need two for the very first
         for _ in range(1 if slot.rows else 2):
             states = read(inputs, attention)
             gradient = torch.zeros_like(states)
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
         before = torch.cuda.memory_reserved()
-        with capturing(there, slot.memory.pool):
+        with capturing(forward, slot.memory.pool):
             states = read(inputs, attention)
-        with capturing(back, slot.memory.pool):
+        with capturing(backward, slot.memory.pool):
             owners, of_owners, of_inputs = gradients(states, gradient, inputs, parameters, slot)
         slot.taken += torch.cuda.memory_reserved() - before
-    torch.cuda.set_rng_state(lots)
-    # detached: what autograd holds of this reading is let go of, and the next recording of the slot writes there
+    torch.cuda.set_rng_state(state)
+    # detached: what autograd holds of this reading is let go of, and the next graph of the slot writes there
     places = (inputs, attention, states.detach(), gradient)
-    return Pass(*places, owners, of_owners, of_inputs, there.replay, back.replay, slot)
+    return EncoderGraph(*places, owners, of_owners, of_inputs, forward.replay, backward.replay, slot)
 
 
 def gradients(
@@ -196,7 +196,7 @@ def gradients(
 @contextmanager
 def _fresh(model: nn.Module, parameters: Sequence[nn.Parameter]) -> Iterator[list[nn.Parameter]]:
     """In the places of the parameters, others with the same memory: the own ones may still be part of the last step,
-    and autograd would bring their gradients to the stream of that step, which is not the one that is recorded."""
+    and autograd would bring their gradients to the stream of that step, which is not the one that is captured."""
     leaves = {id(each): nn.Parameter(each.detach()) for each in parameters}
     places = [
         (part, name, own)

@@ -1,14 +1,14 @@
-"""What replayed readings save on a GPU: updates of a tagger and of domain tuning, with and without, and `transformers`.
+"""What CUDA graphs save on a GPU: updates of a tagger and of domain tuning, with and without, and `transformers`.
 
-    python benchmarks/replay.py [--encoders acclimate-mini,base] [--words 1024] [--rows 32] [--length 128]
+    python benchmarks/cuda_graphs.py [--encoders acclimate-mini,base] [--words 1024] [--rows 32] [--length 128]
                                 [--updates 20] [--rounds 7] [--json FILE]
 
 `tagging` trains a tagger with a softmax on made-up sentences of 5 to 60 words, batched by length, `--words` words an
 update, so that shapes vary as they do in earnest; `crf` the same under a CRF. `transformers` there is its token
 classifier on the very same batches. `tuning` is masked-word training on full rows, as in benchmarks/masking.py, and
 `transformers` its masked language model. All under AdamW with clipping, bf16 on a GPU. The ways take turns; the median
-over the rounds counts. The first turn, in which shapes are met and recorded, is timed apart. `base` is a BERT of the
-base size with random weights. On a CPU nothing is replayed: the command then only shows that it runs.
+over the rounds counts. The first turn, in which shapes are met and captured, is timed apart. `base` is a BERT of the
+base size with random weights. On a CPU nothing is captured: the command then only shows that it runs.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def main() -> None:
 def jobs(encoder: str, tokenizer: Any, options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Run]]]:
     text = sentences(tokenizer, 400)
     for title, head in (("tagging", "softmax"), ("crf", "crf")):
-        ways = {f"replay={flag}": tagging(encoder, text, head, flag, options) for flag in (False, True)}
+        ways = {f"cuda_graphs={flag}": tagging(encoder, text, head, flag, options) for flag in (False, True)}
         if head == "softmax":
             ways[PLAIN] = plain_tagging(encoder, tokenizer, text, options)
         yield title, ways
@@ -64,7 +64,7 @@ def jobs(encoder: str, tokenizer: Any, options: argparse.Namespace) -> Iterator[
     yield (
         "tuning",
         {
-            **{f"replay={flag}": tuning(encoder, tokenizer, rows, flag, options) for flag in (False, True)},
+            **{f"cuda_graphs={flag}": tuning(encoder, tokenizer, rows, flag, options) for flag in (False, True)},
             PLAIN: plain_updates(build(encoder), tokenizer, rows, options),
         },
     )
@@ -93,9 +93,11 @@ def tagger_of(encoder: str, text: Corpus, head: str) -> Tagger:
     return tagger
 
 
-def tagging(encoder: str, text: Corpus, head: str, replay: bool, options: argparse.Namespace) -> Run:
+def tagging(encoder: str, text: Corpus, head: str, cuda_graphs: bool, options: argparse.Namespace) -> Run:
     tagger = tagger_of(encoder, text, head)
-    settings = TrainingSettings(words_per_batch=options.words, updates=10**9, learning_rate=5e-5, replay=replay)
+    settings = TrainingSettings(
+        words_per_batch=options.words, updates=10**9, learning_rate=5e-5, cuda_graphs=cuda_graphs
+    )
     stage = Stage("only", {"tag": Tagging()}, Batches({"source": text}, options.words, seed=1), settings)
     training = iter(Training(tagger, stage, build_engine(settings, tagger)))
     return lambda updates: timed(lambda: [next(training) for _ in range(updates)])
@@ -135,8 +137,8 @@ def plain_tagging(encoder: str, tokenizer: Any, text: Corpus, options: argparse.
     return lambda updates: timed(lambda: [update() for _ in range(updates)])
 
 
-def tuning(encoder: str, tokenizer: Any, rows: Corpus, replay: bool, options: argparse.Namespace) -> Run:
-    asked = argparse.Namespace(rows=options.rows, set=[f"replay={str(replay).lower()}"])
+def tuning(encoder: str, tokenizer: Any, rows: Corpus, cuda_graphs: bool, options: argparse.Namespace) -> Run:
+    asked = argparse.Namespace(rows=options.rows, set=[f"cuda_graphs={str(cuda_graphs).lower()}"])
     return updates_of("random", build(encoder), tokenizer, rows, asked)
 
 
@@ -147,7 +149,7 @@ def measured(title: str, ways: dict[str, Run], options: argparse.Namespace) -> d
         for way, run in ways.items():
             times[way].append(1_000 * run(options.updates) / options.updates)
     medians = {way: statistics.median(found) for way, found in times.items()}
-    usual = medians["replay=False"]
+    usual = medians["cuda_graphs=False"]
     for way, median in medians.items():
         line = f"{title:28} {way:14} {median:8.2f} ms/update, best {min(times[way]):8.2f}, {usual / median:5.2f} times"
         print(f"{line}; first {options.updates * 3}: {first[way]:8.0f} ms", flush=True)

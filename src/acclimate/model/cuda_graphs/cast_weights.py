@@ -1,27 +1,28 @@
-"""An encoder's matrices in a narrow number format for one step, all of them made at once.
+"""An encoder's matrices in half precision for one step, all of them cast at once.
 
-Autocast narrows each matrix where it is used and widens each gradient by itself: hundreds of small jobs in an update,
-which a CPU takes longer to ask for than a GPU takes to do. Here they are narrowed together before the step, and their
-gradients widened together after it. The numbers are those of autocast.
+Autocast casts each matrix where it is used and each gradient by itself: hundreds of small kernels in an update, which a
+CPU takes longer to launch than a GPU takes to run. Here all are cast together before the step, and their gradients
+after it. The numbers are those of autocast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from acclimate.model.acceleration import Acceleration
 from acclimate.model.encoders.transformer import Transformer
 
 _NAMES = ("weight", "bias")
 
 
-class NarrowedWeights:
-    """The linear layers of every pre-trained encoder in a learner. Inside `with narrowed(dtype)` they find narrow
-    weights where their own are otherwise; `parameters()` still gives their own, which receive the gradient."""
+class WeightCast:
+    """The linear layers of every pre-trained encoder in a learner. Inside `with cast(dtype)` they find cast weights
+    where their own are otherwise; `parameters()` still gives their own, which receive the gradient."""
 
     def __init__(self, learner: nn.Module) -> None:
         encoders = [part for part in learner.modules() if isinstance(part, Transformer)]
@@ -30,9 +31,9 @@ class NarrowedWeights:
 
     @contextmanager
     def __call__(self, dtype: torch.dtype) -> Iterator[None]:
-        wide = [layer._parameters[name] for layer, name in self.places]
-        made: tuple[Tensor, ...] = _Narrow.apply(dtype, *wide) if wide else ()  # type: ignore[no-untyped-call]
-        for (layer, name), weight in zip(self.places, made, strict=True):
+        own = [layer._parameters[name] for layer, name in self.places]
+        cast: tuple[Tensor, ...] = _Cast.apply(dtype, *own) if own else ()  # type: ignore[no-untyped-call]
+        for (layer, name), weight in zip(self.places, cast, strict=True):
             layer.__dict__[name] = weight  # is found before the parameter of that name
         try:
             yield
@@ -42,10 +43,11 @@ class NarrowedWeights:
 
 
 @contextmanager
-def narrow_throughout(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
-    """Inside, every parameter of the module is found in a narrow format, and autocast is off: what goes in must be as
-    narrow. For a look without a gradient at which numbers may be a little further from exact ones than autocast's,
-    whose norms and sums are wide: half of the memory is read and written."""
+def cast_module(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
+    """Inside, every parameter of the module is found cast, and autocast is off: what goes in must have the same dtype.
+
+    For passes without gradient whose numbers may be a little less exact than autocast's: half the memory is read.
+    """
     places = [
         (part, name, own)
         for part in module.modules()
@@ -71,9 +73,9 @@ def narrow_throughout(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
 
 
 @contextmanager
-def own_weights(module: nn.Module) -> Iterator[None]:
-    """Inside a step, too, the layers of this module read their own weights: what is recorded here stays right when the
-    narrow ones of this step are gone."""
+def uncast_weights(module: nn.Module) -> Iterator[None]:
+    """Inside a step, too, the layers of this module read their own weights: what is captured here stays right when the
+    cast ones of this step are gone."""
     aside = [
         (layer, name, layer.__dict__.pop(name))
         for layer in _linear(module)
@@ -92,7 +94,20 @@ def _linear(module: nn.Module) -> Iterator[nn.Linear]:
     return (layer for layer in module.modules() if type(layer) is nn.Linear)
 
 
-class _Narrow(torch.autograd.Function):
+class CastOnce(Acceleration):
+    """Casts the weights once for each step, where autocast is on."""
+
+    def __init__(self, learner: nn.Module) -> None:
+        self.cast, self.kind = WeightCast(learner), next(learner.parameters()).device.type
+
+    @contextmanager
+    def step(self) -> Iterator[None]:
+        is_on = torch.is_autocast_enabled(self.kind)
+        with super().step(), self.cast(torch.get_autocast_dtype(self.kind)) if is_on else nullcontext():
+            yield
+
+
+class _Cast(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, dtype: torch.dtype, *weights: Tensor) -> tuple[Tensor, ...]:
         context.set_materialize_grads(False)

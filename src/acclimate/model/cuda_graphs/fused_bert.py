@@ -1,9 +1,9 @@
-"""A look at text in few steps and a narrow number format, for encoders built as BERT is: for what a GPU does in every
-update only to decide something.
+"""A BERT's forward pass in few kernels and half precision, for what a GPU reads in every update only to decide
+something.
 
-Beside the usual reading: the three products before the attention are one, the activation comes out of the product
-before it (the hyperbolic form of GELU, a few ten-thousandths away from the other), and sums are normed as they are
-made.
+The three products before the attention are one. The activation comes out of the product before it (the tanh form of
+GELU, a few ten-thousandths from the other). The layer norm of a sum is one kernel in Triton, which comes with torch for
+GPUs and needs a C compiler; elsewhere it is two steps.
 """
 
 from __future__ import annotations
@@ -13,28 +13,34 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, scaled_dot_product_attention
+from torch.nn.functional import layer_norm, linear, scaled_dot_product_attention
 
-from acclimate.model.encoders.summed_norm import summed_norm
+from acclimate.model.encoders.transformer import embeds_then_encodes
 
-# others look alike from outside and read otherwise (rotary places, an attention of their own)
-_KINDS = ("bert", "roberta", "xlm-roberta", "camembert", "data2vec-text", "ernie", "roc_bert", "electra")
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
+
+_WIDEST = 8192  # features that a program has in hand
+_refused: list[str] = []  # why the kernel does not run here, found out at the first try
 
 
-class LeanReading:
-    """The states of such an encoder (row, piece, feature), in evaluation mode and without gradient. Its weights are
-    read where they stand, and narrowed in every reading."""
+class FusedBert:
+    """The states of an encoder like BERT (row, piece, feature), without dropout and gradient. Its weights are read
+    where they stand, and cast in every pass."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
 
     @classmethod
-    def of(cls, model: Any) -> LeanReading | None:
+    def of(cls, model: Any) -> FusedBert | None:
         """None for encoders that are built otherwise."""
         config = getattr(model, "config", None)
         plain = getattr(config, "hidden_act", None) == "gelu" and not getattr(config, "is_decoder", False)
         places = getattr(config, "position_embedding_type", "absolute") in (None, "absolute")
-        return cls(model) if reads_in_two_steps(model) and plain and places and _is_like_bert(model) else None
+        return cls(model) if embeds_then_encodes(model) and plain and places and _is_like_bert(model) else None
 
     @torch.no_grad()
     def __call__(self, pieces: Tensor, attention: Tensor | None, dtype: torch.dtype) -> Tensor:
@@ -42,17 +48,11 @@ class LeanReading:
         shown = None if attention is None else attention.bool().view(rows, 1, 1, length)
         with torch.autocast(pieces.device.type, enabled=False):
             states = self.model.embeddings(input_ids=pieces).to(dtype).flatten(0, 1)  # (row × piece, feature)
-            weights = iter(_narrowed([_weights(layer) for layer in self.model.encoder.layer], dtype))
+            weights = iter(_cast([_weights(layer) for layer in self.model.encoder.layer], dtype))
             for layer in self.model.encoder.layer:
                 states = _layer(layer, states, (rows, length), shown, next(weights))
         found: Tensor = states.view(rows, length, -1)
         return found
-
-
-def reads_in_two_steps(model: Any) -> bool:
-    """Whether its embeddings, and then its layers, are all that it does."""
-    kind = getattr(getattr(model, "config", None), "model_type", None)
-    return kind in _KINDS and not hasattr(model, "embeddings_project")
 
 
 def _layer(
@@ -64,9 +64,9 @@ def _layer(
     query, key, value = threefold.permute(2, 0, 3, 1, 4)  # (row, head, piece, feature)
     found = scaled_dot_product_attention(query, key, value, shown).transpose(1, 2).reshape(len(states), -1)
     eps, last_eps = layer.attention.output.LayerNorm.eps, layer.output.LayerNorm.eps
-    states = summed_norm(linear(found, mixed, mixed_bias), states, norm, shift, eps)
+    states = fused_add_layer_norm(linear(found, mixed, mixed_bias), states, norm, shift, eps)
     inner = torch._addmm_activation(wide_bias, states, wide.t(), use_gelu=True)
-    return summed_norm(linear(inner, back, back_bias), states, last_norm, last_shift, last_eps)
+    return fused_add_layer_norm(linear(inner, back, back_bias), states, last_norm, last_shift, last_eps)
 
 
 def _weights(layer: Any) -> list[list[Tensor]]:
@@ -79,7 +79,7 @@ def _weights(layer: Any) -> list[list[Tensor]]:
     return parts
 
 
-def _narrowed(layers: Sequence[Sequence[Sequence[Tensor]]], dtype: torch.dtype) -> list[list[Tensor]]:
+def _cast(layers: Sequence[Sequence[Sequence[Tensor]]], dtype: torch.dtype) -> list[list[Tensor]]:
     """All in one go: one by one that would be hundreds of small jobs."""
     made = [[_room(group, dtype) for group in layer] for layer in layers]
     places = [
@@ -110,3 +110,41 @@ def _is_like_bert(model: Any) -> bool:
     )
     known = sum(len(group) for layer in groups for group in layer)
     return plain and bool(layers) and known == sum(1 for _ in model.encoder.parameters())
+
+
+def fused_add_layer_norm(one: Tensor, other: Tensor, weight: Tensor, shift: Tensor, eps: float) -> Tensor:
+    """The norm of one + other (place, feature)."""
+    if triton is not None and not _refused and one.device.type == "cuda" and one.shape[1] <= _WIDEST:
+        try:
+            return _one_kernel(one, other, weight, shift, eps)
+        except Exception as failure:  # no compiler, a GPU that Triton does not know, ...: slower, but as right
+            _refused.append(str(failure))
+    return layer_norm(one + other, (one.shape[1],), weight, shift, eps)
+
+
+def _one_kernel(one: Tensor, other: Tensor, weight: Tensor, shift: Tensor, eps: float) -> Tensor:
+    one, other = one.contiguous(), other.contiguous()
+    total = torch.empty_like(one)
+    size = triton.next_power_of_2(one.shape[1])
+    _sum[(len(one),)](one, other, weight, shift, total, one.shape[1], eps, size, num_warps=4)
+    return total
+
+
+# Triton looks up the names in annotations, and knows none but its own
+def _sum_row(one, other, weight, shift, found, count, eps, size: tl.constexpr):  # type: ignore[no-untyped-def]
+    """Triton's own language: each place is a program's."""
+    place = tl.program_id(0).to(tl.int64)
+    numbers = tl.arange(0, size)
+    inside = numbers < count
+    row = place * count + numbers
+    total = tl.load(one + row, mask=inside, other=0.0).to(tl.float32)
+    total += tl.load(other + row, mask=inside, other=0.0).to(tl.float32)
+    mean = tl.sum(total, 0) / count
+    away = tl.where(inside, total - mean, 0.0)
+    scale = tl.rsqrt(tl.sum(away * away, 0) / count + eps)
+    normed = away * scale * tl.load(weight + numbers, mask=inside, other=0.0).to(tl.float32)
+    normed += tl.load(shift + numbers, mask=inside, other=0.0).to(tl.float32)
+    tl.store(found + row, normed, mask=inside)
+
+
+_sum: Any = None if triton is None else triton.jit(_sum_row)

@@ -7,12 +7,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import layer_norm
 
-from acclimate.model.encoders import summed_norm as room
-from acclimate.model.encoders.lean_reading import LeanReading, _weights
-from acclimate.model.encoders.replayed import Replayed
-from acclimate.model.encoders.summed_norm import summed_norm
+from acclimate.model.cuda_graphs import fused_bert
+from acclimate.model.cuda_graphs.cast_weights import WeightCast, uncast_weights
+from acclimate.model.cuda_graphs.eval_states import EvalStates
+from acclimate.model.cuda_graphs.fused_bert import FusedBert, _weights, fused_add_layer_norm
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
-from acclimate.model.narrowed import NarrowedWeights, own_weights
 from acclimate.model.tagger import Tagger
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -26,7 +25,7 @@ def rows_of(encoder: Transformer, rows: int = 4, length: int = 16) -> Tensor:
 @torch.no_grad()
 def test_states_are_those_of_the_usual_reading(kind: str, request: pytest.FixtureRequest) -> None:
     encoder = Transformer.build(request.getfixturevalue(kind), TransformerSettings()).eval()
-    lean = LeanReading.of(encoder.model)
+    lean = FusedBert.of(encoder.model)
     assert lean is not None
     pieces = rows_of(encoder)
     attention = torch.ones_like(pieces)
@@ -41,7 +40,7 @@ def test_states_are_those_of_the_usual_reading(kind: str, request: pytest.Fixtur
 def test_so_are_those_of_the_encoder_that_ships() -> None:
     encoder = Tagger.build("acclimate-mini", labels=("PER",), seed=1).encoder.eval()
     assert isinstance(encoder, Transformer)
-    lean = LeanReading.of(encoder.model)
+    lean = FusedBert.of(encoder.model)
     assert lean is not None
     pieces = rows_of(encoder, 3, 40)
     wanted = encoder.states(pieces)
@@ -54,39 +53,39 @@ def test_so_are_those_of_the_encoder_that_ships() -> None:
 
 def test_others_are_left_to_the_usual_reading(bert: str) -> None:
     model = Transformer.build(bert, TransformerSettings()).model
-    assert LeanReading.of(model) is not None
+    assert FusedBert.of(model) is not None
     model.config.hidden_act = "relu"
-    assert LeanReading.of(model) is None
+    assert FusedBert.of(model) is None
     model.config.hidden_act = "gelu"
     model.encoder.layer[0].extra = torch.nn.Linear(2, 2)  # an adapter, say
-    assert LeanReading.of(model) is None
-    assert LeanReading.of(torch.nn.Linear(2, 2)) is None
+    assert FusedBert.of(model) is None
+    assert FusedBert.of(torch.nn.Linear(2, 2)) is None
 
 
 def test_kinds_that_only_look_alike_are_left_to_the_usual_reading(bert: str) -> None:
     model = Transformer.build(bert, TransformerSettings()).model
     model.config.model_type = "roformer"
-    assert LeanReading.of(model) is None
+    assert FusedBert.of(model) is None
     model.config.model_type = "electra"
-    assert LeanReading.of(model) is not None
+    assert FusedBert.of(model) is not None
     model.embeddings_project = torch.nn.Linear(2, 2)
-    assert LeanReading.of(model) is None
+    assert FusedBert.of(model) is None
 
 
 @torch.no_grad()
 def test_inside_a_step_it_reads_the_weights_that_last(bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings()).eval()
     own = encoder.model.encoder.layer[0].attention.self.query.weight
-    with NarrowedWeights(encoder)(torch.bfloat16):
+    with WeightCast(encoder)(torch.bfloat16):
         assert encoder.model.encoder.layer[0].attention.self.query.weight is not own
-        with own_weights(encoder):
+        with uncast_weights(encoder):
             assert _weights(encoder.model.encoder.layer[0])[0][0] is own
 
 
 @torch.no_grad()
 def test_it_follows_the_weights(bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings()).eval()
-    lean = LeanReading.of(encoder.model)
+    lean = FusedBert.of(encoder.model)
     assert lean is not None
     pieces = rows_of(encoder)
     before = lean(pieces, None, torch.float32)
@@ -100,7 +99,7 @@ def test_it_follows_the_weights(bert: str) -> None:
 def test_without_a_gpu_the_sum_is_made_first() -> None:
     one, other, weight, shift = torch.randn(5, 7), torch.randn(5, 7), torch.randn(7), torch.randn(7)
     wanted = layer_norm(one + other, (7,), weight, shift, 1e-5)
-    assert torch.equal(summed_norm(one, other, weight, shift, 1e-5), wanted)
+    assert torch.equal(fused_add_layer_norm(one, other, weight, shift, 1e-5), wanted)
 
 
 @pytest.mark.gpu
@@ -110,8 +109,8 @@ def test_without_a_gpu_the_sum_is_made_first() -> None:
 def test_on_a_gpu_the_norm_of_a_sum_is_right(size: int, narrow: torch.dtype) -> None:
     one, other = (3 * torch.randn(50, size, device="cuda", dtype=narrow) + 1 for _ in range(2))
     weight, shift = (torch.randn(size, device="cuda", dtype=narrow) for _ in range(2))
-    found = summed_norm(one, other, weight, shift, 1e-5)
-    assert not room._refused
+    found = fused_add_layer_norm(one, other, weight, shift, 1e-5)
+    assert not fused_bert._refused
     wanted = layer_norm(one.double() + other.double(), (size,), weight.double(), shift.double(), 1e-5)
     torch.testing.assert_close(found.double(), wanted, atol=1e-3, rtol=2e-2 if narrow == torch.bfloat16 else 1e-4)
 
@@ -124,9 +123,9 @@ def test_on_a_gpu_a_look_in_half_precision_is_lean_and_replayed() -> None:
     assert isinstance(encoder, Transformer)
     pieces = rows_of(encoder, 8, 40).cuda()
     wanted = encoder.states(pieces)
-    look = Replayed()
+    look = EvalStates()
     for _ in range(3):
         with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
             found = look(encoder, pieces, None)
         assert (found.float() - wanted).norm() < 5e-2 * wanted.norm()
-    assert [not isinstance(recording, str) for recording in look.recorded.recordings.values()] == [True]
+    assert [not isinstance(recording, str) for recording in look.cache.graphs.values()] == [True]

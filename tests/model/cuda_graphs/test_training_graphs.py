@@ -1,9 +1,10 @@
-"""Replayed readings train as plain ones do: same losses, same gradients, and an error rather than a wrong one."""
+"""CUDA graphs train as plain passes do: same losses, same gradients, and an error rather than a wrong one."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -18,14 +19,16 @@ from acclimate.methods.distillation import Distillation, frozen_copy
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
-from acclimate.model.encoders.recorded_pass import Pass, Read, Slot, _fresh, gradients
-from acclimate.model.encoders.recorded_passes import RecordedPasses
+from acclimate.model.acceleration import Acceleration, Read, active_acceleration
+from acclimate.model.cuda_graphs.cast_weights import CastOnce
+from acclimate.model.cuda_graphs.encoder_graph import EncoderGraph, Slot, _fresh, gradients
+from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraphs
+from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.replaying import Recordings, replaying
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View, keep_company
+from acclimate.model.view import View
 from acclimate.training.engine import build_engine
-from acclimate.training.loop import Training, replays
+from acclimate.training.loop import Training, acceleration_for
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
 from acclimate.training.selectors import LastUpdate
@@ -71,8 +74,8 @@ def by_hand(
     attention: Tensor | None,
     parameters: Sequence[Tensor],
     slot: Slot,
-) -> Pass:
-    """What a GPU's recording does, on any machine: reads from and writes to the same places every time."""
+) -> EncoderGraph:
+    """What a GPU's graphs do, on any machine: reads from and writes to the same places every time."""
     latest = [read(inputs, attention)]
     states = latest[0].detach().clone()
     gradient = torch.zeros_like(states)
@@ -88,7 +91,7 @@ def by_hand(
         if found is not None and of_inputs is not None:
             of_inputs.copy_(found)
 
-    return Pass(inputs, attention, states, gradient, owners, of_owners, of_inputs, forward, backward, slot)
+    return EncoderGraph(inputs, attention, states, gradient, owners, of_owners, of_inputs, forward, backward, slot)
 
 
 def still(tagger: Tagger) -> Tagger:
@@ -99,56 +102,59 @@ def still(tagger: Tagger) -> Tagger:
     return tagger
 
 
-REPLAYED: dict[str, Any] = {"record": by_hand, "kind": "cpu"}
+ON_CPU: dict[str, Any] = {"capture": by_hand, "kind": "cpu"}
+
+
+@contextmanager
+def graphs_of(encoder: Any, **settings: Any) -> Iterator[EncoderGraphs]:
+    """Inside, the encoder's passes are asked of these."""
+    graphs = TrainingGraphs(**settings)
+    with graphs.step():
+        found = graphs.encoders[id(encoder.model)] = EncoderGraphs(encoder, **settings)
+        yield found
 
 
 def trained(
-    tagger: Tagger, objective: Objective, corpus: Corpus, updates: int = 10, **settings: Any
-) -> tuple[list[float], dict[str, Tensor], list[RecordedPasses]]:
-    """Losses, weights, and what was recorded, if `settings` are given."""
-    step = TrainingStep(tagger, {"tag": objective}).train()
+    tagger: Tagger, objective: Objective, corpus: Corpus, updates: int = 10, graphs: TrainingGraphs | None = None
+) -> tuple[list[float], dict[str, Tensor]]:
+    """Losses and weights."""
+    step = TrainingStep(tagger, {"tag": objective}, graphs).train()
     optimizer = torch.optim.SGD(tagger.parameters(), lr=0.1)
     batches = Batches({"source": corpus}, 60, seed=1).starting_at(0)
     losses = []
-
-    def update() -> None:
+    for _ in range(updates):
         loss = step(next(batches))["tag"]
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
         losses.append(float(loss.detach()))
-
-    if settings:
-        with replaying(tagger, **settings) as step.passes:
-            for _ in range(updates):
-                update()
-    else:
-        for _ in range(updates):
-            update()
-    return losses, dict(tagger.state_dict()), list(step.passes)
+    step.acceleration.end_stage(tagger)
+    return losses, dict(tagger.state_dict())
 
 
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_losses_and_weights_are_those_of_plain_training(build: Build, news: Corpus, kind: str) -> None:
-    plain, weights, _ = trained(still(build("bert")), OBJECTIVES[kind](), news)
-    losses, ours, (passes,) = trained(still(build("bert")), OBJECTIVES[kind](), news, **REPLAYED)
-    assert sum(each.turn for found in passes.made.values() for each in found) >= 4  # some were replayed
+    plain, weights = trained(still(build("bert")), OBJECTIVES[kind](), news)
+    graphs = TrainingGraphs(**ON_CPU)
+    losses, ours = trained(still(build("bert")), OBJECTIVES[kind](), news, graphs=graphs)
+    (passes,) = graphs.encoders.values()
+    assert sum(each.replays for made in passes.graphs.values() for each in made) >= 4
     assert losses == pytest.approx(plain, rel=1e-4)
     assert plain[0] != plain[-1]
     for name, weight in weights.items():
         torch.testing.assert_close(ours[name], weight, rtol=1e-3, atol=1e-5, msg=name)
 
 
-def test_full_rows_are_replayed_without_attention(build: Build) -> None:
+def test_full_rows_have_graphs_without_attention(build: Build) -> None:
     encoder = build("bert").encoder
     assert isinstance(encoder, Transformer)
     encoder.eval()
     pieces = torch.randint(5, 20, (3, 11))
     with torch.no_grad():
         wanted = encoder.states(pieces)
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         found = [encoder.states(pieces) for _ in range(3)]
-    assert len(passes.made) == 1
+    assert len(passes.graphs) == 1
     for states in found:
         torch.testing.assert_close(states.detach(), wanted)
 
@@ -170,31 +176,31 @@ def encoder(build: Build) -> Transformer:
     return found.eval()
 
 
-def test_shorter_and_fewer_rows_share_a_recording_and_keep_their_states(encoder: Transformer) -> None:
+def test_shorter_and_fewer_rows_share_a_graph_and_keep_their_states(encoder: Transformer) -> None:
     shapes = [(5, 4, 3), (6, 2), (5, 5), (1,)]
     plain = [reading(encoder, *lengths).detach() for lengths in shapes]
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         found = []
         for lengths in shapes:
             passes.release()
             found.append(reading(encoder, *lengths).detach())
-    assert len(passes.made) == 1
-    assert next(iter(passes.made.values()))[0].turn == len(shapes) - 1  # the first was only met
+    assert len(passes.graphs) == 1
+    assert next(iter(passes.graphs.values()))[0].replays == len(shapes) - 1  # the first was only met
     for ours, wanted in zip(found, plain, strict=True):
         assert ours.shape == wanted.shape
         torch.testing.assert_close(ours, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_two_readings_of_a_step_do_not_share_memory(encoder: Transformer) -> None:
-    def gradient(replayed: bool) -> Tensor:
+    def gradient(with_graphs: bool) -> Tensor:
         encoder.zero_grad()
-        if not replayed:
+        if not with_graphs:
             (reading(encoder, 4, 3).sin().sum() * reading(encoder, 2, 5).cos().sum()).backward()  # type: ignore[no-untyped-call]
         else:
-            with replaying(encoder, **REPLAYED) as (passes,):
+            with graphs_of(encoder, **ON_CPU) as passes:
                 reading(encoder, 3, 3)
                 (reading(encoder, 4, 3).sin().sum() * reading(encoder, 2, 5).cos().sum()).backward()  # type: ignore[no-untyped-call]
-            assert [[each.slot.number for each in found] for found in passes.made.values()] == [[0, 1]]
+            assert [[each.slot.number for each in found] for found in passes.graphs.values()] == [[0, 1]]
         found = encoder.model.get_input_embeddings().weight.grad  # type: ignore[operator]
         assert isinstance(found, Tensor)
         return found.clone()
@@ -207,33 +213,33 @@ def test_shapes_share_a_slot_from_step_to_step_and_none_within_a_step(encoder: T
         passes.release()
         torch.stack([reading(encoder, length).sum() for length in lengths]).sum().backward()  # type: ignore[no-untyped-call]
 
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         passes.step, passes.waste = 8, 1.5
         for lengths in ((3,), (3,), (12,), (12,), (3, 12), (12, 3)):
             step(*lengths)
-        (made,) = passes.made.values()
+        (made,) = passes.graphs.values()
         numbers = sorted((each.inputs.shape[1], each.slot.number) for each in made)
-        busy = [each.slot.number for found in passes.made.values() for each in found if each.busy]
+        busy = [each.slot.number for found in passes.graphs.values() for each in found if each.busy]
     assert numbers == [(8, 0), (8, 1), (16, 0), (16, 1)]
     assert sorted(busy) == [0, 1]
     rows = [slot.rows for slot in passes.slots]
-    assert [len(each) for each in rows] == [1, 1]  # all recordings of a slot write their gradients there
+    assert [len(each) for each in rows] == [1, 1]  # all graphs of a slot write their gradients there
 
 
-def test_a_recording_that_is_a_little_larger_does(encoder: Transformer) -> None:
-    with replaying(encoder, **REPLAYED) as (passes,):
+def test_a_graph_that_is_a_little_larger_does(encoder: Transformer) -> None:
+    with graphs_of(encoder, **ON_CPU) as passes:
         passes.step, passes.waste = 8, 1.5
         for length in (25, 25, 20, 12, 12, 12):  # and [CLS] and [SEP]
             passes.release()
             found = reading(encoder, length)
-        (made,) = passes.made.values()
+        (made,) = passes.graphs.values()
     assert [each.inputs.shape[1] for each in made] == [32, 16]  # the 22 pieces are read in 32
-    assert [each.turn for each in made] == [2, 2]
+    assert [each.replays for each in made] == [2, 2]
     torch.testing.assert_close(found, reading(encoder, 12), rtol=1e-4, atol=1e-5)
 
 
 def test_parameters_are_joined_once_in_a_step(encoder: Transformer) -> None:
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         reading(encoder, 3)
         passes.release()
         reading(encoder, 3)
@@ -252,17 +258,17 @@ def test_parameters_of_several_formats_are_read_as_usual(encoder: Transformer) -
 
 
 def test_a_gradient_that_comes_too_late_is_an_error_and_not_a_wrong_one(encoder: Transformer) -> None:
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         reading(encoder, 3)
         first = reading(encoder, 3).sum()
         passes.release()
         reading(encoder, 4)
-        with pytest.raises(RuntimeError, match=r"training\.replay=false"):
+        with pytest.raises(RuntimeError, match=r"training\.cuda_graphs=false"):
             first.backward()  # type: ignore[no-untyped-call]
 
 
 def test_what_is_kept_of_a_reading_does_not_change_with_the_next(encoder: Transformer) -> None:
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         reading(encoder, 3)
         kept = reading(encoder, 3).detach()
         before = kept.clone()
@@ -273,29 +279,29 @@ def test_what_is_kept_of_a_reading_does_not_change_with_the_next(encoder: Transf
 
 def test_frozen_weights_get_no_gradient(encoder: Transformer) -> None:
     encoder.embedding_parameters()[0].requires_grad_(False)
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         for _ in range(2):
             passes.release()
             states = reading(encoder, 3)
         states.sum().backward()  # type: ignore[no-untyped-call]
-    assert passes.made
+    assert passes.graphs
     assert encoder.embedding_parameters()[0].grad is None
     assert any(parameter.grad is not None for parameter in encoder.parameters())
 
 
 def test_without_a_gradient_it_is_read_as_usual(encoder: Transformer) -> None:
-    with replaying(encoder, **REPLAYED) as (passes,), torch.no_grad():
+    with graphs_of(encoder, **ON_CPU) as passes, torch.no_grad():
         for _ in range(3):
             reading(encoder, 3)
-    assert not passes.met
+    assert not passes.seen
 
 
-def test_no_more_recordings_than_there_may_be(encoder: Transformer) -> None:
-    with replaying(encoder, most=1, **REPLAYED) as (passes,):
+def test_no_more_graphs_than_there_may_be(encoder: Transformer) -> None:
+    with graphs_of(encoder, most=1, **ON_CPU) as passes:
         for length in (3, 3, 9, 9, 9):
             passes.release()
             reading(encoder, length)
-    assert sum(map(len, passes.made.values())) == 1
+    assert sum(map(len, passes.graphs.values())) == 1
 
 
 def test_where_memory_is_short_it_is_asked_for_again_now_and_then(
@@ -310,20 +316,20 @@ def test_where_memory_is_short_it_is_asked_for_again_now_and_then(
 
     for name, answer in (("mem_get_info", told), ("memory_reserved", lambda: 0), ("memory_allocated", lambda: 0)):
         monkeypatch.setattr(torch.cuda, name, answer)
-    passes = RecordedPasses(encoder)
+    passes = EncoderGraphs(encoder)
     found = [passes._has_room() for _ in range(410)]
     assert found.index(True) == 402  # at 0 and 201 there is none
     assert len(asked) == 2 + 410 - 402
 
 
-def test_a_shape_that_cannot_be_recorded_is_not_tried_again(encoder: Transformer) -> None:
+def test_a_shape_that_cannot_be_captured_is_not_tried_again(encoder: Transformer) -> None:
     tries = []
 
-    def fails(*_: Any) -> Pass:
+    def fails(*_: Any) -> EncoderGraph:
         tries.append(1)
         raise RuntimeError("an answer was asked for")
 
-    with replaying(encoder, record=fails, kind="cpu") as (passes,):
+    with graphs_of(encoder, capture=fails, kind="cpu") as passes:
         wanted = reading(encoder, 3)
         for _ in range(3):
             assert torch.equal(reading(encoder, 3), wanted)
@@ -332,15 +338,15 @@ def test_a_shape_that_cannot_be_recorded_is_not_tried_again(encoder: Transformer
 
 
 def test_large_readings_are_left_alone(encoder: Transformer) -> None:
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         passes.weights = 10**12
         for _ in range(3):
             reading(encoder, 3)
-    assert not passes.met
+    assert not passes.seen
 
 
 def test_rows_are_not_made_longer_than_the_encoder_can_read(encoder: Transformer) -> None:
-    with replaying(encoder, **REPLAYED) as (passes,):
+    with graphs_of(encoder, **ON_CPU) as passes:
         passes.longest = 13
         assert passes._rounded(torch.Size([3, 12])) == (16, 13)
         passes.step = 8
@@ -348,139 +354,88 @@ def test_rows_are_not_made_longer_than_the_encoder_can_read(encoder: Transformer
         assert passes._rounded(torch.Size([16, 8, 5])) == (16, 8, 5)
 
 
-def test_light_encoders_have_fewer_and_larger_recordings(encoder: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = "acclimate.model.encoders.recorded_passes"
-    with replaying(encoder, **REPLAYED) as (light,):
+def test_light_encoders_have_fewer_and_larger_graphs(encoder: Transformer, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "acclimate.model.cuda_graphs.encoder_graphs"
+    with graphs_of(encoder, **ON_CPU) as light:
         assert (light.step, light.waste) == (16, 2.0)
     monkeypatch.setattr(f"{module}._LIGHT", 1.0)
-    with replaying(encoder, **REPLAYED) as (other,):
+    with graphs_of(encoder, **ON_CPU) as other:
         assert (other.step, other.waste) == (8, 1.5)
 
 
-def two_domains(tagger: Tagger, news: Corpus, tweets: Corpus, replayed: bool) -> tuple[list[float], int]:
-    """Losses of some steps on both domains, and how often text was read in the last."""
-    step = TrainingStep(tagger, {"tag": TaggingOfAll(), "alike": SentenceDiscrepancy()}).train()
-    batches = Batches({"source": news, "target": tweets}, 60, seed=1).starting_at(0)
-    reads: list[int] = []
-    plain = tagger.encoder._states_of  # type: ignore[union-attr]
-
-    def read(inputs: Tensor, attention: Tensor | None) -> Tensor:
-        reads.append(len(inputs))
-        return plain(inputs, attention)
-
-    read.__name__ = plain.__name__
-    tagger.encoder._states_of = read  # type: ignore[union-attr, method-assign]
-    losses = []
-    with replaying(tagger, **{**REPLAYED, "most": 0}) as passes:
-        step.passes = passes if replayed else ()
-        for _ in range(4):
-            reads.clear()
-            found = step(next(batches))
-            total = found["tag"] + found["alike"]
-            total.backward()
-            losses.append(float(total.detach()))
-    return losses, len(reads)
+def test_teachers_have_graphs_too_and_nobody_has_them_outside_of_a_step(build: Build) -> None:
+    tagger, teacher, graphs = build("bert"), frozen_copy(build("bert")), TrainingGraphs(**ON_CPU)
+    with graphs.step():
+        for each in (tagger, teacher):
+            view = each.view(sentences(3, 4))
+            assert view.decoded.shape == (2, 4)
+        assert active_acceleration() is graphs
+    assert list(graphs.encoders) == [id(each.encoder.model) for each in (tagger, teacher)]  # type: ignore[union-attr]
+    assert list(graphs.chains) == [id(each.head) for each in (tagger, teacher)]
+    assert type(active_acceleration()) is Acceleration
 
 
-def test_both_domains_are_read_at_once(build: Build, news: Corpus, tweets: Corpus) -> None:
-    together, reads = two_domains(still(build("bert")), news, tweets, replayed=True)
-    apart, more = two_domains(still(build("bert")), news, tweets, replayed=False)
-    assert (reads, more) == (1, 2)  # the first step has shown that both are asked for
-    assert together == pytest.approx(apart, rel=1e-4)
+def test_a_copied_encoder_has_graphs_of_its_own(encoder: Transformer) -> None:
+    graphs = TrainingGraphs(**ON_CPU)
+    with graphs.step():
+        reading(encoder, 3)
+        reading(copy.deepcopy(encoder), 3)
+    assert len(graphs.encoders) == 2
 
 
-def test_views_are_read_apart_where_no_gradient_is_asked_for_or_much_would_be_padding(build: Build) -> None:
-    tagger = still(build("bert"))
-    one, other, long = (tagger.view(sentences(*lengths)) for lengths in ((3, 4), (5, 2), (28,)))
-    keep_company(one, other)
-    with torch.no_grad():
-        assert not one.last_layer.requires_grad
-    assert other.last_layer.requires_grad
-    keep_company(other, long)
-    assert other.company is None
-    assert long.company is None
-
-
-def test_a_domain_that_nobody_asks_for_is_not_read(build: Build, news: Corpus, tweets: Corpus) -> None:
-    tagger = still(build("bert"))
-    step = TrainingStep(tagger, {"tag": Tagging()}).train()
-    batches = Batches({"source": news, "target": tweets}, 60, seed=1).starting_at(0)
-    with replaying(tagger, **{**REPLAYED, "most": 0}) as step.passes:
-        for _ in range(3):
-            step(next(batches))
-            assert not step.reads_both
-
-
-def test_teachers_are_among_those_who_are_replayed_and_are_left_as_they_were(build: Build) -> None:
-    tagger, teacher = build("bert"), frozen_copy(build("bert"))
-    assert list(Distillation(teacher).readers()) == [teacher]
-    with replaying(tagger, [teacher], **REPLAYED) as passes:
-        assert len(passes) == 2
-        assert teacher.encoder.passes is passes[1]  # type: ignore[union-attr]
-        assert teacher.head.recorded is not None
-    assert teacher.encoder.passes is None  # type: ignore[union-attr]
-    assert teacher.head.recorded is None
-
-
-def test_a_copy_has_no_recordings_and_afterwards_nobody_has(build: Build) -> None:
-    tagger = build("bert")
-    with replaying(tagger, **REPLAYED):
-        assert copy.deepcopy(tagger).encoder.passes is None  # type: ignore[union-attr]
-        assert tagger.encoder.passes is not None  # type: ignore[union-attr]
-        assert tagger.head.recorded is not None
-    assert tagger.encoder.passes is None  # type: ignore[union-attr]
-    assert tagger.head.recorded is None
-
-
-def test_a_later_stage_goes_on_with_the_recordings_of_an_earlier_one(build: Build, news: Corpus) -> None:
+def test_a_later_stage_goes_on_with_the_graphs_of_an_earlier_one(build: Build, news: Corpus) -> None:
     plain = [trained(tagger, Tagging(), news)[0] for tagger in [still(build("bert"))] for _ in range(2)]
-    tagger, known = still(build("bert")), Recordings()
-    first, _, (passes,) = trained(tagger, Tagging(), news, known=known, **REPLAYED)
-    count = len([each for found in passes.made.values() for each in found])
-    assert not passes.heads
-    assert not any(each.busy for found in passes.made.values() for each in found)
-    second, _, (again,) = trained(tagger, Tagging(), news, known=known, **REPLAYED)
-    assert again is passes
-    assert len([each for found in passes.made.values() for each in found]) == count  # the shapes are known
+    tagger, graphs = still(build("bert")), TrainingGraphs(**ON_CPU)
+    first, _ = trained(tagger, Tagging(), news, graphs=graphs)
+    (passes,) = graphs.encoders.values()
+    count = len([each for made in passes.graphs.values() for each in made])
+    assert not any(each.busy for made in passes.graphs.values() for each in made)
+    second, _ = trained(tagger, Tagging(), news, graphs=graphs)
+    assert list(graphs.encoders.values()) == [passes]
+    assert len([each for made in passes.graphs.values() for each in made]) == count  # the shapes are known
     assert [*first, *second] == pytest.approx([*plain[0], *plain[1]], rel=1e-4)
-    known.forget()
-    with replaying(tagger, known=known, **REPLAYED) as (other,):
-        assert other is not passes
+    graphs.forget()
+    assert not graphs.encoders
 
 
-def test_another_learner_s_recordings_are_not_taken_and_teachers_are_not_kept(build: Build) -> None:
-    tagger, teacher, known = build("bert"), frozen_copy(build("bert")), Recordings()
-    with replaying(tagger, [teacher], known, **REPLAYED) as (own, _):
-        head = tagger.head.recorded
-    assert list(known.passes.values()) == [own]
-    with replaying(build("bert"), known=known, **REPLAYED) as (other,):
-        assert other is not own
-    with replaying(tagger, known=known, **REPLAYED):
-        assert tagger.head.recorded is head
+def test_another_learner_s_graphs_are_not_taken_and_teachers_are_not_kept(build: Build) -> None:
+    tagger, teacher, graphs = build("bert"), frozen_copy(build("bert")), TrainingGraphs(**ON_CPU)
+    with graphs.step():
+        for each in (tagger, teacher):
+            assert each.view(sentences(3)).decoded.shape == (1, 3)
+    graphs.end_stage(tagger)
+    assert list(graphs.encoders) == [id(tagger.encoder.model)]  # type: ignore[union-attr]
+    assert list(graphs.chains) == [id(tagger.head)]
+    graphs.end_stage(build("bert"))
+    assert not graphs.encoders
+    assert not graphs.chains
 
 
-def test_siblings_share_recordings(build: Build, tweets: Corpus) -> None:
-    encoder = build("bert").encoder
-    pair = torch.nn.ModuleList([encoder, encoder.sibling(tweets)])
-    with replaying(pair, **REPLAYED) as found:
-        assert len(found) == 1
+def test_siblings_share_graphs(encoder: Transformer, tweets: Corpus) -> None:
+    graphs = TrainingGraphs(**ON_CPU)
+    with graphs.step():
+        reading(encoder, 3)
+        reading(encoder.sibling(tweets).eval(), 3)
+    assert len(graphs.encoders) == 1
 
 
-def test_it_is_for_one_gpu_and_one_batch_an_update(build: Build) -> None:
-    settings = TrainingSettings(device="cpu", replay=True)
-    engine = build_engine(settings, build("bert"))
-    assert not replays(settings, engine)
+def test_graphs_are_for_one_gpu_and_one_batch_an_update(build: Build) -> None:
+    tagger, settings = build("bert"), TrainingSettings(device="cpu", cuda_graphs=True)
+    assert type(acceleration_for(tagger, settings, build_engine(settings, tagger))) is Acceleration
 
     class Gpu:
         device, num_processes = torch.device("cuda"), 1
 
-    engine_with_gpu: Any = Gpu()
-    assert replays(settings, engine_with_gpu)
-    assert not replays(settings.model_copy(update={"accumulate": 2}), engine_with_gpu)
-    assert not replays(settings.model_copy(update={"replay": False}), engine_with_gpu)
+    def chosen(**changes: Any) -> Acceleration:
+        engine: Any = Gpu()
+        return acceleration_for(tagger, settings.model_copy(update=changes), engine)
+
+    assert isinstance(chosen(), TrainingGraphs)
+    assert isinstance(chosen(accumulate=2), CastOnce)
+    assert isinstance(chosen(cuda_graphs=False), CastOnce)
 
 
-def test_a_recording_is_made_on_parameters_that_no_earlier_step_knows(encoder: Transformer) -> None:
+def test_a_graph_is_captured_on_parameters_that_no_earlier_step_knows(encoder: Transformer) -> None:
     own = list(encoder.model.parameters())
     with _fresh(encoder.model, own) as leaves:
         assert [each.data_ptr() for each in leaves] == [each.data_ptr() for each in own]
@@ -489,9 +444,9 @@ def test_a_recording_is_made_on_parameters_that_no_earlier_step_knows(encoder: T
     assert all(found is each for found, each in zip(encoder.model.parameters(), own, strict=True))
 
 
-def on_gpu(replay: bool, precision: str) -> TrainingSettings:
+def on_gpu(cuda_graphs: bool, precision: str) -> TrainingSettings:
     given: Any = {"words_per_batch": 60, "learning_rate": 1e-3, "updates": 12, "precision": precision}
-    return TrainingSettings(**given, replay=replay)
+    return TrainingSettings(**given, cuda_graphs=cuda_graphs)
 
 
 gpu = partial(pytest.mark.skipif, not torch.cuda.is_available(), reason="needs a CUDA device")
@@ -500,11 +455,11 @@ gpu = partial(pytest.mark.skipif, not torch.cuda.is_available(), reason="needs a
 @pytest.mark.gpu
 @gpu()
 @pytest.mark.parametrize("precision", ["no", "bf16"])
-def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
+def test_on_a_gpu_a_teacher_s_passes_are_graphs_and_are_the_plain_ones(
     build: Build, news: Corpus, precision: str
 ) -> None:
-    def run(replay: bool) -> list[float]:
-        settings = on_gpu(replay, precision)
+    def run(cuda_graphs: bool) -> list[float]:
+        settings = on_gpu(cuda_graphs, precision)
         tagger = still(build("bert"))
         teacher = frozen_copy(build("bert", seed=7))
         terms: dict[str, Objective] = {"tag": Tagging(), "distil": Distillation(teacher)}
@@ -513,10 +468,10 @@ def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
         found = []
         for done in training:
             found.append(float(done.losses["distil"]))
-            passes = list(training.bare_step.passes)
-        if replay:
-            assert len(passes) == 2
-            made = passes[1].looks.recordings
+        acceleration = training.bare_step.acceleration
+        if cuda_graphs:
+            assert isinstance(acceleration, TrainingGraphs)
+            made = acceleration.encoders[id(teacher.encoder.model)].eval_graphs.graphs  # type: ignore[union-attr]
             assert made
             assert not [each for each in made.values() if isinstance(each, str)], made
         return found
@@ -529,20 +484,19 @@ def test_on_a_gpu_a_teacher_s_readings_are_replayed_and_are_the_plain_ones(
 @pytest.mark.parametrize("precision", ["no", "bf16"])
 @pytest.mark.parametrize("kind", OBJECTIVES)
 def test_on_a_gpu_training_is_that_of_plain_readings(build: Build, news: Corpus, kind: str, precision: str) -> None:
-    def run(replay: bool) -> list[float]:
-        settings = on_gpu(replay, precision)
+    def run(cuda_graphs: bool) -> list[float]:
+        settings = on_gpu(cuda_graphs, precision)
         tagger = still(build("bert"))
         stage = Stage("only", {"tag": OBJECTIVES[kind]()}, Batches({"source": news}, 60, seed=5), settings)
         training = Training(tagger, stage, build_engine(settings, tagger))
         found = []
         for done in training:
             found.append(float(done.losses["tag"]))
-            replayed = sum(
-                each.turn for made in training.bare_step.passes for some in made.made.values() for each in some
-            )
-            refused = [made.refused for made in training.bare_step.passes]
-        if replay:
-            assert replayed >= 4, refused
+        acceleration = training.bare_step.acceleration
+        if cuda_graphs:
+            assert isinstance(acceleration, TrainingGraphs)
+            (passes,) = acceleration.encoders.values()
+            assert sum(each.replays for some in passes.graphs.values() for each in some) >= 4, passes.refused
         return found
 
     assert run(True) == pytest.approx(run(False), rel=1e-3 if precision == "no" else 3e-2)
@@ -551,11 +505,11 @@ def test_on_a_gpu_training_is_that_of_plain_readings(build: Build, news: Corpus,
 @pytest.mark.gpu
 @gpu()
 @pytest.mark.parametrize("precision", ["no", "bf16"])
-def test_on_a_gpu_two_domains_read_at_once_train_as_they_do_apart(
+def test_on_a_gpu_two_domains_train_as_they_do_without_graphs(
     build: Build, news: Corpus, tweets: Corpus, precision: str
 ) -> None:
-    def run(replay: bool) -> list[float]:
-        settings = on_gpu(replay, precision)
+    def run(cuda_graphs: bool) -> list[float]:
+        settings = on_gpu(cuda_graphs, precision)
         tagger = still(build("bert"))
         terms: dict[str, Objective] = {
             "tag": TaggingOfAll(),
@@ -572,16 +526,16 @@ def test_on_a_gpu_two_domains_read_at_once_train_as_they_do_apart(
 @pytest.mark.gpu
 @gpu()
 @pytest.mark.parametrize("precision", ["no", "bf16"])
-def test_on_a_gpu_rounds_go_on_with_recordings_and_end_where_plain_ones_do(
+def test_on_a_gpu_rounds_go_on_with_graphs_and_end_where_plain_ones_do(
     build: Build, news: Corpus, tweets: Corpus, precision: str
 ) -> None:
     """Three stages, two with a teacher; weights are loaded in between, as when a state is chosen."""
 
-    def run(replay: bool) -> list[float]:
+    def run(cuda_graphs: bool) -> list[float]:
         torch.manual_seed(1)
         tagger = still(build("bert")).cuda()
         settings = TrainingSettings(
-            updates=8, words_per_batch=60, learning_rate=1e-3, replay=replay, precision=precision
+            updates=8, words_per_batch=60, learning_rate=1e-3, cuda_graphs=cuda_graphs, precision=precision
         )
         record = Record()
 
@@ -606,11 +560,13 @@ def test_on_a_gpu_gradients_are_those_of_plain_readings(build: Build, news: Corp
     step = TrainingStep(tagger, {"tag": Tagging()}).train()
     step(batch)["tag"].backward()
     wanted = {name: None if each.grad is None else each.grad.clone() for name, each in tagger.named_parameters()}
-    with replaying(tagger) as step.passes:
-        for _ in range(3):
-            tagger.zero_grad()
-            step(batch)["tag"].backward()
-        assert step.passes[0].made, step.passes[0].refused
+    graphs = TrainingGraphs()
+    step.acceleration = graphs
+    for _ in range(3):
+        tagger.zero_grad()
+        step(batch)["tag"].backward()
+    (passes,) = graphs.encoders.values()
+    assert passes.graphs, passes.refused
     for name, each in tagger.named_parameters():
         assert (each.grad is None) == (wanted[name] is None), name
         if each.grad is not None:
@@ -619,7 +575,7 @@ def test_on_a_gpu_gradients_are_those_of_plain_readings(build: Build, news: Corp
 
 @pytest.mark.gpu
 @gpu()
-def test_on_a_gpu_recordings_that_share_memory_do_not_disturb_one_another(build: Build) -> None:
+def test_on_a_gpu_graphs_that_share_memory_do_not_disturb_one_another(build: Build) -> None:
     encoder = build("bert").encoder.cuda().eval()
     assert isinstance(encoder, Transformer)
 
@@ -630,13 +586,13 @@ def test_on_a_gpu_recordings_that_share_memory_do_not_disturb_one_another(build:
 
     steps = [(3,), (3,), (12,), (12,), (20,), (20,), (3,), (12, 20), (20, 12), (3, 3), (12, 20), (3,), (20, 3, 12)]
     wanted = [gradients(*lengths) for lengths in steps]
-    with replaying(encoder) as (passes,):
+    with graphs_of(encoder) as passes:
         for lengths, plain in zip(steps, wanted, strict=True):
             passes.release()
             for ours, theirs in zip(gradients(*lengths), plain, strict=True):
                 torch.testing.assert_close(ours, theirs, rtol=1e-2, atol=1e-4)
         assert not passes.refused
-        assert {each.slot.number for found in passes.made.values() for each in found} == {0, 1, 2}
+        assert {each.slot.number for found in passes.graphs.values() for each in found} == {0, 1, 2}
 
 
 @pytest.mark.gpu
@@ -645,7 +601,7 @@ def test_on_a_gpu_shapes_that_share_a_slot_take_little_more_memory_than_one() ->
     encoder = Tagger.build("acclimate-mini", labels=("PER",), seed=1).encoder.cuda().train()
     assert isinstance(encoder, Transformer)
     taken = []
-    with replaying(encoder) as (passes,), torch.autocast("cuda", torch.bfloat16):
+    with graphs_of(encoder) as passes, torch.autocast("cuda", torch.bfloat16):
         for length in (128, 120, 112, 104, 96, 88):
             for _ in range(2):
                 passes.release()
@@ -662,10 +618,10 @@ def test_on_a_gpu_dropout_is_drawn_anew_in_every_replay(build: Build) -> None:
     encoder = build("bert").encoder.cuda().train()
     assert isinstance(encoder, Transformer)
     pieces = torch.randint(5, 20, (4, 16), device="cuda")
-    with replaying(encoder) as (passes,):
+    with graphs_of(encoder) as passes:
         found = []
         for _ in range(4):
             passes.release()
             found.append(encoder.states(pieces).detach())
-        assert passes.made, passes.refused
+        assert passes.graphs, passes.refused
     assert not torch.equal(found[2], found[3])
