@@ -13,8 +13,8 @@ from acclimate.methods.masking.masked_batch import looking
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import LETTERS, Radii, Scope, along, noise_for
 from acclimate.methods.tagging import Average, count_of
-from acclimate.model.learner import Learner
 from acclimate.model.cuda_graphs.cast_weights import uncast_weights
+from acclimate.model.learner import Learner
 from acclimate.model.view import NoView, View
 
 
