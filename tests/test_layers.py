@@ -36,11 +36,16 @@ def imported_layers(file: str) -> set[str]:
     return {part[1] for part in parts if part[0] == "acclimate" and len(part) > 1}
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_imports_only_from_earlier_layers(file: str) -> None:
-    layer = file.split("/")[0]
-    allowed = LAYERS[: LAYERS.index(layer) + 1]
-    assert imported_layers(file) <= {*allowed, *EVERYWHERE, "__version__"}, f"{layer} may only import from {allowed}"
+def test_every_file_imports_only_from_earlier_layers() -> None:
+    faults = []
+    for file in FILES:
+        layer = file.split("/")[0]
+        allowed = LAYERS[: LAYERS.index(layer) + 1]
+        later = imported_layers(file) - {*allowed, *EVERYWHERE, "__version__"}
+        faults += (
+            [f"{file} imports from {', '.join(sorted(later))}; {layer} may only import from {allowed}"] if later else []
+        )
+    assert not faults, "\n".join(faults)
 
 
 def test_every_folder_has_its_place_among_the_layers() -> None:

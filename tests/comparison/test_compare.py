@@ -21,8 +21,8 @@ from acclimate.comparison.plan import fitting_recipes, obstacle_for
 from acclimate.comparison.summary import Comparison
 from acclimate.comparison.tables import markdown, render
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.repeated import compare_seeds
 from acclimate.evaluation.scores import score
+from acclimate.evaluation.significance import compare_seeds
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES as RECIPES_BY_NAME

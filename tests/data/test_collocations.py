@@ -414,7 +414,7 @@ def test_an_empty_vocabulary_can_be_saved(tmp_path: Path) -> None:
     assert len(Collocations.load(tmp_path / "none.jsonl")) == 0
 
 
-HEAD = {"format": "acclimate data collocations", "version": 1, "lower_case": True, "collocations": 2}
+HEAD = {"format": "acclimate collocations", "version": 1, "lower_case": True, "collocations": 2}
 GOOD = {"words": ["new", "york"], "count": 5, "score": 1.5}
 
 

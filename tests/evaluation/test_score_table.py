@@ -1,9 +1,10 @@
 """The table that people read."""
 
+from rich.cells import cell_len
 from tag_sequences import corpus_of
 
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.table import render, row, width
+from acclimate.evaluation.table import render, row
 from acclimate.evaluation.tally import Tally
 from acclimate.evaluation.unseen import Vocabulary
 
@@ -37,7 +38,7 @@ def test_columns_end_below_their_heads():
 def test_labels_in_wide_letters_keep_the_columns():
     scores = score(corpus_of("B-人名 O B-PER"), corpus_of("B-人名 O B-PER"))
     rows = [row for row in render(scores).splitlines() if row.startswith(("  人名", "  PER"))]
-    assert len({width(row) for row in rows}) == 1
+    assert len({cell_len(row) for row in rows}) == 1
 
 
 def test_unseen_words_are_shown_when_they_are_known():

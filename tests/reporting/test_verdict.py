@@ -47,11 +47,11 @@ def test_a_verdict_has_a_sign_beside_its_colour() -> None:
 
 
 def test_a_change_is_judged_by_the_larger_of_both_p_values() -> None:
-    few = {"difference": 0.5, "p_value": 0.001, "permutation_p": 0.5}
+    few = {"difference": 0.5, "bootstrap_p": 0.001, "permutation_p": 0.5}
     line = ScoreLine("target", "accuracy", 0.5, 1.0, None, None, few)
     assert line.verdict.word == "no difference shown"
     assert p_of_tests(few) == "0.001 (permutation test: 0.500)"
-    assert p_of_tests({"p_value": 0.001, "permutation_p": 0.002}) == p_of_tests({"p_value": 0.001}) == "0.001"
+    assert p_of_tests({"bootstrap_p": 0.001, "permutation_p": 0.002}) == "0.001"
     assert p_of_tests(None) == "–"
 
 
@@ -94,7 +94,7 @@ def test_settings_are_told_by_their_whole_names() -> None:
 
 
 def line(domain: str, difference: float) -> ScoreLine:
-    change = {"difference": difference, "p_value": 0.001, "permutation_p": 0.001}
+    change = {"difference": difference, "bootstrap_p": 0.001, "permutation_p": 0.001}
     return ScoreLine(domain, "F1, with labels", 0.5, 0.5 + difference, None, None, change)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
-from acclimate.evaluation.both_tests import SURE
 from acclimate.evaluation.scores import Scores
+from acclimate.evaluation.significance import SURE
 from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import Tally
 from acclimate.model.siblings import FOLDER
@@ -97,14 +97,14 @@ def verdict(outcome: Outcome) -> str:
     found = change.comparison
     assert found is not None  # two taggers were compared
     sure = (
-        f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.p_value:.3f}, "
+        f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.bootstrap_p:.3f}, "
         "paired bootstrap over target sentences, one seed"
     )
     reserved = outcome.reservation
     if reserved is not None:
         moved = f"{100 * headline(change.before):.2f} → {100 * headline(change.after):.2f}"
         return f"{reserved.said} (target {moved})."
-    if found.p_value <= SURE < found.permutation_p:
+    if found.bootstrap_p <= SURE < found.permutation_p:
         sure += f"; but p = {found.permutation_p:.3f} by a permutation test"
     if found.larger_p > SURE:
         return f"No clear effect on the target ({sure})."

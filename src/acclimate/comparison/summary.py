@@ -10,9 +10,8 @@ from typing import Any
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
 from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
-from acclimate.evaluation.significance import Metric
+from acclimate.evaluation.significance import Metric, SeedsComparison, compare_seeds, holm
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,11 @@ import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from rich.cells import cell_len
+
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.summary import Comparison, Mean, RecipeResult
-from acclimate.evaluation.table import width
 
 Row = Sequence[str]
 
@@ -127,11 +128,11 @@ def markdown_table(rows: Sequence[Row]) -> list[str]:
 
 def aligned(rows: Sequence[Row], words: int = 1) -> list[str]:
     """Columns of words to the left, figures to the right."""
-    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for cells in rows:
         padded = [
-            cell + " " * (most - width(cell)) if number < words else " " * (most - width(cell)) + cell
+            cell + " " * (most - cell_len(cell)) if number < words else " " * (most - cell_len(cell)) + cell
             for number, (cell, most) in enumerate(zip(cells, widths, strict=True))
         ]
         lines.append("  ".join(padded).rstrip())

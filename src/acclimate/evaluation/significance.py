@@ -1,12 +1,13 @@
-"""Is the difference real? Paired bootstrap and permutation test over sentences, and the interval of one system.
+"""Is a difference of scores real? Bootstrap and permutation test over sentences, and the interval of one system.
 
-Every metric here is made of sums over sentences, so a resampled test set is a weighted sum of per-sentence counts: a
-thousand rounds are one matrix product, and no sentence is read twice.
+Every metric is made of sums over sentences, so a resampled test set is a weighted sum of counts per sentence: a
+thousand rounds are one matrix product. A sentence comes with the answers of all seeds, which are not independent. How
+much the seeds vary is what the standard deviation says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -24,6 +25,7 @@ Numbers = NDArray[np.float64]
 
 _PERCENTILES = (2.5, 97.5)
 _ROUNDS_AT_ONCE = 256  # keeps 100,000 rounds on a large corpus within some tens of megabytes
+SURE = 0.05  # the p-value above which no difference is claimed
 _TIE = 1e-12  # differences of ratios that are equal on paper may differ in the last bit
 
 
@@ -42,69 +44,78 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two systems on one test set. `difference` is second minus first: put the baseline first, and a gain is positive.
+class SeedsComparison:
+    """The mean score of the second system minus that of the first: with the baseline first, a gain is positive.
 
-    `low` and `high` are the 95 % bootstrap interval of the difference, whatever the test; `p_value` is two-sided.
+    `low` and `high` are the 95 % bootstrap interval of the difference. Both p-values are two-sided.
     """
 
-    test: str
     metric: Metric
     first: float
     second: float
     difference: float
     low: float
     high: float
-    p_value: float
+    bootstrap_p: float
+    permutation_p: float
     rounds: int
     sentences: int
+    seeds: int
+
+    @property
+    def larger_p(self) -> float:
+        """The p-value to judge by."""
+        return max(self.bootstrap_p, self.permutation_p)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def paired_bootstrap(
+def larger_p(comparison: Mapping[str, Any]) -> float:
+    """The p-value to judge by, of a comparison read from a file."""
+    return float(max(comparison["bootstrap_p"], comparison["permutation_p"]))
+
+
+def compare_seeds(
     gold: Corpus,
-    first: Corpus,
-    second: Corpus,
+    first: Sequence[Corpus],
+    second: Sequence[Corpus],
     *,
     rounds: int = 1000,
     seed: int = 0,
     metric: Metric = "span f1",
     reading: Reading = "lenient",
-) -> Comparison:
-    """Draw test sets with replacement, score both systems on each: how often is the difference off by its own size?
+) -> SeedsComparison:
+    """Compare the predictions of two systems, one corpus per seed, in the same order of seeds.
 
-    The resampled differences are centred on the one observed, so the p-value is the share of rounds in which chance
-    alone, around no difference, would move it that far in either direction (Efron & Tibshirani 1993, chapter 16).
+    The bootstrap draws test sets with replacement (Efron & Tibshirani 1993, chapter 16). Its p-value is the share of
+    rounds in which chance alone moves the difference as far from its own value as that is from 0. The permutation test
+    swaps the answers of both systems on random sentences (Noreen 1989; Yeh 2000). Judge by the larger of the two: the
+    bootstrap alone is too sure of a few sentences. Where all of these change alike, every drawn test set says the same.
     """
-    one, other = count_both(gold, first, second, metric, reading)
-    differences = bootstrap_differences(one, other, metric, rounds, seed)
-    observed = _difference(one, other, metric)
-    p_value = share_as_extreme(differences - observed, observed)
-    return _compare("paired bootstrap over sentences", one, other, metric, differences, p_value)
-
-
-def permutation_test(
-    gold: Corpus,
-    first: Corpus,
-    second: Corpus,
-    *,
-    rounds: int = 1000,
-    seed: int = 0,
-    metric: Metric = "span f1",
-    reading: Reading = "lenient",
-) -> Comparison:
-    """Swap the two systems' answers on random sentences: if they are alike, the swaps change nothing on average.
-
-    Approximate randomisation (Noreen 1989; Yeh 2000). Prefer it to the bootstrap on few sentences: its p-value does
-    not lean on the test set being a fair picture of all sentences.
-    """
-    one, other = count_both(gold, first, second, metric, reading)
-    swapped = permutation_differences(one, other, metric, rounds, seed)
-    p_value = share_as_extreme(swapped, _difference(one, other, metric))
-    differences = bootstrap_differences(one, other, metric, rounds, seed)
-    return _compare("permutation test over sentences", one, other, metric, differences, p_value)
+    if not first or len(first) != len(second):
+        raise InputError(f"both systems need the same number of predictions, not {len(first)} and {len(second)}.")
+    systems = [pair_up(gold, predicted, reading) for predicted in (*first, *second)]
+    counts = np.stack(count_sentences(systems, metric, outside_tag(gold.kind)), 1)  # (sentence, run, label, 3)
+    one, other = counts[:, : len(first)], counts[:, len(first) :]
+    before, after = mean_figure(one.sum(0), metric), mean_figure(other.sum(0), metric)
+    observed = float(after - before)
+    drawn = drawn_differences(one, other, metric, rounds, seed)
+    swapped = swapped_differences(one, other, metric, rounds, seed)
+    low, high = percentile_range(drawn)
+    return SeedsComparison(
+        metric=metric,
+        first=float(before),
+        second=float(after),
+        difference=observed,
+        low=low,
+        high=high,
+        bootstrap_p=share_as_extreme(drawn - observed, observed),
+        permutation_p=share_as_extreme(swapped, observed),
+        rounds=rounds,
+        sentences=len(gold),
+        seeds=len(first),
+    )
 
 
 def interval(
@@ -121,15 +132,6 @@ def interval(
     values = np.concatenate([figure(sums, metric) for sums in resample(counts, rounds, seed)])
     low, high = percentile_range(values)
     return Interval(float(figure(counts.sum(0), metric)), low, high, metric, rounds)
-
-
-def count_both(
-    gold: Corpus, first: Corpus, second: Corpus, metric: Metric, reading: Reading
-) -> tuple[Numbers, Numbers]:
-    """Per-sentence counts of two systems over the same labels."""
-    systems = [pair_up(gold, first, reading), pair_up(gold, second, reading)]
-    one, other = count_sentences(systems, metric, outside_tag(gold.kind))
-    return one, other
 
 
 def count_sentences(systems: Sequence[Sequence[Pair]], metric: Metric, outside: str | None) -> list[Numbers]:
@@ -174,24 +176,29 @@ def resample(counts: Numbers, rounds: int, seed: int) -> Iterator[Numbers]:
         yield np.tensordot(weights.astype(np.float64), counts, axes=1)
 
 
-def bootstrap_differences(one: Numbers, other: Numbers, metric: Metric, rounds: int, seed: int) -> Numbers:
-    """Second minus first on each resampled test set; both are resampled by the same draws, hence *paired*."""
-    both = np.stack([one, other], axis=1)  # (sentence, system, label, 3)
-    values = np.concatenate([figure(sums, metric) for sums in resample(both, rounds, seed)])  # (round, system)
-    differences: Numbers = values[:, 1] - values[:, 0]
-    return differences
+def mean_figure(sums: Numbers, metric: Metric) -> Numbers:
+    """The metric of each seed, (..., seed, label, 3) → its mean over the seeds, (...)."""
+    return np.asarray(figure(sums, metric).mean(-1))
 
 
-def permutation_differences(one: Numbers, other: Numbers, metric: Metric, rounds: int, seed: int) -> Numbers:
-    """Second minus first after the two have swapped their answers on a random half of the sentences."""
+def drawn_differences(one: Numbers, other: Numbers, metric: Metric, rounds: int, seed: int) -> Numbers:
+    """Second minus first on test sets drawn with replacement; both by the same draws. Counts are (sentence, seed,
+    label, 3)."""
+    both = np.stack([one, other], axis=1)  # (sentence, system, seed, label, 3)
+    means = np.concatenate([mean_figure(sums, metric) for sums in resample(both, rounds, seed)])  # (round, system)
+    return np.asarray(means[:, 1] - means[:, 0])
+
+
+def swapped_differences(one: Numbers, other: Numbers, metric: Metric, rounds: int, seed: int) -> Numbers:
+    """Second minus first after the two have swapped all their answers on a random half of the sentences."""
     generator = np.random.default_rng(seed)
     change = other - one
-    change = change[change.any(axis=(1, 2))]  # where both systems count alike, swapping them changes nothing
+    change = change[change.any(axis=(1, 2, 3))]  # where both count alike, swapping them changes nothing
     differences = []
     for some in portions(rounds):
         swaps = generator.integers(0, 2, (some, len(change)), dtype=np.uint8)
-        moved = np.tensordot(swaps.astype(np.float64), change, axes=1)  # (round, label, 3)
-        differences.append(figure(other.sum(0) - moved, metric) - figure(one.sum(0) + moved, metric))
+        moved = np.tensordot(swaps.astype(np.float64), change, axes=1)  # (round, seed, label, 3)
+        differences.append(mean_figure(other.sum(0) - moved, metric) - mean_figure(one.sum(0) + moved, metric))
     return np.concatenate(differences)
 
 
@@ -199,18 +206,6 @@ def share_as_extreme(differences: Numbers, observed: float) -> float:
     """Two-sided p-value. The observed set counts as one round, so p is never 0, which no finite test can claim."""
     extreme = int((np.abs(differences) >= abs(observed) - _TIE).sum())
     return (1 + extreme) / (1 + len(differences))
-
-
-def _compare(
-    test: str, one: Numbers, other: Numbers, metric: Metric, differences: Numbers, p_value: float
-) -> Comparison:
-    first, second = float(figure(one.sum(0), metric)), float(figure(other.sum(0), metric))
-    low, high = percentile_range(differences)
-    return Comparison(test, metric, first, second, second - first, low, high, p_value, len(differences), len(one))
-
-
-def _difference(one: Numbers, other: Numbers, metric: Metric) -> float:
-    return float(figure(other.sum(0), metric) - figure(one.sum(0), metric))
 
 
 def percentile_range(values: Numbers) -> tuple[float, float]:
@@ -227,6 +222,19 @@ def portions(rounds: int) -> Iterator[int]:
 
 def _ratio(part: Numbers, whole: Numbers) -> Numbers:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """P-values corrected for their number by Holm's step-down rule (1979): the chance of any false alarm among all of
+    them stays below the level at which they are read. The smallest is multiplied by their number, the next by one
+    less, and so on; none falls below one before it, and none is above 1."""
+    order = sorted(range(len(p_values)), key=lambda number: p_values[number])
+    corrected = [0.0] * len(p_values)
+    least = 0.0
+    for rank, number in enumerate(order):
+        least = max(least, min(1.0, (len(p_values) - rank) * p_values[number]))
+        corrected[number] = least
+    return corrected
 
 
 # what each metric counts in a sentence, by label; the empty label stands for all of them together

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
+
+from rich.cells import cell_len
 
 from acclimate.evaluation.scores import Confusion, Scores
 from acclimate.evaluation.tally import Average, Tally, percent
@@ -94,22 +95,14 @@ def duration(seconds: float) -> str:
 def align(rows: Sequence[Row]) -> list[str]:
     """Names to the left, figures to the right. A title stands alone in its row and does not widen a column."""
     figures = [cells for cells in rows if len(cells) > 1]
-    widths = [max(map(width, column)) for column in zip(*(pad(cells) for cells in figures), strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip(*(pad(cells) for cells in figures), strict=True)]
     lines = []
     for cells in rows:
         name, *values = cells or ("",)
-        padded = [" " * (place - width(value)) + value for place, value in zip(widths[1:], values, strict=False)]
-        lines.append("  ".join([name + " " * (widths[0] - width(name)), *padded]).rstrip())
+        padded = [" " * (place - cell_len(value)) + value for place, value in zip(widths[1:], values, strict=False)]
+        lines.append("  ".join([name + " " * (widths[0] - cell_len(name)), *padded]).rstrip())
     return lines
 
 
 def pad(cells: Row) -> Row:
     return [*cells, *[""] * (len(HEADER) - len(cells))]
-
-
-def width(text: str) -> int:
-    """How many columns a terminal gives to a text: labels may be written in any script."""
-    return sum(
-        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-        for letter in text
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from acclimate.evaluation.both_tests import SURE
+from acclimate.evaluation.significance import SURE
 
 UNKNOWN = "–"
 MINUS = "\u2212"
@@ -50,8 +50,8 @@ def p_of_tests(change: Mapping[str, Any] | None) -> str:
     """That of the bootstrap, and that of the permutation test where it takes the claim back."""
     if change is None:
         return UNKNOWN
-    told = p_value(change["p_value"])
-    takes_back = change["p_value"] <= SURE < change.get("permutation_p", 0.0)
+    told = p_value(change["bootstrap_p"])
+    takes_back = change["bootstrap_p"] <= SURE < change["permutation_p"]
     return f"{told} (permutation test: {p_value(change['permutation_p'])})" if takes_back else told
 
 

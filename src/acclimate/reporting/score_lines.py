@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.evaluation.both_tests import both_tests, larger_p
-from acclimate.evaluation.significance import Interval, Metric, interval
+from acclimate.evaluation.significance import Interval, Metric, compare_seeds, interval, larger_p
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.verdict import RESERVED, Verdict, judge
 from acclimate.runs.evidence import SOURCE, TARGET, Answers
@@ -79,8 +78,8 @@ def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None, is_r
 
 
 def _change(found: Mapping[str, Any] | None, answers: Answers | None, metric: Metric) -> Mapping[str, Any] | None:
-    """The run's own tests where it made both of this metric; else the same tests on what it kept."""
+    """The run's own tests where it made them of this metric; else the same tests on the answers it kept."""
     own = found if found is not None and found["metric"] == metric else None
-    if found is None or (own is not None and "permutation_p" in own) or answers is None or answers.before is None:
+    if found is None or own is not None or answers is None or answers.before is None:
         return own
-    return both_tests(answers.gold, answers.before, answers.after, metric).as_dict()
+    return compare_seeds(answers.gold, [answers.before], [answers.after], metric=metric).as_dict()

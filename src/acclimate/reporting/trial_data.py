@@ -12,10 +12,9 @@ from acclimate.analysis.features import FeaturePoints, UnknownWords, feature_poi
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.evaluation.both_tests import both_tests
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.shared_sentences import Shared
-from acclimate.evaluation.significance import Metric
+from acclimate.evaluation.significance import Metric, compare_seeds
 from acclimate.evaluation.tally import stored_f1
 from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError
@@ -133,7 +132,7 @@ def _change(answers: Answers, folder: Path) -> dict[str, Any]:
     if before is None:
         return {"corpus": gold.name, "before": scored, "after": scored, "change": None}
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
-    found = both_tests(gold, before, after, metric)
+    found = compare_seeds(gold, [before], [after], metric=metric)
     first = score(gold, before, seen=seen).as_dict()
     return {"corpus": gold.name, "before": first, "after": scored, "change": found.as_dict()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acclimate.evaluation.both_tests import SURE
+from acclimate.evaluation.significance import SURE
 from acclimate.reporting.markup import Markup, tag
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from acclimate.evaluation.repeated import SeedsComparison, compare_seeds, holm
+from acclimate.evaluation.significance import SeedsComparison, compare_seeds, holm
 from acclimate.reproduction.cells import Cell
 from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.finished import Finished

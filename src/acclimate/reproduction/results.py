@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from acclimate.comparison.summary import Mean
-from acclimate.evaluation.repeated import SeedsComparison
+from acclimate.evaluation.significance import SeedsComparison
 from acclimate.reproduction.cells import Cell
 from acclimate.reproduction.datasets import Missing
 from acclimate.reproduction.measures import MEASURES

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.both_tests import SURE, BothTests, both_tests
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
-from acclimate.evaluation.significance import Metric
+from acclimate.evaluation.significance import SURE, Metric, SeedsComparison, compare_seeds
 from acclimate.evaluation.tally import percent
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger
@@ -25,7 +24,7 @@ class Change:
     corpus: str
     before: Scores
     after: Scores
-    comparison: BothTests | None
+    comparison: SeedsComparison | None
     # gold, before and after
     texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
 
@@ -154,5 +153,5 @@ def change_of(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Ch
     if after is before:
         return Change(gold.name, first, first, None, (gold, None, after))
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
-    comparison = both_tests(gold, before, after, metric)
+    comparison = compare_seeds(gold, [before], [after], metric=metric)
     return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison, (gold, before, after))
