@@ -109,7 +109,7 @@ def test_what_chose_the_model_is_named(
 
 def test_held_out_sentences_are_not_trained_on(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     plans: list[Plan] = []
-    watched = replace(RECIPES["source-only"], check=lambda tagger, plan: plans.append(plan))
+    watched = replace(RECIPES["source-only"], check=lambda tagger, plan: plans.append(plan) or ())
     monkeypatch.setitem(RECIPES, "source-only", watched)
     tagger = build()
     adapt(tagger, Corpus.of(Sentence((f"w{n}",), ("B-PER",)) for n in range(40)), training=QUICK)

@@ -503,7 +503,9 @@ def test_sentences_that_nobody_learns_from_judge_the_game_where_there_are_any(bu
 
 def test_a_tenth_of_the_source_that_was_held_out_judges_the_game_too(build: Build, news, tweets, monkeypatch) -> None:
     seen: list[Plan] = []
-    monkeypatch.setitem(RECIPES, "datnet", replace(RECIPES["datnet"], check=lambda tagger, plan: seen.append(plan)))
+    monkeypatch.setitem(
+        RECIPES, "datnet", replace(RECIPES["datnet"], check=lambda tagger, plan: seen.append(plan) or ())
+    )
     adapt(build(), news, tweets, "datnet", training=QUICK)
     aside = seen[0].aside[SOURCE]
     assert len(aside) == 2
