@@ -6,7 +6,7 @@ Three figures. Seconds to build the vocabulary (2 to 4 words, seen 5 times or mo
 once, 15 % of each sentence, in the order of MSLM's Algorithm 2. The same by a literal Algorithm 2, a pass over the
 vocabulary for each sentence, on a sample of the sentences, whose choices are compared with ours one by one; it searches
 word by word, or first for the whole string, which Python does at its fastest. And the share of masking (posing the
-puzzle, the policy, choosing the places, writing [MASK]) in an update of domain tuning with acclimate-mini on this CPU,
+batch, the policy, choosing the places, writing [MASK]) in an update of domain tuning with acclimate-mini on this CPU,
 32 sentences per update; the policies take turns.
 """
 
@@ -161,7 +161,7 @@ def counted(act: Callable[..., Any]) -> Callable[..., Any]:
 
 
 masked_words.hide = counted(masked_words.hide)
-masked_words.MaskedWords.puzzle = counted(masked_words.MaskedWords.puzzle)  # type: ignore[method-assign]
+masked_words.MaskedWords.batch = counted(masked_words.MaskedWords.batch)  # type: ignore[method-assign]
 Corruption.forward = counted(Corruption.forward)  # type: ignore[method-assign]
 
 

@@ -22,7 +22,7 @@ from acclimate.analysis.curves import (
     render_curves,
 )
 from acclimate.data.problems import InputError
-from acclimate.methods.alignment import domain_discriminator as game_health
+from acclimate.methods.alignment import domain_discriminator
 from acclimate.training.record import Record
 from acclimate.training.selectors import LastUpdate
 
@@ -67,9 +67,9 @@ def test_the_game_has_its_accuracies_and_its_loss(tmp_path: Path) -> None:
 
 
 def test_the_zones_of_the_game_are_those_that_a_run_warns_of() -> None:
-    assert pytest.approx((0.5 - game_health.NEAR_CHANCE, 0.5 + game_health.NEAR_CHANCE)) == GUESSING
-    assert SEEING_THROUGH[0] == game_health.WON
-    assert OUTRUN[1] == game_health.OUTRUN
+    assert pytest.approx((0.5 - domain_discriminator.NEAR_CHANCE, 0.5 + domain_discriminator.NEAR_CHANCE)) == GUESSING
+    assert SEEING_THROUGH[0] == domain_discriminator.WON
+    assert OUTRUN[1] == domain_discriminator.OUTRUN
 
 
 def test_watched_sentences_are_kept_with_the_marginals_of_their_words(tmp_path: Path) -> None:

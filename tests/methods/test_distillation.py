@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus
-from acclimate.methods.distillation import Distillation, cross_entropy, frozen_copy, log_chances
+from acclimate.methods.distillation import Distillation, cross_entropy, frozen_copy, log_probabilities
 from acclimate.methods.tagging import Tagging
 from acclimate.model.heads.crf import ConditionalRandomField
 from acclimate.model.tagger import Tagger
@@ -59,27 +59,27 @@ def scored(scores: Tensor, head: Any) -> Any:
     return SimpleNamespace(scores=scores, marginals=head.marginals(scores, mask), sentences=SimpleNamespace(mask=mask))
 
 
-@pytest.mark.parametrize("chances", ["marginals", "softmax"])
-def test_a_student_that_equals_its_teacher_has_the_teacher_s_entropy_and_no_gradient(chances: Any) -> None:
+@pytest.mark.parametrize("probabilities", ["marginals", "softmax"])
+def test_a_student_that_equals_its_teacher_has_the_teacher_s_entropy_and_no_gradient(probabilities: Any) -> None:
     head = ConditionalRandomField(4).double()
     scores = (3 * torch.randn(2, 3, 4)).double().requires_grad_()
     view = scored(scores, head)
-    taught = log_chances(view, chances).detach()
-    loss = cross_entropy(taught, log_chances(view, chances), view.sentences.mask)
+    taught = log_probabilities(view, probabilities).detach()
+    loss = cross_entropy(taught, log_probabilities(view, probabilities), view.sentences.mask)
     (slopes,) = torch.autograd.grad(loss, scores)
-    law = taught[view.sentences.mask].exp()
-    assert loss.item() == pytest.approx(-(law * law.log()).sum(-1).mean().item())
+    distribution = taught[view.sentences.mask].exp()
+    assert loss.item() == pytest.approx(-(distribution * distribution.log()).sum(-1).mean().item())
     assert slopes.abs().max() < 1e-12
 
 
-@pytest.mark.parametrize("chances", ["marginals", "softmax"])
-def test_its_gradient_is_exact(chances: Any) -> None:
+@pytest.mark.parametrize("probabilities", ["marginals", "softmax"])
+def test_its_gradient_is_exact(probabilities: Any) -> None:
     head = ConditionalRandomField(3).double().requires_grad_(False)
     taught = torch.randn(2, 3, 3).double().log_softmax(-1)
 
     def loss(scores: Tensor) -> Tensor:
         view = scored(scores, head)
-        return cross_entropy(taught, log_chances(view, chances), view.sentences.mask)
+        return cross_entropy(taught, log_probabilities(view, probabilities), view.sentences.mask)
 
     assert torch.autograd.gradcheck(loss, (torch.randn(2, 3, 3).double().requires_grad_(),))
 
@@ -87,7 +87,7 @@ def test_its_gradient_is_exact(chances: Any) -> None:
 def test_a_tag_that_the_student_thinks_impossible_gives_a_number_and_a_slope() -> None:
     scores = torch.tensor([[[0.0, -500.0]] * 3] * 2, requires_grad=True)
     view = scored(scores, ConditionalRandomField(2).requires_grad_(False))
-    loss = cross_entropy(torch.full((2, 3, 2), 0.5).log(), log_chances(view, "marginals"), view.sentences.mask)
+    loss = cross_entropy(torch.full((2, 3, 2), 0.5).log(), log_probabilities(view, "marginals"), view.sentences.mask)
     loss.backward()
     assert loss.isfinite()
     assert scores.grad is not None
@@ -97,17 +97,19 @@ def test_a_tag_that_the_student_thinks_impossible_gives_a_number_and_a_slope() -
 # the objective
 
 
-@pytest.mark.parametrize("chances", ["marginals", "softmax"])
+@pytest.mark.parametrize("probabilities", ["marginals", "softmax"])
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_it_compares_teacher_and_learner_on_the_source(
-    build: Callable[..., Tagger], news: Corpus, encoder: str, chances: Any
+    build: Callable[..., Tagger], news: Corpus, encoder: str, probabilities: Any
 ) -> None:
     tagger = build(encoder).eval()
     teacher = frozen_copy(tagger)
     tagger.scores.weight.data += 0.3
     view, taught = tagger.view(news[:4].sentences), teacher.view(news[:4].sentences)
-    expected = cross_entropy(log_chances(taught, chances), log_chances(view, chances), view.sentences.mask)
-    torch.testing.assert_close(Distillation(teacher, chances)(view, NO_TARGET), expected)
+    expected = cross_entropy(
+        log_probabilities(taught, probabilities), log_probabilities(view, probabilities), view.sentences.mask
+    )
+    torch.testing.assert_close(Distillation(teacher, probabilities)(view, NO_TARGET), expected)
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from acclimate.analysis.mask_log import read_masks
 from acclimate.data.corpus import Corpus
 from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces, hidden_words
-from acclimate.methods.masking.masked_batch import Corruption, Puzzle, hide
+from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
 from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.reader import Reader
@@ -29,9 +29,9 @@ class Chosen(Policy):
         super().__init__()
         self.places = places
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
-        self.puzzle = puzzle
-        priorities = torch.zeros(puzzle.pieces.shape)
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        self.batch = batch
+        priorities = torch.zeros(batch.pieces.shape)
         for row, places in enumerate(self.places[: len(priorities)]):
             for rank, place in enumerate(places):
                 priorities[row, place] = 10.0 - rank
@@ -88,7 +88,7 @@ def test_it_is_the_loss_that_transformers_computes(model: Any, tokenizer: Any) -
 def test_special_pieces_and_padding_are_never_hidden(model: Any, tokenizer: Any) -> None:
     reader = Reader(model, tokenizer)
     loss_of(reader, objective(tokenizer, CHOSEN))
-    assert CHOSEN.puzzle.allowed.tolist() == [[False, True, True, True, True, False], [False, True, True] + [False] * 3]
+    assert CHOSEN.batch.allowed.tolist() == [[False, True, True, True, True, False], [False, True, True] + [False] * 3]
 
 
 def test_full_rows_need_no_mask(model: Any, tokenizer: Any) -> None:
@@ -203,11 +203,11 @@ def test_what_belongs_to_no_word_is_never_hidden(bert: str, news: Corpus, by_wor
     reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
     mlm = objective(tokenizer, Uniform(), budget=Budget(0.3, by_words))
     mlm.special = torch.tensor([tokenizer.pad_token_id])
-    puzzle = mlm.puzzle(reader.view(news[:4]))
-    assert puzzle.words is not None
-    assert not puzzle.allowed[puzzle.words < 0].any()
-    assert puzzle.attention is not None
-    assert puzzle.attention.sum() == (puzzle.words >= 0).sum() + 2 * 4  # they are read all the same
+    batch = mlm.batch(reader.view(news[:4]))
+    assert batch.words is not None
+    assert not batch.allowed[batch.words < 0].any()
+    assert batch.attention is not None
+    assert batch.attention.sum() == (batch.words >= 0).sum() + 2 * 4  # they are read all the same
 
 
 @pytest.mark.parametrize("by_words", [False, True])
@@ -217,17 +217,17 @@ def test_the_log_tells_what_chance_would_hide(bert: str, news: Corpus, tmp_path:
     tokenizer = AutoTokenizer.from_pretrained(bert)
     reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
     mlm, text = objective(tokenizer, Uniform(), budget=Budget(0.3, by_words)), news[:4]
-    puzzle = mlm.puzzle(reader.view(text))
+    batch = mlm.batch(reader.view(text))
     draws = 1_000
     times = [torch.zeros(len(sentence)) for sentence in text]
     for _ in range(draws):
-        rows = hidden_words(puzzle, hide(puzzle, mlm.policy(puzzle)), mlm.policy, 4)
+        rows = hidden_words(batch, hide(batch, mlm.policy(batch)), mlm.policy, 4)
         for count, row in zip(times, rows, strict=True):
             count[row["hidden"]] += 1
     record = Record(tmp_path)
     record.add("masks", "tuning", 1, policy="random", rows=rows)
     for count, row in zip(times, read_masks(tmp_path), strict=True):
-        assert (count / draws).tolist() == pytest.approx(row.chances, abs=0.06)
+        assert (count / draws).tolist() == pytest.approx(row.probabilities, abs=0.06)
     longest = max(max(row["places"]) for row in rows)
     assert longest == 1 if by_words else longest > 1
 

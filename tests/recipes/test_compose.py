@@ -95,7 +95,7 @@ def test_domain_tuning_is_the_stage_of_adversarial_masking(build: Callable[..., 
     known, mine = build("bert"), build("bert")
     wanted = losses_of(known, news, text, "adversarial-masking", **tuning)
     found = losses_of(mine, news, text, "compose", **composed({"domain_tuning": tuning}, TAGGING))
-    names = ("masked_words", "puzzle")
+    names = ("masked_words", "policy")
     assert [found[f"stage-1/{name}"] for name in names] == [wanted[f"domain-tuning/{name}"] for name in names]
 
 
@@ -116,12 +116,12 @@ def test_a_teacher_is_the_tagger_of_the_stage_before(build: Callable[..., Tagger
     assert short["teach/distillation"][0] > 1.5 * long["teach/distillation"][0]
 
 
-@pytest.mark.parametrize("chances", ["marginals", "softmax"])
-def test_teachers_compare_what_is_set(build: Callable[..., Tagger], news, tweets, chances: str) -> None:
-    teachers = {name: {"settings": {"chances": chances}} for name in ("distillation", "mean-teacher")}
+@pytest.mark.parametrize("probabilities", ["marginals", "softmax"])
+def test_teachers_compare_what_is_set(build: Callable[..., Tagger], news, tweets, probabilities: str) -> None:
+    teachers = {name: {"settings": {"probabilities": probabilities}} for name in ("distillation", "mean-teacher")}
     options = complete(ComposeSettings, composed(TAGGING, {"objectives": {"tagging": {}, **teachers}}))
     _, taught = compose(build(), Plan(news, tweets.unlabelled(), TrainingSettings(**TRAINING), options, 1))
-    assert {taught.objectives[name].chances for name in teachers} == {chances}
+    assert {taught.objectives[name].probabilities for name in teachers} == {probabilities}
 
 
 def test_a_stage_has_its_own_length_and_rate(build: Callable[..., Tagger], news) -> None:
@@ -174,7 +174,7 @@ def test_a_stage_to_the_end_keeps_its_last_state_whoever_chooses(
 ) -> None:
     blind, seeing = build(dropout=0.0), build(dropout=0.0)
     ruin = {"name": "ruin", **TAGGING, "learning_rate": 30.0, "updates": 4}
-    for tagger, how in ((blind, {"to_the_end": True}), (seeing, {"keep_best": True, "looks": 4})):
+    for tagger, how in ((blind, {"to_the_end": True}), (seeing, {"keep_best": True, "evaluations": 4})):
         stages = composed({"name": "first", **TAGGING, "updates": 80}, {**ruin, **how})
         adapt(tagger, news, None, "compose", source_dev=news, training=TRAINING, **stages)
     found = [DevelopmentScore(news)(tagger) for tagger in (blind, seeing)]
@@ -182,7 +182,7 @@ def test_a_stage_to_the_end_keeps_its_last_state_whoever_chooses(
 
 
 def test_looks_are_as_many_as_asked_for_where_somebody_chooses(build: Callable[..., Tagger], news) -> None:
-    stage = {**TAGGING, "updates": 20, "looks": 5}
+    stage = {**TAGGING, "updates": 20, "evaluations": 5}
     for selector, every in ((DevelopmentScore(news), 4), (LastUpdate(), 20), (None, 20)):
         options = complete(ComposeSettings, composed(stage))
         training = TrainingSettings(updates=20, evaluate_every=20)
@@ -191,7 +191,7 @@ def test_looks_are_as_many_as_asked_for_where_somebody_chooses(build: Callable[.
 
 
 def test_nobody_chooses_in_a_stage_that_goes_to_the_end() -> None:
-    with pytest.raises(ValueError, match="leave out keep_best and looks"):
+    with pytest.raises(ValueError, match="leave out keep_best and evaluations"):
         complete(ComposeSettings, composed({**TAGGING, "to_the_end": True, "keep_best": True}))
 
 

@@ -18,7 +18,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.evaluate import evaluate
 from acclimate.inference.predict import predict
-from acclimate.methods.alignment.domain_discriminator import Game
+from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
@@ -473,7 +473,9 @@ def test_the_game_is_written_down_at_every_look(build: Build, news: Corpus, twee
 def test_a_game_that_went_wrong_becomes_a_remark(
     build: Build, news, tweets, monkeypatch: pytest.MonkeyPatch, accuracy: float, told: str | None
 ) -> None:
-    monkeypatch.setattr(Game, "__call__", lambda game, learner: {"accuracy": accuracy, "sentences": 200})
+    monkeypatch.setattr(
+        DiscriminatorDiagnostics, "__call__", lambda game, learner: {"accuracy": accuracy, "sentences": 200}
+    )
     outcome = ran(build, news, tweets, training=QUICK | {"evaluate_every": 1})
     remarks = [remark for remark in outcome.remarks if remark.startswith("The discriminator")]
     assert len(remarks) == (told is not None)
@@ -489,7 +491,7 @@ def test_sentences_that_nobody_learns_from_judge_the_game_where_there_are_any(bu
     def judges(target: Corpus, aside: Mapping[str, Corpus] | None = None) -> dict[str, Sequence[Sentence]]:
         plan = Plan(news, target, TrainingSettings(), DatnetSettings(), 1, aside or {})
         (game,) = next(RECIPES["datnet"].stages(build(text=tweets[:4], labels=news.labels), plan)).watches
-        assert isinstance(game, Game)
+        assert isinstance(game, DiscriminatorDiagnostics)
         return dict(game.held_out)
 
     few, rest = tweets[:4], tweets[4:].unlabelled()

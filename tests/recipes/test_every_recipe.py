@@ -233,7 +233,7 @@ GOLDEN_WITH_ENCODER: dict[str, dict[str, list[float]]] = {
     "adversarial-masking": {
         "source/tag": [1.9162, 1.9011, 1.8227, 1.5454, 1.585],
         "domain-tuning/masked_words": [4.2163, 4.4782],
-        "domain-tuning/puzzle": [0.0, 0.4774],
+        "domain-tuning/policy": [0.0, 0.4774],
         "task-tuning/tag": [2.01, 2.1152, 1.7133, 1.8953, 1.5412],
     },
     "target-only": {"target/tag": _SOURCE_WITH_ENCODER},

@@ -127,7 +127,9 @@ def test_the_rates_are_those_of_the_options(still: Tagger, news: Corpus) -> None
     assert (usual.changes.rate, usual.changes.hide, usual.weight) == (0.06, 0.9, 0.6)
     assert usual.radii[SOURCE] == {"words": 0.4, "characters": 0.2, "pieces": 0.4}
     assert set(usual.changes.words) == set(news.vocabulary)
-    given = stage_of(still, news, rate=0.5, hide=0.1, weight=1, substitute="random", law="sum").objectives["tag"]
+    given = stage_of(still, news, rate=0.5, hide=0.1, weight=1, substitute="random", distribution="sum").objectives[
+        "tag"
+    ]
     assert (given.changes.rate, given.changes.hide, given.weight) == (0.5, 0.1, 1)
     assert (given.changes.substitutes.kind, given.changes.substitutes.normalise) == ("random", "sum")
     assert stage_of(still, news, rate=0).objectives["tag"].changes is None

@@ -138,7 +138,7 @@ def test_with_every_term_off_it_is_tagging_of_source_and_labelled_target(build: 
     ("variant", "term"), [("distillation", "distil"), ("mean-teacher", "mean_teacher"), ("vat", "virtual")]
 )
 def test_what_stands_beside_the_tags_is_on_their_scale(build: Build, plan: Plan, variant: str, term: str) -> None:
-    _, stage = stages_of(build(dropout=0.0), with_options(plan, variant=variant, rounds=1, chances="softmax"))
+    _, stage = stages_of(build(dropout=0.0), with_options(plan, variant=variant, rounds=1, probabilities="softmax"))
     objective = stage.objectives[term]
     mask = torch.ones(2, 5, dtype=torch.bool)
     assert count_of(mask, objective.average) == count_of(mask, stage.objectives["tag"].each[0].average) == 2
@@ -219,7 +219,7 @@ def test_a_round_has_a_share_of_the_run_s_learning_rate(build: Build, plan: Plan
 def test_a_round_is_looked_at_often_where_somebody_chooses(build: Build, plan: Plan) -> None:
     long = replace(plan, training=TRAINING.model_copy(update={"updates": 1_000, "evaluate_every": 50, "patience": 2}))
     for selector, every, patience in [(Scores([]), 3, 34), (LastUpdate(), 50, 2), (None, 50, 2)]:
-        options = {"rounds": 1, "round_epochs": 4, "round_looks": 8}
+        options = {"rounds": 1, "round_epochs": 4, "round_evaluations": 8}
         first, stage = stages_of(build(), with_options(replace(long, selector=selector), **options))
         assert (first.settings.evaluate_every, first.settings.patience) == (50, 2)
         assert (stage.updates, stage.settings.evaluate_every, stage.settings.patience) == (24, every, patience)
@@ -229,12 +229,12 @@ def test_a_round_is_looked_at_often_where_somebody_chooses(build: Build, plan: P
 
 
 @pytest.mark.parametrize(("variant", "term"), [("distillation", "distil"), ("mean-teacher", "mean_teacher")])
-@pytest.mark.parametrize("chances", ["marginals", "softmax"])
+@pytest.mark.parametrize("probabilities", ["marginals", "softmax"])
 def test_teacher_and_student_compare_what_is_set(
-    build: Build, plan: Plan, variant: str, term: str, chances: str
+    build: Build, plan: Plan, variant: str, term: str, probabilities: str
 ) -> None:
-    *_, stage = stages_of(build(), with_options(plan, rounds=1, variant=variant, chances=chances))
-    assert stage.objectives[term].chances == chances
+    *_, stage = stages_of(build(), with_options(plan, rounds=1, variant=variant, probabilities=probabilities))
+    assert stage.objectives[term].probabilities == probabilities
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)

@@ -1,4 +1,4 @@
-"""Distillation: the student gives each word's tags the chances that a teacher gives them (PDALN, equation 11)."""
+"""Distillation: the student gives each word's tags the probabilities that a teacher gives them (PDALN, equation 11)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
-Chances = Literal["marginals", "softmax"]
-"""What the chance of a tag is: that of the head, counting every path (marginals of a CRF), or a softmax of the word's
-own scores, which does not know the neighbours."""
+TagProbabilities = Literal["marginals", "softmax"]
+"""What the probability of a tag is: that of the head, counting every path (marginals of a CRF), or a softmax of the
+word's own scores, which does not know the neighbours."""
 
 
 def frozen_copy(tagger: Tagger) -> Tagger:
@@ -24,11 +24,11 @@ def frozen_copy(tagger: Tagger) -> Tagger:
     return copy.deepcopy(tagger).eval().requires_grad_(False)
 
 
-def log_chances(view: View, chances: Chances) -> Tensor:
+def log_probabilities(view: View, probabilities: TagProbabilities) -> Tensor:
     """Log probability of each tag at each word, (sentence, word, tag)."""
     with torch.autocast(view.scores.device.type, enabled=False):
         exact = torch.promote_types(view.scores.dtype, torch.float32)
-        if chances == "softmax":
+        if probabilities == "softmax":
             return view.scores.to(exact).log_softmax(-1)
         return view.marginals.to(exact).clamp_min(torch.finfo(exact).tiny).log()
 
@@ -53,7 +53,7 @@ class Distillation(Objective):
     def __init__(
         self,
         teacher: Tagger,
-        chances: Chances = "marginals",
+        probabilities: TagProbabilities = "marginals",
         domain: Literal["source", "target"] = "source",
         average: Average = "word",
     ) -> None:
@@ -61,7 +61,7 @@ class Distillation(Objective):
         if any(weight.requires_grad for weight in teacher.parameters()) or teacher.training:
             raise ValueError("A teacher does not learn: hand in frozen_copy(tagger).")
         self._teacher = (teacher,)  # no part of this module: a checkpoint need not hold it, and `train` would wake it
-        self.chances: Chances = chances
+        self.probabilities: TagProbabilities = probabilities
         self.domain, self.average = domain, average
 
     @property
@@ -74,5 +74,5 @@ class Distillation(Objective):
     def forward(self, source: View, target: View) -> Tensor:
         view = source if self.domain == "source" else target
         with torch.no_grad():
-            taught = log_chances(View(self.teacher, view.sentences), self.chances)
-        return cross_entropy(taught, log_chances(view, self.chances), view.sentences.mask, self.average)
+            taught = log_probabilities(View(self.teacher, view.sentences), self.probabilities)
+        return cross_entropy(taught, log_probabilities(view, self.probabilities), view.sentences.mask, self.average)

@@ -14,7 +14,7 @@ from acclimate.methods.masking.masked_batch import (
     Corruption,
     Hidden,
     Look,
-    Puzzle,
+    MaskedBatch,
     hide,
     in_evaluation,
     pose,
@@ -37,14 +37,14 @@ class Budget:
 
     share: float = 0.15
     by_words: bool = False  # words, each with all its pieces; else pieces
-    samples: int = 1  # puzzles per batch, whose losses are averaged
+    samples: int = 1  # masks per batch, whose losses are averaged
     quick: bool = True  # a policy's look at the text may be in half precision
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
             raise ValueError(f"The share that is hidden must lie above 0 and be 1 at most, not {self.share}.")
         if self.samples < 1:
-            raise ValueError(f"At least one puzzle must be posed per batch, not {self.samples}.")
+            raise ValueError(f"At least one mask must be drawn per batch, not {self.samples}.")
 
 
 class MaskedWords(Objective):
@@ -75,24 +75,24 @@ class MaskedWords(Objective):
         self.special: Tensor
         self.register_buffer("continues", continues, persistent=False)
         self.continues: Tensor | None
-        self._posed: tuple[Puzzle, Hidden] | None = None
+        self._posed: tuple[MaskedBatch, Hidden] | None = None
         self._quick: Callable[..., tuple[Tensor, Tensor]] | None = None
         self._look: Look | None = None
         self._eval_states = EvalStates()
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
-        puzzle = self.puzzle(source if self.domain == "source" else target)
+        batch = self.batch(source if self.domain == "source" else target)
         quick = self._quick if self._quick is not None and self.training else self.losses
         totals = []
         for _ in range(self.budget.samples):
-            hidden = hide(puzzle, self.policy(puzzle))
-            mean, by_row = quick(*puzzle.solver, puzzle.pieces, hidden, puzzle.attention)
+            hidden = hide(batch, self.policy(batch))
+            mean, by_row = quick(*batch.model, batch.pieces, hidden, batch.attention)
             self.policy.reward(by_row)
             totals.append(mean)
-            self._posed = puzzle, hidden
+            self._posed = batch, hidden
         return torch.stack(totals).mean() if len(totals) > 1 else totals[0]
 
-    def puzzle(self, view: TextView) -> Puzzle:
+    def batch(self, view: TextView) -> MaskedBatch:
         """The view's text as rows of which some is to be hidden, and who is to solve it."""
         encoder = view.encoder
         guesser = self.guesser or view.guesser
@@ -162,19 +162,19 @@ class MaskedWords(Objective):
         """Which words of some rows were hidden last, and by which policy."""
         if self._posed is None or self._posed[0].words is None or not self.training:
             return None
-        puzzle, hidden = self._posed
-        return {"kind": "masks", "policy": self.policy.name, "rows": hidden_words(puzzle, hidden, self.policy, _NOTED)}
+        batch, hidden = self._posed
+        return {"kind": "masks", "policy": self.policy.name, "rows": hidden_words(batch, hidden, self.policy, _NOTED)}
 
 
-def hidden_words(puzzle: Puzzle, hidden: Hidden, policy: Policy, rows: int) -> list[dict[str, Any]]:
+def hidden_words(batch: MaskedBatch, hidden: Hidden, policy: Policy, rows: int) -> list[dict[str, Any]]:
     """The first rows as words, with the numbers of those of which a piece is hidden. `places` says how many places of
     each word could be drawn, and `drawn` how many of the row were: what chance would have hidden follows from both."""
-    assert puzzle.words is not None
-    rows = min(rows, len(puzzle.pieces))
+    assert batch.words is not None
+    rows = min(rows, len(batch.pieces))
     places, counts = hidden.places[:rows].cpu(), hidden.counts[:rows].cpu()
-    numbers, allowed, drawn = puzzle.words[:rows].cpu(), puzzle.allowed[:rows].cpu(), puzzle.sizes[:rows].tolist()
-    spelled = [word for sentence in puzzle.originals for word in sentence.words]
-    by = policy.chosen_by(len(puzzle.pieces))
+    numbers, allowed, drawn = batch.words[:rows].cpu(), batch.allowed[:rows].cpu(), batch.sizes[:rows].tolist()
+    spelled = [word for sentence in batch.originals for word in sentence.words]
+    by = policy.chosen_by(len(batch.pieces))
     found = []
     for row in range(rows):
         here = numbers[row][numbers[row] >= 0]
@@ -199,7 +199,7 @@ def first_pieces(pieces: Tensor, continues: Tensor) -> Tensor:
     return places.masked_fill(continues[pieces], 0).cummax(1).values
 
 
-class PuzzleLesson(Objective):
+class PolicyLoss(Objective):
     """The policy's own loss, beside that of the language model (Vu, Phung, Haffari 2020, Algorithm 1, line 8).
 
     Stands after `MaskedWords` in a stage. Both are parts of one sum and yet do not meet: the first reaches the encoder
@@ -212,7 +212,7 @@ class PuzzleLesson(Objective):
 
     def forward(self, source: TextView, target: TextView) -> Tensor:
         (policy,) = self._policy
-        lesson = policy.lesson()
+        lesson = policy.loss()
         if lesson is not None:
             return lesson
         # a bare number: with a gradient of zero the optimizer would still move the policy

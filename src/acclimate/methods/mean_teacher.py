@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from acclimate.methods.distillation import Chances, frozen_copy, log_chances
+from acclimate.methods.distillation import TagProbabilities, frozen_copy, log_probabilities
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Average, count_of
 from acclimate.model.learner import Learner
@@ -22,8 +22,8 @@ def rising(update: int, updates: int) -> float:
 
 
 class MeanTeacher(Objective):
-    """How far the chances of each tag are from the teacher's at each word of the unlabelled target sentences: squared
-    differences, summed over the tags.
+    """How far the probabilities of each tag are from the teacher's at each word of the unlabelled target sentences:
+    squared differences, summed over the tags.
 
     Needs no labels. The teacher's weights follow the learner's after every update, `decay` of them staying what they
     were; after the first `warm_up` updates it is the `later` one. Reaches the learner only.
@@ -35,13 +35,13 @@ class MeanTeacher(Objective):
         decay: float = 0.99,
         later: float = 0.995,
         warm_up: int = 300,
-        chances: Chances = "marginals",
+        probabilities: TagProbabilities = "marginals",
         average: Average = "word",
     ) -> None:
         super().__init__()
         self.teacher = frozen_copy(tagger)  # a part of this module: a checkpoint must hold what nobody else knows
         self.decay, self.later, self.warm_up = decay, later, warm_up
-        self.chances: Chances = chances
+        self.probabilities: TagProbabilities = probabilities
         self.average = average
         self.update = 0
 
@@ -53,8 +53,10 @@ class MeanTeacher(Objective):
     def forward(self, source: View, target: View) -> Tensor:
         sentences = target.sentences
         with torch.no_grad():
-            taught = log_chances(View(self.teacher, sentences), self.chances).exp()
-        differences = (log_chances(target, self.chances).exp() - taught).square().sum(-1)  # (sentence, word)
+            taught = log_probabilities(View(self.teacher, sentences), self.probabilities).exp()
+        differences = (
+            (log_probabilities(target, self.probabilities).exp() - taught).square().sum(-1)
+        )  # (sentence, word)
         counted = sentences.mask & ~sentences.labelled.unsqueeze(1)
         return differences.masked_fill(~counted, 0).sum() / count_of(counted, self.average)
 

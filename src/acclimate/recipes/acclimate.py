@@ -103,7 +103,7 @@ class AcclimateSettings(Settings):
 
 
 FINISH_PASSES = 2  # over the labelled target sentences, at least
-LOOKS = 10  # at stages that only a selector which looks at the target may choose in
+EVALUATIONS = 10  # at stages that only a selector which looks at the target may choose in
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ def parting(tagger: Tagger, plan: Plan) -> dict[str, Any]:
 def chosen_by_target(plan: Plan) -> dict[str, Any]:
     """For stages that leave the source behind: a selector that looks at the source would undo them."""
     knows = chooses_for_target(plan)
-    return {"keep_best": knows, "looks": LOOKS if knows else None, "to_the_end": not knows}
+    return {"keep_best": knows, "evaluations": EVALUATIONS if knows else None, "to_the_end": not knows}
 
 
 def finishes(plan: Plan) -> bool:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acclimate.methods.alignment.domain_discriminator import verdict
+from acclimate.methods.alignment.domain_discriminator import diagnosis
 from acclimate.recipes.acclimate import ACCLIMATE
 from acclimate.recipes.baselines import BASELINE, TARGET_ONLY
 from acclimate.recipes.compose import COMPOSE
@@ -66,5 +66,5 @@ def find_recipe(name: str) -> Recipe:
 
 def record_remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """What the rows of a run's record say about its training."""
-    game = verdict(rows)
+    game = diagnosis(rows)
     return (*(() if game is None else (game,)), *weights_of_masks(rows))

@@ -24,9 +24,9 @@ from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.compose_objectives import (
     OBJECTIVES,
+    Built,
     DiscriminatorTermSettings,
-    Made,
-    Site,
+    StageContext,
     VirtualNoiseSettings,
     WordMmdSettings,
     sides_of,
@@ -54,7 +54,7 @@ from acclimate.recipes.mslm import check_plan as check_mslm
 from acclimate.recipes.mslm import remodel as remodel_for_entities
 from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, EditSettings, edit_for, only_deletes
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
+from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
 from acclimate.settings import UsageError
 from acclimate.training.schedules import Schedule
 from acclimate.training.selectors import LastUpdate, Selector
@@ -94,11 +94,11 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     batches = batches_for(tagger, plan, text, beside, number)
     training = training_for(stage, plan, batches)
     updates = training.updates_for(batches.epoch_length)
-    site = Site(tagger, plan, number, text, sum(beside[1:], beside[0]) if beside else Corpus(()), updates)
+    context = StageContext(tagger, plan, number, text, sum(beside[1:], beside[0]) if beside else Corpus(()), updates)
     objectives: dict[str, Objective] = {}
     weights: dict[str, float | Schedule] = {}
     for which, term in stage.objectives.items():
-        made = OBJECTIVES[which].build(site, term.settings)
+        made = OBJECTIVES[which].build(context, term.settings)
         objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
         weights[which] = _weight(term.weight, made)
         watches += made.watches
@@ -147,7 +147,11 @@ def selector_of(stage: StageSettings, plan: Plan) -> Selector | None:
 def training_for(stage: StageSettings, plan: Plan, batches: Stream) -> TrainingSettings:
     """The run's training settings with what the stage says about them."""
     training = length_for(stage, plan.training, batches)
-    return training if stage.looks is None or not chooses(plan) else looked_at(training, batches, stage.looks)
+    return (
+        training
+        if stage.evaluations is None or not chooses(plan)
+        else evaluated_often(training, batches, stage.evaluations)
+    )
 
 
 def length_for(stage: StageSettings, training: TrainingSettings, batches: Stream) -> TrainingSettings:
@@ -181,7 +185,7 @@ def normalise_for_noise(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     return normalise_tables(tagger, few if plan.for_target else plan.source.labelled() + few, wanted)
 
 
-def _weight(weight: float, made: Made) -> float | Schedule:
+def _weight(weight: float, made: Built) -> float | Schedule:
     rise = made.rise
     return weight if rise is None else lambda update: weight * rise(update)
 
@@ -189,7 +193,7 @@ def _weight(weight: float, made: Made) -> float | Schedule:
 # of a stage, that its domain tuning says itself or does not know
 NOT_IN_TUNING = (
     *("learns", "beside", "apart", "updates", "epochs", "share", "learning_rate"),
-    *("keep_best", "patience", "looks", "to_the_end", "edits"),
+    *("keep_best", "patience", "evaluations", "to_the_end", "edits"),
 )
 
 

@@ -11,11 +11,11 @@ from pydantic import Field
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
-from acclimate.methods.alignment.domain_discriminator import Game
+from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, Kernel
-from acclimate.methods.distillation import Chances, Distillation, frozen_copy
-from acclimate.methods.masked_words import PuzzleLesson
-from acclimate.methods.masking.catalogue import Ground, build_policy
+from acclimate.methods.distillation import Distillation, TagProbabilities, frozen_copy
+from acclimate.methods.masked_words import PolicyLoss
+from acclimate.methods.masking.catalogue import PolicyContext, build_policy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import Scope
@@ -101,7 +101,7 @@ class WordMmdSettings(SentenceMmdSettings):
 class DistillationSettings(Settings):
     """What teacher and student compare, and on which text."""
 
-    chances: Chances = "marginals"
+    probabilities: TagProbabilities = "marginals"
     """What teacher and student compare: marginals, or the softmax of each word's own scores."""
     side: Domain = "source"
     """Which domain's text the teacher reads."""
@@ -110,7 +110,7 @@ class DistillationSettings(Settings):
 class MeanTeacherTermSettings(MeanTeacherSettings):
     """Mean Teacher as PDALN has it."""
 
-    chances: Chances = "marginals"
+    probabilities: TagProbabilities = "marginals"
     """What teacher and student compare: marginals, or the softmax of each word's own scores."""
 
 
@@ -142,7 +142,7 @@ that has learnt tags before, a radius above 0."""
 
 
 @dataclass(frozen=True)
-class Site:
+class StageContext:
     """Where an objective is to work: the tagger, the run's plan, the stage's number, its text, and how long it is."""
 
     tagger: Tagger
@@ -154,7 +154,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Made:
+class Built:
     """An objective, its companions, what its weight is multiplied by along training, and what to watch."""
 
     terms: Mapping[str, Objective]  # by what is put behind the name; the main one has nothing behind it
@@ -163,45 +163,45 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Part:
+class ObjectiveKind:
     """How an objective is built from its settings, and what it needs. `learns_tags`: a tagger can be trained by it."""
 
     summary: str
     settings: type[Settings]
-    build: Callable[[Site, Any], Made]
+    build: Callable[[StageContext, Any], Built]
     needs: frozenset[Need] = field(default_factory=frozenset)
     learns_tags: bool = False
 
 
-def alone(objective: Objective) -> Made:
-    return Made({"": objective})
+def alone(objective: Objective) -> Built:
+    return Built({"": objective})
 
 
 def task_for(settings: TaggingSettings) -> Objective:
     return TaggingOfAll(settings.average) if settings.side == "both" else Tagging(settings.side, settings.average)
 
 
-def masked_tagging(site: Site, settings: MaskedTaggingSettings) -> Made:
+def masked_tagging(stage: StageContext, settings: MaskedTaggingSettings) -> Built:
     radii = settings.radius.model_dump()
-    return alone(masked_adversarial(task_for(settings), {SOURCE: radii, TARGET: radii}, site.text, settings))
+    return alone(masked_adversarial(task_for(settings), {SOURCE: radii, TARGET: radii}, stage.text, settings))
 
 
-def virtual(site: Site, settings: VirtualNoiseSettings) -> Made:
+def virtual(stage: StageContext, settings: VirtualNoiseSettings) -> Built:
     radii, domains = settings.radius.model_dump(), [settings.side]
     return alone(VirtualAdversarialTraining(radii, domains, scope=settings.scope, by_size=settings.by_size))
 
 
-def discriminator(site: Site, settings: DiscriminatorTermSettings) -> Made:
-    made = discriminator_for(site.tagger, settings, site.updates)
+def discriminator(stage: StageContext, settings: DiscriminatorTermSettings) -> Built:
+    made = discriminator_for(stage.tagger, settings, stage.updates)
     assert made is not None  # the check has refused "none"
-    return Made({"": made}, watches=(Game(made, held_out(site.plan, site.beside)),))
+    return Built({"": made}, watches=(DiscriminatorDiagnostics(made, held_out(stage.plan, stage.beside)),))
 
 
-def sentence_mmd(site: Site, settings: SentenceMmdSettings) -> Made:
+def sentence_mmd(stage: StageContext, settings: SentenceMmdSettings) -> Built:
     return alone(SentenceDiscrepancy(kernel_for(settings), settings.unbiased))
 
 
-def word_mmd(site: Site, settings: WordMmdSettings) -> Made:
+def word_mmd(stage: StageContext, settings: WordMmdSettings) -> Built:
     kernel = kernel_for(settings)
     return alone(WordDiscrepancy(settings.mu, kernel, settings.unbiased, settings.most_words, settings.floor))
 
@@ -210,79 +210,83 @@ def kernel_for(settings: SentenceMmdSettings) -> Kernel:
     return SCALE_FREE if settings.scale_free else MEDIANS
 
 
-def contrast_of(site: Site, settings: ContrastSettings) -> Made:
-    plan = replace(site.plan, options=settings)
-    return alone(contrast(site.tagger, plan, edit_for(site.tagger, plan), site.number))
+def contrast_of(stage: StageContext, settings: ContrastSettings) -> Built:
+    plan = replace(stage.plan, options=settings)
+    return alone(contrast(stage.tagger, plan, edit_for(stage.tagger, plan), stage.number))
 
 
-def distillation(site: Site, settings: DistillationSettings) -> Made:
-    return alone(Distillation(frozen_copy(site.tagger), settings.chances, settings.side))
+def distillation(stage: StageContext, settings: DistillationSettings) -> Built:
+    return alone(Distillation(frozen_copy(stage.tagger), settings.probabilities, settings.side))
 
 
-def mean_teacher(site: Site, settings: MeanTeacherTermSettings) -> Made:
-    warm_up = min(settings.warm_up, site.updates)
-    teacher = MeanTeacher(site.tagger, settings.decay, settings.later, warm_up, settings.chances)
-    return Made({"": teacher}, lambda update: settings.weight * rising(update, warm_up))
+def mean_teacher(stage: StageContext, settings: MeanTeacherTermSettings) -> Built:
+    warm_up = min(settings.warm_up, stage.updates)
+    teacher = MeanTeacher(stage.tagger, settings.decay, settings.later, warm_up, settings.probabilities)
+    return Built({"": teacher}, lambda update: settings.weight * rising(update, warm_up))
 
 
-def hidden_words(site: Site, settings: MaskedWordsSettings) -> Made:
-    encoder, plan = site.tagger.encoder, site.plan
+def hidden_words(stage: StageContext, settings: MaskedWordsSettings) -> Built:
+    encoder, plan = stage.tagger.encoder, stage.plan
     assert isinstance(encoder, Transformer)
-    ground = Ground(
+    context = PolicyContext(
         encoder, plan.source.unlabelled(), plan.target.unlabelled(), settings.policy, device_for(plan.training)
     )
-    policy = build_policy(settings.masking, ground)
+    policy = build_policy(settings.masking, context)
     objective = masked_words(encoder, guesser_for(encoder), policy, settings, settings.samples)
     objective.domain = settings.side
     learns = any(True for _ in policy.parameters())
-    return Made({"": objective, **({"-puzzle": PuzzleLesson(policy)} if learns else {})})
+    return Built({"": objective, **({"-policy": PolicyLoss(policy)} if learns else {})})
 
 
 def _needs(*needs: Need) -> frozenset[Need]:
     return frozenset(needs)
 
 
-OBJECTIVES: dict[str, Part] = {
-    "tagging": Part(
-        "learn the tags", TaggingSettings, lambda site, settings: alone(task_for(settings)), learns_tags=True
+OBJECTIVES: dict[str, ObjectiveKind] = {
+    "tagging": ObjectiveKind(
+        "learn the tags", TaggingSettings, lambda stage, settings: alone(task_for(settings)), learns_tags=True
     ),
-    "target-tagging": Part(
+    "target-tagging": ObjectiveKind(
         "learn the tags of what is beside: labelled target sentences, or pseudo-labelled ones",
         TargetTaggingSettings,
-        lambda site, settings: alone(task_for(settings)),
+        lambda stage, settings: alone(task_for(settings)),
         learns_tags=True,
     ),
-    "adversarial": Part(
+    "adversarial": ObjectiveKind(
         "learn the tags, also under adversarial noise (AT); it contains tagging",
         NoisyTaggingSettings,
         masked_tagging,
         learns_tags=True,
     ),
-    "mat": Part(
+    "mat": ObjectiveKind(
         "learn the tags, also under adversarial noise and with words hidden (MAT); it contains tagging",
         MaskedTaggingSettings,
         masked_tagging,
         learns_tags=True,
     ),
-    "virtual-adversarial": Part(
+    "virtual-adversarial": ObjectiveKind(
         "tags must not change under noise (VAT)", VirtualNoiseSettings, virtual, _needs("noise")
     ),
-    "discriminator": Part(
+    "discriminator": ObjectiveKind(
         "features must not tell the domains apart (plain, or GRAD), its gradient reversed",
         DiscriminatorTermSettings,
         discriminator,
         _needs("beside"),
     ),
-    "sentence-mmd": Part("sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, _needs("beside")),
-    "word-mmd": Part("words of one tag made alike in both domains", WordMmdSettings, word_mmd, _needs("labels beside")),
-    "contrast": Part("sentences told from one another, beside edited twins", ContrastSettings, contrast_of),
-    "distillation": Part(
+    "sentence-mmd": ObjectiveKind(
+        "sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, _needs("beside")
+    ),
+    "word-mmd": ObjectiveKind(
+        "words of one tag made alike in both domains", WordMmdSettings, word_mmd, _needs("labels beside")
+    ),
+    "contrast": ObjectiveKind("sentences told from one another, beside edited twins", ContrastSettings, contrast_of),
+    "distillation": ObjectiveKind(
         "agree with the tagger of the stage before", DistillationSettings, distillation, _needs("teacher")
     ),
-    "mean-teacher": Part(
+    "mean-teacher": ObjectiveKind(
         "agree with the average of one's own past", MeanTeacherTermSettings, mean_teacher, _needs("text beside")
     ),
-    "masked-words": Part(
+    "masked-words": ObjectiveKind(
         "guess hidden words, under any masking", MaskedWordsSettings, hidden_words, _needs("language model")
     ),
 }

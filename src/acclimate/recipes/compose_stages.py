@@ -73,7 +73,7 @@ class StageSettings(Settings):
     """Undo a round that the run's selector finds worse than what was before."""
     patience: int = Field(0, ge=0)
     """Rounds in a row that may be undone before they end."""
-    looks: int | None = Field(None, ge=1)
+    evaluations: int | None = Field(None, ge=1)
     """Evaluations of a round by the run's selector, at least."""
     to_the_end: bool = False
     """Keep the last state, whatever the run's selector says of others."""
@@ -103,8 +103,8 @@ class StageSettings(Settings):
             raise ValueError("a stage learns from something: name source, for example, in learns")
         if self.updates is not None and self.epochs is not None:
             raise ValueError("a stage has updates or epochs, not both")
-        if self.to_the_end and (self.keep_best or self.looks is not None):
-            raise ValueError("with to_the_end nobody chooses a state: leave out keep_best and looks")
+        if self.to_the_end and (self.keep_best or self.evaluations is not None):
+            raise ValueError("with to_the_end nobody chooses a state: leave out keep_best and evaluations")
         return self
 
 
@@ -197,14 +197,14 @@ def edit_by(name: EditName, tagger: Tagger, plan: Plan, edits: EditSettings) -> 
 
 
 @dataclass(frozen=True)
-class Found:
+class StageText:
     """Text of a stage, and what tells the run's record how it was made."""
 
     corpus: Corpus
     watches: tuple[Watch, ...] = ()
 
 
-Text = Callable[[Tagger, Plan, StageSettings, int], Found]
+Text = Callable[[Tagger, Plan, StageSettings, int], StageText]
 
 
 def unlabelled(plan: Plan) -> Corpus:
@@ -212,32 +212,32 @@ def unlabelled(plan: Plan) -> Corpus:
     return plan.target.filter(lambda sentence: sentence.tags is None)
 
 
-def pseudo_labelled(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Found:
+def pseudo_labelled(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
     """The target under the tagger's own tags, where it is surest of them; true labels stay."""
-    return Found(surest(tagger, plan.target, stage.keep))
+    return StageText(surest(tagger, plan.target, stage.keep))
 
 
-def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Found:
+def anchored(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
     """Sentences of both domains with entities of the other one."""
     made = exchanged(plan.source.labelled(), plan.target.labelled(), stage.anchors, plan.seed * 1_000 + number)
-    return Found(made.corpus, (Anchored(made.variants),))
+    return StageText(made.corpus, (Anchored(made.variants),))
 
 
 def edited_by(name: EditName) -> Text:
     """Labelled sentences of both domains, edited; those in which nothing can be edited are left out."""
 
-    def found(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> Found:
+    def found(tagger: Tagger, plan: Plan, stage: StageSettings, number: int) -> StageText:
         pairs = list(edited_pairs(name, tagger, plan, stage.edits, number))
         corpus = Corpus.of((edited for _, edited in pairs), f"{plan.source.name}, {name}", tagger.labels.kind)
-        return Found(corpus, (Edited(name, pairs),))
+        return StageText(corpus, (Edited(name, pairs),))
 
     return found
 
 
 TEXTS: dict[str, Text] = {
-    "source": lambda tagger, plan, stage, number: Found(plan.source.labelled()),
-    "target": lambda tagger, plan, stage, number: Found(unlabelled(plan)),
-    "target-labelled": lambda tagger, plan, stage, number: Found(plan.target.labelled()),
+    "source": lambda tagger, plan, stage, number: StageText(plan.source.labelled()),
+    "target": lambda tagger, plan, stage, number: StageText(unlabelled(plan)),
+    "target-labelled": lambda tagger, plan, stage, number: StageText(plan.target.labelled()),
     "pseudo-labelled": pseudo_labelled,
     "anchors": anchored,
     "synonyms": edited_by("synonyms"),

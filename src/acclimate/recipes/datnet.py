@@ -18,7 +18,7 @@ from pydantic import Field
 from acclimate.data.batches import SOURCE, TARGET, Alternating, Balance, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, Game, Unreversed
+from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics, DomainDiscriminator, Unreversed
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.noise import Scope
@@ -123,7 +123,7 @@ def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     watches = []
     if discriminator is not None:
         objectives["discriminator"] = discriminator
-        watches.append(Game(discriminator, held_out(plan, few or plan.target)))
+        watches.append(DiscriminatorDiagnostics(discriminator, held_out(plan, few or plan.target)))
     if options.adversarial:
         objectives["tag"] = adversarial(task, discriminator, options)
     yield Stage("datnet", objectives, batches, plan.training, learner=learner, watches=tuple(watches))

@@ -17,9 +17,9 @@ from acclimate.data.batches import SOURCE, TARGET, Batches
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
-from acclimate.methods.masked_words import Budget, MaskedWords, PuzzleLesson
-from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy
-from acclimate.methods.masking.masked_batch import Corruption, Puzzle, hide
+from acclimate.methods.masked_words import Budget, MaskedWords, PolicyLoss
+from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy, known_policy
+from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
 from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
@@ -138,14 +138,14 @@ def tuning_stage(
         raise InputError("domain tuning needs text of the target domain, and there is none.")
     texts = tuning_text(source, target, extra, encoder, settings.held_out, seed)
     text = packed(texts.mixed(), encoder) if settings.packed else texts.mixed()
-    ground = Ground(encoder, texts.source, texts.of_target, settings.policy, device_for(settings))
-    policy = build_policy(settings.masking, ground)
+    context = PolicyContext(encoder, texts.source, texts.of_target, settings.policy, device_for(settings))
+    policy = build_policy(settings.masking, context)
     objective = masked_words(encoder, guesser, policy, settings, settings.samples)
     if settings.compile:
         objective.speed_up()
     objectives: dict[str, Objective] = {"masked_words": objective}
     if any(True for _ in policy.parameters()):
-        objectives["puzzle"] = PuzzleLesson(policy)
+        objectives["policy"] = PolicyLoss(policy)
     batches = sentence_batches(text, encoder, settings.rows_per_batch, seed)
     updates = settings.updates_for(batches.epoch_length)
     if settings.updates is None and settings.epochs is None:
@@ -280,9 +280,9 @@ def perplexity(
             numbers = ordered[start : start + rows]
             part = [sentences[number] for number in numbers]
             inputs = {name: tensor.to(device) for name, tensor in encoder.number(part).items()}
-            puzzle = objective.puzzle(TextView(encoder, inputs))
-            hidden = hide(puzzle, _lots(puzzle, numbers, seed))
-            mean, _ = objective.losses(encoder, guesser, puzzle.pieces, hidden, puzzle.attention)
+            batch = objective.batch(TextView(encoder, inputs))
+            hidden = hide(batch, _lots(batch, numbers, seed))
+            mean, _ = objective.losses(encoder, guesser, batch.pieces, hidden, batch.attention)
             count = int(hidden.counts.sum())
             total, pieces = total + float(mean) * count, pieces + count
             if progress is not None:
@@ -293,11 +293,11 @@ def perplexity(
     return Perplexity(math.exp(loss), loss, pieces, len(text))
 
 
-def _lots(puzzle: Puzzle, numbers: list[int], seed: int) -> torch.Tensor:
+def _lots(batch: MaskedBatch, numbers: list[int], seed: int) -> torch.Tensor:
     """Random priorities (row, piece), the same for a sentence in whatever company it comes."""
-    width = puzzle.pieces.shape[1]
+    width = batch.pieces.shape[1]
     rows = [np.random.default_rng((seed, number)).random(width) for number in numbers]
-    return torch.from_numpy(np.stack(rows)).float().to(puzzle.pieces.device)
+    return torch.from_numpy(np.stack(rows)).float().to(batch.pieces.device)
 
 
 ADVERSARIAL_MASKING = Recipe(

@@ -60,7 +60,7 @@ class MaskedNoiseSettings(Settings):
     """How far from that distance is still good; null: the deviation of all distances."""
     gaussian: Gaussian = "pdf"
     """How a distance is weighted: by the density of the Gaussian (pdf), or by one whose peak is 1 (unit)."""
-    law: NormaliseLaw = "softmax"
+    distribution: NormaliseLaw = "softmax"
     """How weights become probabilities: softmax, nearly flat as in the paper, or sum, which is sharp."""
     temperature: float = Field(1.0, gt=0)
     """Temperature of that softmax."""
@@ -173,7 +173,7 @@ def masked_adversarial(
         options.mean,
         options.deviation,
         options.gaussian,
-        options.law,
+        options.distribution,
         options.temperature,
     )
     changes = None

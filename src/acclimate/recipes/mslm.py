@@ -19,7 +19,7 @@ from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
 from acclimate.methods.entities.masked_tagger import MaskedTagger
-from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, known_policy, require_texts
+from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy, known_policy, require_texts
 from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights, Normalise, count_masks, mask_weights
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.policy import Policy
@@ -181,8 +181,8 @@ def other_policy(tagger: Tagger, plan: Plan) -> Policy:
     """Who hides other words instead, and just as many."""
     options: MslmSettings = plan.options
     texts = plan.source.unlabelled(), plan.target.unlabelled()
-    ground = Ground(encoder_of(tagger), *texts, options.policy, device_for(plan.training))
-    return build_policy(options.masking, ground)
+    context = PolicyContext(encoder_of(tagger), *texts, options.policy, device_for(plan.training))
+    return build_policy(options.masking, context)
 
 
 def encoder_of(tagger: Tagger) -> Transformer:

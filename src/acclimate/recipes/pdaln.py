@@ -22,7 +22,7 @@ from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDis
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE
 from acclimate.methods.augmentation.anchors import Anchored, Augmentation, augment_with_anchors
 from acclimate.methods.contrastive import Contrast, Edit
-from acclimate.methods.distillation import Chances, Distillation, frozen_copy
+from acclimate.methods.distillation import Distillation, TagProbabilities, frozen_copy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, VirtualAdversarialTraining
@@ -32,7 +32,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.mat import RadiusSettings
 from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, edit_for, only_deletes
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.rounds import Patience, chooses, looked_at, same_weights
+from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
 from acclimate.settings import Settings, UsageError
 from acclimate.training.loop import completed
 from acclimate.training.schedules import Schedule
@@ -106,7 +106,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """In both discrepancies, features that shrink to a point win nothing."""
     most_words: int = Field(256, ge=1)
     """Words of one tag and domain that L_w looks at in a batch, at most."""
-    chances: Chances = "marginals"
+    probabilities: TagProbabilities = "marginals"
     """What teacher and student compare: marginals, or the softmax of each word's own scores."""
     rounds: int = Field(3, ge=0)
     """How many rounds."""
@@ -114,7 +114,7 @@ class PdalnSettings(ContrastSettings, AnchorSettings):
     """Passes over a round's text."""
     round_rate: float = Field(0.25, gt=0)
     """Learning rate of a round, as a share of the run's."""
-    round_looks: int = Field(8, ge=1)
+    round_evaluations: int = Field(8, ge=1)
     """Evaluations of a round by the run's selector, at least."""
     keep_best: bool = False
     """Undo a round that the run's selector finds worse; else take every round as it is."""
@@ -191,11 +191,11 @@ def teaching(
     if options.variant == "distillation" and options.gamma > 0:
         rest = 1 - options.gamma
         kept = {name: (rest * weight, term) for name, (weight, term) in terms.items() if rest > 0}
-        return {**kept, "distil": (options.gamma, Distillation(teacher, options.chances, average=SCALE))}
+        return {**kept, "distil": (options.gamma, Distillation(teacher, options.probabilities, average=SCALE))}
     if options.variant == "mean-teacher":
         mean = options.mean_teacher
         warm_up = min(mean.warm_up, updates)
-        objective = MeanTeacher(teacher, mean.decay, mean.later, warm_up, options.chances, SCALE)
+        objective = MeanTeacher(teacher, mean.decay, mean.later, warm_up, options.probabilities, SCALE)
         return {**terms, "mean_teacher": (lambda update: mean.weight * rising(update, warm_up), objective)}
     if options.variant == "vat":
         return {**terms, "virtual": (options.virtual.weight, noisy(options.virtual))}
@@ -284,7 +284,7 @@ def round_training(plan: Plan, batches: Stream) -> TrainingSettings:
     updates = training.updates_for(batches.epoch_length)
     most = plan.training.updates
     training = training.model_copy(update={"updates": updates if most is None else min(updates, most)})
-    return looked_at(training, batches, options.round_looks) if chooses(plan) else training
+    return evaluated_often(training, batches, options.round_evaluations) if chooses(plan) else training
 
 
 def stage(

@@ -35,10 +35,11 @@ def chooses_for_target(plan: Plan) -> bool:
     return isinstance(plan.selector, DevelopmentScore) and plan.selector.of_target
 
 
-def looked_at(training: TrainingSettings, batches: Stream, looks: int) -> TrainingSettings:
-    """The same with so many looks at least. Patience with a stage is counted in looks, and lasts as long as before."""
+def evaluated_often(training: TrainingSettings, batches: Stream, evaluations: int) -> TrainingSettings:
+    """The same with at least so many evaluations. Patience is counted in evaluations, and is made to last as long as
+    before."""
     usual = training.evaluate_every or max(1, round(training.updates_per_epoch(batches.epoch_length)))
-    every = min(usual, max(1, training.updates_for(batches.epoch_length) // looks))
+    every = min(usual, max(1, training.updates_for(batches.epoch_length) // evaluations))
     patience = None if training.patience is None else math.ceil(training.patience * usual / every)
     return training.model_copy(update={"evaluate_every": every, "patience": patience})
 

@@ -95,9 +95,9 @@ class HeldOutLoss:
         with listening(objective), listening(learner), torch.random.fork_rng(devices):
             torch.manual_seed(0)
             for part in self.parts():
-                puzzle = objective.puzzle(learner.view(part))
-                hidden = hide(puzzle, objective.policy(puzzle))
-                mean, _ = objective.losses(*puzzle.solver, puzzle.pieces, hidden, puzzle.attention)
+                batch = objective.batch(learner.view(part))
+                hidden = hide(batch, objective.policy(batch))
+                mean, _ = objective.losses(*batch.model, batch.pieces, hidden, batch.attention)
                 total += mean * hidden.counts.sum()
                 count += hidden.counts.sum()
         return -float(total / count.clamp(min=1))

@@ -1,4 +1,4 @@
-"""Substitutes: the law against worked numbers and a slow loop, and draws against the law."""
+"""Substitutes: the distribution against worked numbers and a slow loop, and draws against the distribution."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from torch import Tensor
 from acclimate.methods.augmentation.similar_words import (
     Substitutes,
     gaussian_scores,
-    random_law,
-    substitution_law,
+    substitution_probabilities,
     typical_distances,
+    uniform_probabilities,
 )
 
 # paris, london, berlin, pineapple
@@ -92,18 +92,18 @@ def test_the_scores_are_the_worked_ones(gaussian: Any, expected: list[float]) ->
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("gaussian", "normalise"), LAWS)
 def test_the_law_is_the_worked_one(gaussian: Any, normalise: Any, dtype: torch.dtype) -> None:
-    law = substitution_law(CITIES.to(dtype), PARIS, all_of(4), *BUMP, gaussian, normalise)
-    assert law.dtype == dtype
-    close(law, [LAWS[gaussian, normalise]])
+    distribution = substitution_probabilities(CITIES.to(dtype), PARIS, all_of(4), *BUMP, gaussian, normalise)
+    assert distribution.dtype == dtype
+    close(distribution, [LAWS[gaussian, normalise]])
 
 
 def test_the_law_of_all_words_is_the_worked_one() -> None:
-    close(substitution_law(CITIES, torch.arange(4), all_of(4), *BUMP), FULL)
+    close(substitution_probabilities(CITIES, torch.arange(4), all_of(4), *BUMP), FULL)
 
 
 def test_a_law_in_which_a_word_stands_in_for_itself_is_another() -> None:
-    law = substitution_law(CITIES, PARIS, all_of(4), *BUMP)
-    assert (law[0] - torch.tensor(WITH_ITSELF)).abs().min() > 0.04
+    distribution = substitution_probabilities(CITIES, PARIS, all_of(4), *BUMP)
+    assert (distribution[0] - torch.tensor(WITH_ITSELF)).abs().min() > 0.04
 
 
 @gaussians
@@ -113,13 +113,13 @@ def test_the_law_is_that_of_a_slow_and_obvious_loop(gaussian, normalise, count, 
     vectors = table(count, 3, seed, torch.float64)
     candidates = torch.rand(count, generator=torch.Generator().manual_seed(seed)) < 0.7
     chosen = torch.arange(count)
-    law = substitution_law(vectors, chosen, candidates, mean, deviation, gaussian, normalise, heat)
+    distribution = substitution_probabilities(vectors, chosen, candidates, mean, deviation, gaussian, normalise, heat)
     for number in range(count):
         if any(candidates[other] for other in range(count) if other != number):
             question = (vectors, number, candidates, mean, deviation, gaussian, normalise, heat)
-            close(law[number], slow_law(*question), 1e-9)
+            close(distribution[number], slow_law(*question), 1e-9)
         else:
-            assert not law[number].any()
+            assert not distribution[number].any()
 
 
 @gaussians
@@ -129,55 +129,60 @@ def test_the_law_is_that_of_a_slow_and_obvious_loop(gaussian, normalise, count, 
 def test_rows_sum_to_one_and_itself_and_specials_have_no_chance(gaussian, normalise, scale, dtype) -> None:
     vectors = (table() * scale).to(dtype)
     chosen = torch.tensor([0, 5, 5, 39])
-    law = substitution_law(vectors, chosen, all_of(40, 0, 1, 39), 3.0 * scale, scale, gaussian, normalise)
-    assert law.dtype == torch.float32
-    close(law.sum(-1), torch.ones(4))
-    assert (law[:, [0, 1, 39]] == 0).all()
-    assert (law[1:3, 5] == 0).all()
+    distribution = substitution_probabilities(
+        vectors, chosen, all_of(40, 0, 1, 39), 3.0 * scale, scale, gaussian, normalise
+    )
+    assert distribution.dtype == torch.float32
+    close(distribution.sum(-1), torch.ones(4))
+    assert (distribution[:, [0, 1, 39]] == 0).all()
+    assert (distribution[1:3, 5] == 0).all()
 
 
 def test_vectors_are_not_normalised() -> None:
     """Two words in one direction are apart by their lengths."""
-    law = substitution_law(CITIES, PARIS + 1, all_of(4, 0), 1.0, 0.1, "unit", "sum")
-    close(law, [[0.0, 0.0, 1.0, 0.0]])
+    distribution = substitution_probabilities(CITIES, PARIS + 1, all_of(4, 0), 1.0, 0.1, "unit", "sum")
+    close(distribution, [[0.0, 0.0, 1.0, 0.0]])
 
 
 def test_a_small_distance_between_large_vectors_is_not_lost() -> None:
     """By way of products, as `cdist` goes for many rows, the distance of 0.01 would vanish in 32 bits."""
     vectors = torch.full((40, 8), 100.0)
     vectors[:, 0] += 0.01 * torch.arange(40)
-    law = substitution_law(vectors, torch.arange(40), all_of(40), 0.01, 0.001, "unit", "sum")
-    assert law[0, 1] > 0.999
-    assert law[20, 19] + law[20, 21] > 0.999
+    distribution = substitution_probabilities(vectors, torch.arange(40), all_of(40), 0.01, 0.001, "unit", "sum")
+    assert distribution[0, 1] > 0.999
+    assert distribution[20, 19] + distribution[20, 21] > 0.999
 
 
 @pytest.mark.parametrize("count", [3, 50, 20_000])
 def test_a_softmax_of_a_bump_of_height_one_is_nearly_flat(count: int) -> None:
     """The best word is at most e times as likely as the worst, however many there are."""
     vectors = 10 * table(count, 2)
-    chances = substitution_law(vectors, PARIS, all_of(count), 5.0, 0.5, "unit")[0, 1:]
-    assert chances.max() / chances.min() <= exp(1) * (1 + 1e-6)
-    assert chances.max() <= exp(1) / (count - 1)
+    probabilities = substitution_probabilities(vectors, PARIS, all_of(count), 5.0, 0.5, "unit")[0, 1:]
+    assert probabilities.max() / probabilities.min() <= exp(1) * (1 + 1e-6)
+    assert probabilities.max() <= exp(1) / (count - 1)
 
 
 def test_the_best_word_can_be_e_times_as_likely_as_the_worst_and_a_sum_is_sharp() -> None:
     vectors = torch.tensor([[0.0], [1.0], [99.0]])
-    flat, sharp = (substitution_law(vectors, PARIS, all_of(3), 1.0, 0.5, "unit", how)[0] for how in ("softmax", "sum"))
+    flat, sharp = (
+        substitution_probabilities(vectors, PARIS, all_of(3), 1.0, 0.5, "unit", how)[0] for how in ("softmax", "sum")
+    )
     assert float(flat[1] / flat[2]) == pytest.approx(exp(1), rel=1e-5)
     assert sharp.tolist() == [0, 1, 0]
 
 
 def test_a_narrow_density_makes_the_softmax_sharp() -> None:
     vectors = torch.tensor([[0.0], [1.0], [2.0]])
-    assert substitution_law(vectors, PARIS, all_of(3), 1.0, 0.01)[0, 1] > 0.999999
-    assert substitution_law(vectors, PARIS, all_of(3), 1.0, 1e-20)[0].tolist() == [0, 1, 0]
+    assert substitution_probabilities(vectors, PARIS, all_of(3), 1.0, 0.01)[0, 1] > 0.999999
+    assert substitution_probabilities(vectors, PARIS, all_of(3), 1.0, 1e-20)[0].tolist() == [0, 1, 0]
 
 
 @gaussians
 @normalisers
 def test_temperature_flattens_and_sharpens(gaussian: Any, normalise: Any) -> None:
     cold, usual, hot = (
-        substitution_law(CITIES, PARIS, all_of(4, 3), *BUMP, gaussian, normalise, heat)[0, 1] for heat in (0.05, 1, 1e4)
+        substitution_probabilities(CITIES, PARIS, all_of(4, 3), *BUMP, gaussian, normalise, heat)[0, 1]
+        for heat in (0.05, 1, 1e4)
     )
     assert cold > 0.999 > usual > 0.55
     assert hot == pytest.approx(0.5, abs=1e-3)
@@ -186,44 +191,46 @@ def test_temperature_flattens_and_sharpens(gaussian: Any, normalise: Any) -> Non
 @gaussians
 def test_scores_that_all_vanish_give_every_candidate_the_same_chance(gaussian: Any) -> None:
     vectors = torch.tensor([[0.0], [1.0], [2.0], [3.0]])
-    law = substitution_law(vectors, PARIS, all_of(4, 3), 1e6, 0.5, gaussian, "sum")
-    close(law, [[0.0, 0.5, 0.5, 0.0]])
+    distribution = substitution_probabilities(vectors, PARIS, all_of(4, 3), 1e6, 0.5, gaussian, "sum")
+    close(distribution, [[0.0, 0.5, 0.5, 0.0]])
 
 
 @gaussians
 def test_scores_that_nearly_vanish_still_count(gaussian: Any) -> None:
     vectors = torch.tensor([[0.0], [1.0], [2.0]], dtype=torch.float64)
-    law = substitution_law(vectors, PARIS, all_of(3), 20.0, 0.6, gaussian, "sum")
-    assert law[0, 2] > 0.999
-    law = substitution_law(vectors, PARIS, all_of(3), 20.0, 0.6, gaussian, "sum", temperature=0.01)
-    assert law[0].tolist() == [0, 0, 1]
+    distribution = substitution_probabilities(vectors, PARIS, all_of(3), 20.0, 0.6, gaussian, "sum")
+    assert distribution[0, 2] > 0.999
+    distribution = substitution_probabilities(vectors, PARIS, all_of(3), 20.0, 0.6, gaussian, "sum", temperature=0.01)
+    assert distribution[0].tolist() == [0, 0, 1]
 
 
 @pytest.mark.parametrize("normalise", ["softmax", "sum"])
 def test_a_word_without_another_candidate_has_an_empty_row(normalise: Any) -> None:
-    law = substitution_law(CITIES, torch.tensor([0, 1]), all_of(4, 1, 2, 3), *BUMP, normalise=normalise)
-    assert law.tolist() == [[0, 0, 0, 0], [1, 0, 0, 0]]
-    assert random_law(torch.tensor([0, 1]), all_of(4, 1, 2, 3)).tolist() == law.tolist()
+    distribution = substitution_probabilities(
+        CITIES, torch.tensor([0, 1]), all_of(4, 1, 2, 3), *BUMP, normalise=normalise
+    )
+    assert distribution.tolist() == [[0, 0, 0, 0], [1, 0, 0, 0]]
+    assert uniform_probabilities(torch.tensor([0, 1]), all_of(4, 1, 2, 3)).tolist() == distribution.tolist()
 
 
 @pytest.mark.parametrize("kind", ["similar", "random"])
 def test_no_word_chosen_gives_no_substitute(kind: Any) -> None:
     substitutes = Substitutes(kind)
     none = torch.zeros(0, dtype=torch.long)
-    assert substitutes.law(CITIES, none, all_of(4)).shape == (0, 4)
+    assert substitutes.distribution(CITIES, none, all_of(4)).shape == (0, 4)
     assert substitutes.draw(CITIES, none, all_of(4)).shape == (0,)
 
 
 def test_nothing_is_learnt_through_the_law_and_vectors_stay() -> None:
     vectors = table().requires_grad_()
     before = vectors.detach().clone()
-    assert not Substitutes().law(vectors, PARIS, all_of(40)).requires_grad
+    assert not Substitutes().distribution(vectors, PARIS, all_of(40)).requires_grad
     assert torch.equal(vectors, before)
 
 
 def test_the_random_law_is_uniform_over_the_other_candidates() -> None:
-    law = random_law(torch.tensor([0, 3]), all_of(6, 0, 1))
-    close(law, [[0, 0, 1 / 4, 1 / 4, 1 / 4, 1 / 4], [0, 0, 1 / 3, 0, 1 / 3, 1 / 3]])
+    distribution = uniform_probabilities(torch.tensor([0, 3]), all_of(6, 0, 1))
+    close(distribution, [[0, 0, 1 / 4, 1 / 4, 1 / 4, 1 / 4], [0, 0, 1 / 3, 0, 1 / 3, 1 / 3]])
 
 
 @pytest.mark.parametrize("settings", [{"kind": "random"}, {}, {"normalise": "sum"}, {"gaussian": "unit"}])
@@ -231,10 +238,10 @@ def test_draws_follow_the_law_within_four_standard_errors(settings: dict[str, An
     vectors, candidates, draws = table(9, 2), all_of(9, 0, 4), 20_000
     substitutes = Substitutes(**settings)
     for word in (2, 4):
-        law = substitutes.law(vectors, torch.tensor([word]), candidates)[0]
+        distribution = substitutes.distribution(vectors, torch.tensor([word]), candidates)[0]
         drawn = substitutes.draw(vectors, torch.full((draws,), word), candidates)
         shares = torch.bincount(drawn, minlength=9) / draws
-        assert ((shares - law).abs() <= 4 * (law * (1 - law) / draws).sqrt()).all()
+        assert ((shares - distribution).abs() <= 4 * (distribution * (1 - distribution) / draws).sqrt()).all()
         assert (shares[[0, 4, word]] == 0).all()  # neither specials nor the word itself, not even once
 
 
@@ -254,8 +261,8 @@ def test_a_word_without_another_candidate_stays(kind: Any, candidates: Tensor) -
 
 def test_vectors_that_are_all_alike_give_every_word_the_same_chance() -> None:
     for normalise in ("softmax", "sum"):
-        law = Substitutes(normalise=normalise).law(torch.ones(5, 3), PARIS, all_of(5, 4))
-        close(law, [[0, 1 / 3, 1 / 3, 1 / 3, 0]])
+        distribution = Substitutes(normalise=normalise).distribution(torch.ones(5, 3), PARIS, all_of(5, 4))
+        close(distribution, [[0, 1 / 3, 1 / 3, 1 / 3, 0]])
 
 
 def test_the_same_seed_draws_the_same_words_and_another_others() -> None:
@@ -384,8 +391,10 @@ def test_a_checkpoint_keeps_what_was_found() -> None:
     used.draw(table(), PARIS, all_of(40))
     fresh.load_state_dict(used.state_dict())
     other = 5 * table(seed=3)
-    assert torch.equal(fresh.law(other, PARIS, all_of(40)), used.law(other, PARIS, all_of(40)))
-    assert not torch.equal(fresh.law(other, PARIS, all_of(40)), Substitutes().law(other, PARIS, all_of(40)))
+    assert torch.equal(fresh.distribution(other, PARIS, all_of(40)), used.distribution(other, PARIS, all_of(40)))
+    assert not torch.equal(
+        fresh.distribution(other, PARIS, all_of(40)), Substitutes().distribution(other, PARIS, all_of(40))
+    )
 
 
 def test_a_checkpoint_before_the_first_draw_is_equal_to_itself_and_still_to_be_filled() -> None:
@@ -417,7 +426,7 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], words
 
 def test_unknown_laws_are_refused() -> None:
     with pytest.raises(ValueError, match="'softmax' or 'sum'"):
-        substitution_law(CITIES, PARIS, all_of(4), *BUMP, normalise="mean")  # type: ignore[arg-type]
+        substitution_probabilities(CITIES, PARIS, all_of(4), *BUMP, normalise="mean")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'pdf' or 'unit'"):
         gaussian_scores(CITIES, *BUMP, "bell")  # type: ignore[arg-type]
 
@@ -429,7 +438,7 @@ def test_a_gpu_has_the_same_law_and_the_cpu_s_seed_decides_its_draws(kind: Any) 
     question = (table(), torch.arange(40), all_of(40, 0))
     there = [value.cuda() for value in question]
     substitutes = Substitutes(kind)
-    close(substitutes.law(*there).cpu(), substitutes.law(*question), 1e-6)
+    close(substitutes.distribution(*there).cpu(), substitutes.distribution(*question), 1e-6)
     drawn = []
     for noise in (1, 2):
         torch.cuda.manual_seed(noise)

@@ -11,7 +11,7 @@ from torch import nn
 
 from acclimate.data.corpus import Corpus
 from acclimate.methods.entities.masked_tagger import MaskedTagger
-from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy
+from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy
 from acclimate.methods.masking.joint import JointMasking
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.model.encoders.transformer import Transformer
@@ -46,7 +46,7 @@ def make(build: Callable[..., Tagger]) -> Callable[..., MaskedTagger]:
         policy = None
         if masked_by is not None:
             assert text is not None
-            policy = build_policy(masked_by, Ground(reader, text, text, PolicySettings()))
+            policy = build_policy(masked_by, PolicyContext(reader, text, text, PolicySettings()))
         seed = 1 if static and policy is None else None
         return MaskedTagger(tagger, guesser_for(reader), masking or JointMasking(0.5, 0.2), corruption, policy, seed)
 

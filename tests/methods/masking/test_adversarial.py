@@ -11,11 +11,11 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.batches import TARGET, Batches
 from acclimate.data.corpus import Corpus
-from acclimate.methods.masked_words import Budget, MaskedWords, PuzzleLesson
+from acclimate.methods.masked_words import Budget, MaskedWords, PolicyLoss
 from acclimate.methods.masking.adversarial import Adversarial, Draw
-from acclimate.methods.masking.masked_batch import Corruption, Puzzle, pose
+from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, pose
 from acclimate.methods.masking.policy import Mixture, Policy
-from acclimate.methods.masking.subset_distribution import SubsetLaw
+from acclimate.methods.masking.subset_distribution import SubsetDistribution
 from acclimate.model.reader import Reader
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
@@ -56,7 +56,7 @@ def test_each_loss_reaches_its_own_weights_and_no_others(
     policy = adversary(reader, estimator=estimator)
     mlm, view = objective(reader, policy, Budget(0.3, by_words)), reader.view(news[:6])
     loss = mlm(view, view)
-    lesson = PuzzleLesson(policy)(view, view)
+    lesson = PolicyLoss(policy)(view, view)
     loss.backward()
     assert not any(slopes(policy))
     assert all(slopes(reader.guesser))
@@ -87,7 +87,7 @@ def test_its_own_step_leaves_the_language_model_bit_identical(reader: Reader, ne
 
 def train(reader: Reader, news: Corpus, policy: Policy, weights: dict[str, float], **training: Any) -> None:
     settings = TrainingSettings.model_validate({"updates": 3, "device": "cpu", "learning_rate": 1e-2, **training})
-    objectives = {"masked_words": objective(reader, policy), "puzzle": PuzzleLesson(policy)}
+    objectives = {"masked_words": objective(reader, policy), "policy": PolicyLoss(policy)}
     stage = Stage("tune", objectives, Batches({TARGET: news}, 60), settings, weights=weights)
     run_stages(reader, [stage], build_engine(settings, reader), LastUpdate(), seed=1)
 
@@ -104,7 +104,7 @@ def test_a_mixture_learns_from_its_own_rows_alone(reader: Reader, news: Corpus) 
     assert len(draw.losses) == rows
 
 
-def small_puzzle(rows: int, places: int) -> Puzzle:
+def small_puzzle(rows: int, places: int) -> MaskedBatch:
     return pose(torch.ones(rows, places, dtype=torch.long), torch.tensor([0]), 0.4)
 
 
@@ -115,19 +115,19 @@ class Bandit(Adversarial):
         super().__init__(4, 4, beta=1.0, **options)
         self.scores = torch.nn.Parameter(torch.zeros(places))
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
+    def forward(self, batch: MaskedBatch) -> Tensor:
         self._rewarded = True
-        draw = self._draw(puzzle, self.scores.expand(puzzle.pieces.shape), learns=True)
+        draw = self._draw(batch, self.scores.expand(batch.pieces.shape), learns=True)
         self._draws.append(draw)
         return draw.chosen.float()
 
 
 def test_the_gradient_is_the_advantage_times_chosen_less_marginal() -> None:
-    bandit, puzzle = Bandit(5), small_puzzle(6, 5)
-    chosen = bandit(puzzle)
+    bandit, batch = Bandit(5), small_puzzle(6, 5)
+    chosen = bandit(batch)
     losses = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0, 2.0])
     bandit.reward(losses)
-    lesson = bandit.lesson()
+    lesson = bandit.loss()
     assert lesson is not None
     lesson.backward()
     advantages = (losses - losses.mean()) / losses.std()
@@ -143,19 +143,19 @@ def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(reader: Reader, ne
     view = reader.view(news[:6])
     objective(reader, policy, Budget(0.3, by_words))(view, view)
     (draw,) = policy._draws
-    puzzle, pieces = draw.puzzle, draw.puzzle.pieces
+    batch, pieces = draw.batch, draw.batch.pieces
     assert draw.path is not None
     soft, hidden = draw.path.relaxed, draw.chosen
     if by_words:
-        soft, hidden = soft.gather(1, puzzle.first), hidden.gather(1, puzzle.first)
+        soft, hidden = soft.gather(1, batch.first), hidden.gather(1, batch.first)
     shown, masked = (
         reader.encoder.embed({"pieces": numbers})["pieces"].detach()
         for numbers in (pieces, torch.full_like(pieces, policy.mask))
     )
     mixed = (1 - soft).unsqueeze(2) * shown + soft.unsqueeze(2) * masked
-    guesses = reader.guesser(reader.encoder.states_of(mixed, puzzle.attention)).log_softmax(-1)
+    guesses = reader.guesser(reader.encoder.states_of(mixed, batch.attention)).log_softmax(-1)
     loss = -guesses.gather(2, pieces.unsqueeze(2)).squeeze(2)[hidden.bool()].mean()
-    lesson = policy.lesson()
+    lesson = policy.loss()
     assert lesson is not None
     weights = list(policy.generator.parameters())
     (*slopes_of_loss,) = torch.autograd.grad(loss, weights, retain_graph=True)
@@ -167,14 +167,14 @@ def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(reader: Reader, ne
 
 def test_easy_puzzles_are_made_less_likely_not_more() -> None:
     """The released code takes the absolute value of the advantage: both would be reinforced."""
-    bandit, puzzle = Bandit(5), small_puzzle(2, 5)
-    bandit(puzzle)
+    bandit, batch = Bandit(5), small_puzzle(2, 5)
+    bandit(batch)
     (draw,) = bandit._draws
     chosen = torch.tensor([[True, True, False, False, False], [False, False, False, True, True]])
-    law = SubsetLaw(bandit.scores.expand(2, 5), puzzle.allowed, puzzle.sizes, puzzle.most)
-    draw.chance = law.log_probability(chosen)
+    distribution = SubsetDistribution(bandit.scores.expand(2, 5), batch.allowed, batch.sizes, batch.most)
+    draw.chance = distribution.log_probability(chosen)
     bandit.reward(torch.tensor([0.0, 1.0]))
-    lesson = bandit.lesson()
+    lesson = bandit.loss()
     assert lesson is not None
     lesson.backward()
     assert bandit.scores.grad is not None
@@ -184,29 +184,29 @@ def test_easy_puzzles_are_made_less_likely_not_more() -> None:
 
 
 def test_on_a_bandit_the_rewarded_place_comes_to_be_chosen() -> None:
-    bandit, puzzle = Bandit(6), small_puzzle(64, 6)
+    bandit, batch = Bandit(6), small_puzzle(64, 6)
     optimizer = torch.optim.Adam([bandit.scores], lr=0.05)
-    chances = []
+    probabilities = []
     for _ in range(60):
-        chosen = bandit(puzzle)
-        chances.append(float(chosen[:, 0].mean()))
+        chosen = bandit(batch)
+        probabilities.append(float(chosen[:, 0].mean()))
         bandit.reward(chosen[:, 0])
-        lesson = bandit.lesson()
+        lesson = bandit.loss()
         assert lesson is not None
         optimizer.zero_grad()
         lesson.backward()
         optimizer.step()
-    early, middle, late = (sum(chances[start : start + 20]) for start in (0, 20, 40))
+    early, middle, late = (sum(probabilities[start : start + 20]) for start in (0, 20, 40))
     assert early < middle < late
     assert late / 20 > 0.9
 
 
 def test_a_row_alone_is_held_against_what_was_usual() -> None:
-    bandit, puzzle = Bandit(5), small_puzzle(1, 5)
+    bandit, batch = Bandit(5), small_puzzle(1, 5)
     for loss, sign in ((2.0, 0.0), (4.0, 1.0), (0.1, -1.0)):  # the first is all that is known
-        chosen = bandit(puzzle)
+        chosen = bandit(batch)
         bandit.reward(torch.tensor([loss]))
-        lesson = bandit.lesson()
+        lesson = bandit.loss()
         assert lesson is not None
         (slope,) = torch.autograd.grad(lesson, bandit.scores)
         assert (torch.sign(-slope[chosen[0].bool()]) == sign).all()
@@ -218,7 +218,7 @@ def test_several_samples_are_learnt_from_together(reader: Reader, news: Corpus) 
     mlm, view = objective(reader, policy, Budget(0.3, samples=3)), reader.view(news[:4])
     mlm(view, view)
     assert [len(draw.losses) for draw in policy._draws if draw.losses is not None] == [4, 4, 4]
-    assert policy.lesson() is not None
+    assert policy.loss() is not None
     assert policy._draws == []
 
 
@@ -226,19 +226,19 @@ def test_a_lesson_before_any_reward_is_a_mistake_that_is_told() -> None:
     bandit = Bandit(5)
     bandit(small_puzzle(2, 5))
     with pytest.raises(ValueError, match="before it was told"):
-        bandit.lesson()
+        bandit.loss()
 
 
 def test_it_does_not_learn_while_it_is_only_looked_at(reader: Reader, news: Corpus) -> None:
     policy = adversary(reader).eval()
     mlm, view = objective(reader, policy).eval(), reader.view(news[:4])
     mlm(view, view)
-    assert policy.lesson() is None
+    assert policy.loss() is None
 
 
 def test_the_papers_boundary_prefers_early_places() -> None:
-    puzzle = small_puzzle(4_000, 6)
-    fair, early = (Bandit(6, paper_boundary=paper)(puzzle).mean(0) for paper in (False, True))
+    batch = small_puzzle(4_000, 6)
+    fair, early = (Bandit(6, paper_boundary=paper)(batch).mean(0) for paper in (False, True))
     assert fair == pytest.approx(torch.full((6,), 1 / 3), abs=0.04)
     assert early[0] > early[5] + 0.1
 
@@ -269,7 +269,7 @@ def test_the_players_do_not_meet_in_the_clip_either(bert: str, news: Corpus) -> 
     for weight in (1.0, 0.0):
         torch.manual_seed(0)
         reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)).eval()
-        train(reader, news, adversary(reader), {"puzzle": weight}, updates=1, clip=0.1)
+        train(reader, news, adversary(reader), {"policy": weight}, updates=1, clip=0.1)
         moved.append({name: value.clone() for name, value in reader.named_parameters()})
     assert all(torch.equal(value, moved[1][name]) for name, value in moved[0].items())
 

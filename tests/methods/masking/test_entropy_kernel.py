@@ -48,7 +48,7 @@ def test_one_reading_gives_the_entropy(size: int, narrow: torch.dtype) -> None:
     scores[0, 1:] = -1e4  # all is certain
     found = in_one_reading(scores)
     assert found is not None, entropy_kernel._refused
-    chances = scores.double().softmax(-1)
-    wanted = torch.special.entr(chances).sum(-1)
+    probabilities = scores.double().softmax(-1)
+    wanted = torch.special.entr(probabilities).sum(-1)
     torch.testing.assert_close(found.double(), wanted, rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(found[1:], entropy(scores[1:]), rtol=1e-3, atol=1e-4)

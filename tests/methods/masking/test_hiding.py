@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from acclimate.methods.masked_words import Budget
-from acclimate.methods.masking.masked_batch import Corruption, Hidden, Puzzle, hide, pose, word_beginnings
+from acclimate.methods.masking.masked_batch import Corruption, Hidden, MaskedBatch, hide, pose, word_beginnings
 from acclimate.methods.masking.policy import Policy, Uniform
 
 MASK = 4
@@ -26,13 +26,13 @@ def as_mask(hidden: Hidden, shape: torch.Size) -> Tensor:
     return found
 
 
-def posed(pieces: Tensor, share: float, first: Tensor | None = None, by_words: bool = False) -> Puzzle:
+def posed(pieces: Tensor, share: float, first: Tensor | None = None, by_words: bool = False) -> MaskedBatch:
     """Piece 0 is special, and never hidden."""
     return pose(pieces, torch.tensor([0]), share, first=first, by_words=by_words)
 
 
-def hidden_by(policy: Policy, puzzle: Puzzle) -> Tensor:
-    return as_mask(hide(puzzle, policy(puzzle)), puzzle.pieces.shape)
+def hidden_by(policy: Policy, batch: MaskedBatch) -> Tensor:
+    return as_mask(hide(batch, policy(batch)), batch.pieces.shape)
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=6, max_size=6), min_size=1, max_size=5), st.floats(0.05, 1.0))
@@ -52,8 +52,8 @@ def test_every_piece_has_the_same_chance() -> None:
 
 
 def test_other_random_numbers_hide_other_pieces() -> None:
-    puzzle = posed(torch.ones(20, 30, dtype=torch.long), 0.2)
-    assert not torch.equal(hidden_by(Uniform(), puzzle), hidden_by(Uniform(), puzzle))
+    batch = posed(torch.ones(20, 30, dtype=torch.long), 0.2)
+    assert not torch.equal(hidden_by(Uniform(), batch), hidden_by(Uniform(), batch))
 
 
 FIRST = torch.tensor([[0, 1, 1, 1, 4, 5, 5, 7]]).repeat(500, 1)
@@ -79,8 +79,8 @@ def test_a_budget_of_words_hides_that_many_words_whole() -> None:
 
 
 def test_a_priority_of_minus_infinity_is_still_above_what_may_not_be_hidden() -> None:
-    puzzle = posed(torch.tensor([[0, 1, 1, 0]]), 1.0)
-    hidden = as_mask(hide(puzzle, torch.full((1, 4), -torch.inf)), puzzle.pieces.shape)
+    batch = posed(torch.tensor([[0, 1, 1, 0]]), 1.0)
+    hidden = as_mask(hide(batch, torch.full((1, 4), -torch.inf)), batch.pieces.shape)
     assert hidden.tolist() == [[False, True, True, False]]
 
 
@@ -97,8 +97,8 @@ def test_an_impossible_share_is_refused(share: float) -> None:
 
 def corrupted(swapped: float, kept: float) -> tuple[Tensor, Tensor, Tensor]:
     pieces = torch.randint(5, 90, (300, 40))
-    puzzle = posed(pieces, 0.5)
-    hidden = hide(puzzle, Uniform()(puzzle))
+    batch = posed(pieces, 0.5)
+    hidden = hide(batch, Uniform()(batch))
     shown = Corruption(MASK, torch.arange(5, 90), swapped, kept)(pieces, hidden)
     return pieces, shown, as_mask(hidden, pieces.shape)
 

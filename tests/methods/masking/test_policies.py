@@ -13,10 +13,10 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masked_words import Budget, MaskedWords
-from acclimate.methods.masking.catalogue import Ground, PolicySettings, build_policy, policy_names
+from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy, policy_names
 from acclimate.methods.masking.density_ratio import DensityRatio, density_ratios, piece_counts
 from acclimate.methods.masking.entropy import Entropy, entropies_of, entropy, in_whole_blocks
-from acclimate.methods.masking.masked_batch import Corruption, Puzzle, as_chosen, hide, pose
+from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, as_chosen, hide, pose
 from acclimate.methods.masking.part_of_speech import PartOfSpeech
 from acclimate.methods.masking.policy import Mixture, Policy, Uniform
 from acclimate.methods.masking.word_runs import spans
@@ -35,12 +35,12 @@ def objective(reader: Reader, policy: Policy, budget: Budget | None = None) -> M
     return MaskedWords(policy, corruption, tuple(tokenizer.all_special_ids), budget or Budget(0.3))
 
 
-def puzzle_of(reader: Reader, sentences: Sequence[Sentence], budget: Budget | None = None) -> Puzzle:
-    return objective(reader, Uniform(), budget).to(reader.device).puzzle(reader.view(sentences))
+def puzzle_of(reader: Reader, sentences: Sequence[Sentence], budget: Budget | None = None) -> MaskedBatch:
+    return objective(reader, Uniform(), budget).to(reader.device).batch(reader.view(sentences))
 
 
-def chosen_by(policy: Policy, puzzle: Puzzle) -> Tensor:
-    return as_chosen(hide(puzzle, policy(puzzle)), puzzle.pieces.shape[1])
+def chosen_by(policy: Policy, batch: MaskedBatch) -> Tensor:
+    return as_chosen(hide(batch, policy(batch)), batch.pieces.shape[1])
 
 
 @pytest.mark.parametrize("by_words", [False, True])
@@ -50,33 +50,33 @@ def test_each_hides_as_many_as_plain_chance_does(
     name: str, kind: str, by_words: bool, news: Corpus, tweets: Corpus, request: pytest.FixtureRequest
 ) -> None:
     reader = reader_of(request.getfixturevalue(kind))
-    policy = build_policy(name, Ground(reader.encoder, news, tweets, PolicySettings()))
+    policy = build_policy(name, PolicyContext(reader.encoder, news, tweets, PolicySettings()))
     assert policy.name == name
-    puzzle = puzzle_of(reader, news[:9], Budget(0.3, by_words))
-    plain, found = hide(puzzle, Uniform()(puzzle)), hide(puzzle, policy(puzzle))
+    batch = puzzle_of(reader, news[:9], Budget(0.3, by_words))
+    plain, found = hide(batch, Uniform()(batch)), hide(batch, policy(batch))
     if by_words:
-        starts = puzzle.allowed
+        starts = batch.allowed
         assert torch.equal(*((as_chosen(one, starts.shape[1]) & starts).sum(1) for one in (plain, found)))
     else:
         assert torch.equal(plain.counts.sum(1), found.counts.sum(1))
-    chosen = as_chosen(found, puzzle.pieces.shape[1])
+    chosen = as_chosen(found, batch.pieces.shape[1])
     assert torch.equal(chosen.sum(1), found.counts.sum(1))  # no place twice
-    assert not (chosen & ~puzzle.ordinary).any()
+    assert not (chosen & ~batch.ordinary).any()
 
 
 def test_an_unknown_name_gets_a_suggestion(news: Corpus, bert: str) -> None:
     with pytest.raises(UsageError, match=r"Unknown masking 'adverserial'\. Did you mean 'adversarial'"):
-        build_policy("adverserial", Ground(reader_of(bert).encoder, None, news, PolicySettings()))
+        build_policy("adverserial", PolicyContext(reader_of(bert).encoder, None, news, PolicySettings()))
 
 
 def test_density_ratio_without_a_target_is_refused(news: Corpus, bert: str) -> None:
     with pytest.raises(UsageError, match="give target text as well"):
-        build_policy("mix-density-ratio", Ground(reader_of(bert).encoder, news, Corpus(()), PolicySettings()))
+        build_policy("mix-density-ratio", PolicyContext(reader_of(bert).encoder, news, Corpus(()), PolicySettings()))
 
 
 def test_density_ratio_without_a_source_is_refused(news: Corpus, bert: str) -> None:
     with pytest.raises(UsageError, match="compares two domains"):
-        build_policy("density-ratio", Ground(reader_of(bert).encoder, None, news, PolicySettings()))
+        build_policy("density-ratio", PolicyContext(reader_of(bert).encoder, None, news, PolicySettings()))
 
 
 # entropy
@@ -84,8 +84,10 @@ def test_density_ratio_without_a_source_is_refused(news: Corpus, bert: str) -> N
 
 def test_the_entropy_is_that_of_the_softmax() -> None:
     scores = 5 * torch.randn(7, 11, dtype=torch.float64)
-    chances = scores.softmax(-1)
-    torch.testing.assert_close(entropy(scores).double(), -(chances * chances.log()).sum(-1), rtol=1e-5, atol=1e-6)
+    probabilities = scores.softmax(-1)
+    torch.testing.assert_close(
+        entropy(scores).double(), -(probabilities * probabilities.log()).sum(-1), rtol=1e-5, atol=1e-6
+    )
 
 
 def test_only_some_places_are_scored_at_once_and_all_come_out_the_same(news: Corpus, bert: str) -> None:
@@ -137,16 +139,16 @@ def test_top_takes_the_highest_and_proportional_prefers_them(news: Corpus, bert:
     reader = reader_of(bert)
     with torch.no_grad():
         reader.guesser.head.predictions.decoder.bias[20:40] += 4.0  # or all entropies are alike
-    puzzle = puzzle_of(reader, news[:8], Budget(0.2, quick=False))  # in half precision neighbours could change places
-    entropies = entropies_of(reader.guesser, puzzle.states)
-    top = chosen_by(Entropy("top"), puzzle)
+    batch = puzzle_of(reader, news[:8], Budget(0.2, quick=False))  # in half precision neighbours could change places
+    entropies = entropies_of(reader.guesser, batch.states)
+    top = chosen_by(Entropy("top"), batch)
     for row in range(len(top)):
-        rest = puzzle.allowed[row] & ~top[row]
+        rest = batch.allowed[row] & ~top[row]
         assert entropies[row][top[row]].min() >= entropies[row][rest].max()
-    assert torch.equal(top, chosen_by(Entropy("top"), puzzle))
-    often = torch.stack([chosen_by(Entropy(), puzzle) for _ in range(400)]).float().mean(0)
-    assert often[puzzle.allowed].min() > 0
-    assert often[top].mean() > often[puzzle.allowed & ~top].mean()
+    assert torch.equal(top, chosen_by(Entropy("top"), batch))
+    often = torch.stack([chosen_by(Entropy(), batch) for _ in range(400)]).float().mean(0)
+    assert often[batch.allowed].min() > 0
+    assert often[top].mean() > often[batch.allowed & ~top].mean()
 
 
 @pytest.mark.gpu
@@ -157,9 +159,9 @@ def test_on_a_gpu_replayed_entropies_follow_the_weights(news: Corpus, bert: str)
     policy = Entropy("top")
     for _ in range(4):
         with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
-            puzzle = puzzle_of(reader, news[:4])
+            batch = puzzle_of(reader, news[:4])
             # those of places alone may come from another kernel than those of places with others behind them
-            found, wanted = policy(puzzle), entropies_of(reader.guesser, puzzle.states)
+            found, wanted = policy(batch), entropies_of(reader.guesser, batch.states)
             torch.testing.assert_close(found, wanted, atol=2e-2, rtol=2e-2)
         for weight in reader.guesser.parameters():
             weight.mul_(1.3)
@@ -168,10 +170,10 @@ def test_on_a_gpu_replayed_entropies_follow_the_weights(news: Corpus, bert: str)
 
 def test_entropy_reads_the_text_without_dropout_and_leaves_training_on(news: Corpus, bert: str) -> None:
     reader = reader_of(bert).train()
-    puzzle = puzzle_of(reader, news[:4])
-    assert torch.equal(puzzle.states, puzzle_of(reader, news[:4]).states)
+    batch = puzzle_of(reader, news[:4])
+    assert torch.equal(batch.states, puzzle_of(reader, news[:4]).states)
     assert reader.encoder.training
-    assert not puzzle.states.requires_grad
+    assert not batch.states.requires_grad
 
 
 def test_looking_first_takes_no_gradient_away_in_half_precision(news: Corpus, bert: str) -> None:
@@ -183,13 +185,13 @@ def test_looking_first_takes_no_gradient_away_in_half_precision(news: Corpus, be
         view = reader.view(news[:4])
         torch.manual_seed(5)
         with torch.autocast("cpu", torch.bfloat16):
-            puzzle = mlm.puzzle(view)
+            batch = mlm.batch(view)
             if looks:
-                entropies_of(reader.guesser, puzzle.states)
-                Entropy()(puzzle)
+                entropies_of(reader.guesser, batch.states)
+                Entropy()(batch)
             torch.manual_seed(5)
-            hidden = hide(puzzle, Uniform()(puzzle))
-            loss, _ = mlm.losses(*puzzle.solver, puzzle.pieces, hidden, puzzle.attention)
+            hidden = hide(batch, Uniform()(batch))
+            loss, _ = mlm.losses(*batch.model, batch.pieces, hidden, batch.attention)
         loss.backward()
         slopes.append({name: weight.grad for name, weight in reader.named_parameters()})
     assert all(slope is not None for slope in slopes[1].values())
@@ -233,8 +235,8 @@ def test_content_words_are_drawn_four_times_as_often(bert: str) -> None:
             tags = [["NOUN"] * 5 + ["DET"] * 5 for _ in corpus]
             return Corpus(corpus.with_tags(tags).sentences, corpus.name, "plain")
 
-    puzzle = puzzle_of(reader, [sentence] * 3_000, Budget(0.1))
-    often = chosen_by(PartOfSpeech(Half()), puzzle)[:, 1:11].float().mean(0)
+    batch = puzzle_of(reader, [sentence] * 3_000, Budget(0.1))
+    often = chosen_by(PartOfSpeech(Half()), batch)[:, 1:11].float().mean(0)
     assert often[:5].sum() == pytest.approx(0.8, abs=0.03)  # one word of each sentence: five of weight 4, five of 1
 
 
@@ -265,10 +267,10 @@ def test_pieces_of_the_target_are_preferred(news: Corpus, tweets: Corpus, bert: 
     counts = [piece_counts(reader.encoder, text) for text in (news, tweets)]
     assert counts[0].sum() == sum(len(pieces) for s in news for pieces in reader.encoder.pieces.of_words(s.words))
     policy = DensityRatio(*counts)
-    puzzle = puzzle_of(reader, tweets)
-    ratios = density_ratios(*counts)[puzzle.pieces]
-    drawn = torch.stack([chosen_by(policy, puzzle) for _ in range(30)])
-    assert ratios.expand_as(drawn)[drawn].mean() > ratios[puzzle.allowed].mean()
+    batch = puzzle_of(reader, tweets)
+    ratios = density_ratios(*counts)[batch.pieces]
+    drawn = torch.stack([chosen_by(policy, batch) for _ in range(30)])
+    assert ratios.expand_as(drawn)[drawn].mean() > ratios[batch.allowed].mean()
 
 
 # runs of words
@@ -293,19 +295,19 @@ class Told(Policy):
 
     name = "told"
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
-        self.rows = len(puzzle.pieces)
-        return torch.arange(puzzle.pieces.shape[1], 0, -1.0).expand(puzzle.pieces.shape)
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        self.rows = len(batch.pieces)
+        return torch.arange(batch.pieces.shape[1], 0, -1.0).expand(batch.pieces.shape)
 
     def reward(self, losses: Tensor) -> None:
         self.heard = losses
 
 
 def test_half_of_the_rows_are_the_named_policys_and_only_those_are_rewarded() -> None:
-    puzzle = pose(torch.ones(2_000, 12, dtype=torch.long), torch.tensor([0]), 0.25)
+    batch = pose(torch.ones(2_000, 12, dtype=torch.long), torch.tensor([0]), 0.25)
     told = Told()
     mixture = Mixture(told)
-    chosen = chosen_by(mixture, puzzle)
+    chosen = chosen_by(mixture, batch)
     named = torch.tensor([by == "told" for by in mixture.chosen_by(2_000)])
     assert mixture.name == "mix-told"
     assert named.float().mean() == pytest.approx(0.5, abs=0.05)
@@ -316,7 +318,7 @@ def test_half_of_the_rows_are_the_named_policys_and_only_those_are_rewarded() ->
     assert torch.equal(told.heard, named.nonzero().flatten().float())
 
 
-def unsure(news: Corpus, bert: str) -> tuple[Reader, Puzzle]:
+def unsure(news: Corpus, bert: str) -> tuple[Reader, MaskedBatch]:
     """Many rows, and a guesser that is unlike sure of them."""
     reader = reader_of(bert)
     with torch.no_grad():
@@ -326,14 +328,14 @@ def unsure(news: Corpus, bert: str) -> tuple[Reader, Puzzle]:
 
 def mixture_of_entropy(reader: Reader, news: Corpus, choice: str) -> Policy:
     settings = PolicySettings.model_validate({"entropy": choice})
-    return build_policy("mix-entropy", Ground(reader.encoder, None, news, settings))
+    return build_policy("mix-entropy", PolicyContext(reader.encoder, None, news, settings))
 
 
 def test_half_of_a_mixture_with_entropy_hides_the_highest_and_the_other_half_does_not(news: Corpus, bert: str) -> None:
-    reader, puzzle = unsure(news, bert)
+    reader, batch = unsure(news, bert)
     policy = mixture_of_entropy(reader, news, "top")
     torch.manual_seed(3)
-    chosen, top = chosen_by(policy, puzzle), chosen_by(Entropy("top"), puzzle)
+    chosen, top = chosen_by(policy, batch), chosen_by(Entropy("top"), batch)
     named = torch.tensor([by == "entropy" for by in policy.chosen_by(len(chosen))])
     assert 80 < named.sum() < 160
     assert torch.equal(chosen[named], top[named])
@@ -342,12 +344,12 @@ def test_half_of_a_mixture_with_entropy_hides_the_highest_and_the_other_half_doe
 
 def test_a_mixture_with_entropy_hides_what_is_harder_to_guess_than_plain_chance_does(news: Corpus, bert: str) -> None:
     """A mixture whose entropies were never computed would be plain chance under another name."""
-    reader, puzzle = unsure(news, bert)
-    entropies = entropies_of(reader.guesser, puzzle.states)
+    reader, batch = unsure(news, bert)
+    entropies = entropies_of(reader.guesser, batch.states)
     policies = {"mixed": mixture_of_entropy(reader, news, "proportional"), "chance": Uniform(), "all": Entropy()}
     torch.manual_seed(3)
     means = {
-        name: torch.stack([entropies[chosen_by(policy, puzzle)].mean() for _ in range(20)])
+        name: torch.stack([entropies[chosen_by(policy, batch)].mean() for _ in range(20)])
         for name, policy in policies.items()
     }
     assert means["chance"].max() < means["mixed"].min()
@@ -355,9 +357,9 @@ def test_a_mixture_with_entropy_hides_what_is_harder_to_guess_than_plain_chance_
 
 
 def test_without_a_row_of_its_own_the_named_policy_is_not_asked() -> None:
-    puzzle = pose(torch.ones(1, 8, dtype=torch.long), torch.tensor([0]), 0.25)
+    batch = pose(torch.ones(1, 8, dtype=torch.long), torch.tensor([0]), 0.25)
     mixture = Mixture(Told(), share=1e-9)
-    assert chosen_by(mixture, puzzle).sum() == 2
+    assert chosen_by(mixture, batch).sum() == 2
     mixture.reward(torch.ones(1))
     assert not hasattr(mixture.policy, "heard")
 
@@ -371,8 +373,8 @@ def test_a_part_of_a_puzzle_is_a_puzzle(news: Corpus, bert: str) -> None:
 
 
 def test_bare_pieces_have_no_words_to_go_by() -> None:
-    puzzle = pose(torch.ones(1, 8, dtype=torch.long), torch.tensor([0]), 0.25)
+    batch = pose(torch.ones(1, 8, dtype=torch.long), torch.tensor([0]), 0.25)
     with pytest.raises(ValueError, match="came as sentences"):
-        puzzle.spread(torch.ones(3))
+        batch.spread(torch.ones(3))
     with pytest.raises(ValueError, match="asks a language model"):
-        Entropy()(replace(puzzle))
+        Entropy()(replace(batch))

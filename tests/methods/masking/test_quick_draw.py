@@ -1,4 +1,4 @@
-"""A quick draw is a draw of the subset law, with the law's own log probability and gradient."""
+"""A quick draw is a draw of the subset distribution, with the distribution's own log probability and gradient."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from acclimate.methods.masking.quick_draw import QuickDraw, widened
-from acclimate.methods.masking.subset_distribution import SubsetLaw
+from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -25,10 +25,10 @@ def test_it_is_the_laws_own_draw() -> None:
     torch.manual_seed(1)
     chosen, chance = QuickDraw()(scores, allowed, sizes, most, learns=True)
     torch.manual_seed(1)
-    law = SubsetLaw(scores, allowed, sizes, most)
-    assert torch.equal(chosen, law.draw())
+    distribution = SubsetDistribution(scores, allowed, sizes, most)
+    assert torch.equal(chosen, distribution.draw())
     assert chance is not None
-    expected = law.log_probability(chosen)
+    expected = distribution.log_probability(chosen)
     assert torch.equal(chance, expected)
     weights = torch.arange(1.0, 6.0)
     (slope,) = torch.autograd.grad((weights * chance).sum(), scores)
@@ -47,8 +47,8 @@ def test_wider_rows_have_the_same_law() -> None:
     wide_scores, wide_allowed, wide_most = widened(scores.detach(), allowed, most)
     assert wide_scores.shape == wide_allowed.shape == (5, 32)
     assert wide_most == 8
-    wide = SubsetLaw(wide_scores, wide_allowed, sizes, wide_most)
-    plain = SubsetLaw(scores.detach(), allowed, sizes, most)
+    wide = SubsetDistribution(wide_scores, wide_allowed, sizes, wide_most)
+    plain = SubsetDistribution(scores.detach(), allowed, sizes, most)
     torch.testing.assert_close(wide.marginals()[:, :21], plain.marginals())
     assert not wide.marginals()[:, 21:].any()
     torch.testing.assert_close(wide.log_partition(), plain.log_partition())
@@ -63,13 +63,13 @@ def test_a_replayed_draw_is_one_too_and_always_another() -> None:
     scores, allowed, sizes, most = question("cuda")
     found = [draw(scores, allowed, sizes, most, learns=True) for _ in range(2_000)]
     assert [not isinstance(recording, str) for recording in draw.graphs.graphs.values()] == [True]
-    law = SubsetLaw(scores, allowed, sizes, most)
+    distribution = SubsetDistribution(scores, allowed, sizes, most)
     for chosen, chance in found[:5]:
         assert chance is not None
         assert torch.equal(chosen.sum(1), sizes)
-        torch.testing.assert_close(chance, law.log_probability(chosen))
+        torch.testing.assert_close(chance, distribution.log_probability(chosen))
     often = torch.stack([chosen for chosen, _ in found]).float().mean(0)
-    marginals = law.marginals()
+    marginals = distribution.marginals()
     spread = (marginals * (1 - marginals) / 2_000).sqrt()
     assert ((often - marginals).abs() <= 5 * spread + 1e-6).all()
     chance = found[-1][1]

@@ -116,8 +116,8 @@ def test_similar_substitutes_are_found_by_the_vectors_as_they_stand_in_the_table
     encoder, table = tagger.encoder, tagger.encoder.word_table.weight.data
     table.zero_()
     table[encoder.vocabulary.number("near"), 0], table[encoder.vocabulary.number("far"), 0] = 1.0, 9.0
-    law = Substitutes(mean=1.0, deviation=0.5, normalise="sum")
-    drawn = WordChanges(["near", "far", "it"], 1.0, 0.0, law).draw(view_of(tagger, *[Sentence(("it",))] * 40))
+    distribution = Substitutes(mean=1.0, deviation=0.5, normalise="sum")
+    drawn = WordChanges(["near", "far", "it"], 1.0, 0.0, distribution).draw(view_of(tagger, *[Sentence(("it",))] * 40))
     assert {change.by for change in drawn} == {"near"}
 
 

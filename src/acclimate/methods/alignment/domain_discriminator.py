@@ -81,7 +81,7 @@ def grad_loss(logits: Tensor, is_source: Tensor, alpha: float, gamma: float) -> 
 
     One sigmoid, not a softmax of two outputs with a term for each: there alpha cancels out.
     """
-    right, wrong = _log_chances(logits, is_source)
+    right, wrong = _log_probabilities(logits, is_source)
     weights = torch.full_like(right, 1 - alpha).masked_fill(is_source, alpha)
     # the power by way of its log: r^gamma itself has an infinite slope at 0 when gamma is below 1
     return -weights * (gamma * wrong).exp() * right
@@ -89,11 +89,11 @@ def grad_loss(logits: Tensor, is_source: Tensor, alpha: float, gamma: float) -> 
 
 def plain_loss(logits: Tensor, is_source: Tensor) -> Tensor:
     """Cross-entropy of the right domain, (sentence): twice the other with alpha = 0.5 and gamma = 0."""
-    right, _ = _log_chances(logits, is_source)
+    right, _ = _log_probabilities(logits, is_source)
     return -right
 
 
-def _log_chances(logits: Tensor, is_source: Tensor) -> tuple[Tensor, Tensor]:
+def _log_probabilities(logits: Tensor, is_source: Tensor) -> tuple[Tensor, Tensor]:
     """Log probability of the right domain and of the wrong one, in float32 (float64 when given float64)."""
     if logits.dtype != torch.float64:
         logits = logits.float()
@@ -223,7 +223,7 @@ def _check(kind: str, alpha: float, gamma: float, strength: float) -> None:
         )
 
 
-FEWEST_LOOKS = 3  # fewer may all fall into a passing phase: such games swing
+FEWEST_EVALUATIONS = 3  # fewer may all fall into a passing phase: such games swing
 NEAR_CHANCE = 0.03  # a discriminator that is right 53 times in 100 has hardly a direction to push features in
 WON = 0.95  # one that errs once in twenty has its way: the features still say where a sentence comes from
 OUTRUN = 0.25  # one that is mostly wrong cannot keep up: the features differ as before, only the other way round
@@ -234,7 +234,7 @@ _AT_ONCE = 64  # sentences
 
 
 @dataclass(frozen=True)
-class Game:
+class DiscriminatorDiagnostics:
     """Looks at the discriminator from time to time; it changes nothing and draws no random numbers."""
 
     discriminator: DomainDiscriminator
@@ -275,15 +275,15 @@ class Game:
             yield self.discriminator.logits(view, reverse=False)
 
 
-def verdict(rows: Sequence[Mapping[str, Any]]) -> str | None:
+def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
     """What is wrong with the game that these rows of a record tell of, and what to try; None when nothing is, or when
     there is too little to judge by. Rows of other kinds, or without an accuracy, are passed over."""
     looks = [row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))]
-    if len(looks) < FEWEST_LOOKS:
+    if len(looks) < FEWEST_EVALUATIONS:
         return None
     accuracies = [float(row["accuracy"]) for row in looks]
     sentences = min(float(row.get("sentences", math.inf)) for row in looks)
-    last = accuracies[-FEWEST_LOOKS:]
+    last = accuracies[-FEWEST_EVALUATIONS:]
     is_enough = sentences >= FEWEST_SENTENCES
     if is_enough and min(last) > WON:
         return (

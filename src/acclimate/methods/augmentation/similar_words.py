@@ -2,10 +2,11 @@
 
 A substitute is to be somewhat like the word, neither its twin nor a stranger. A bump over the distance of two word
 vectors, highest at a mean above 0, says how welcome each word is. As the paper has it, a softmax turns these scores
-into a law, and that law is nearly flat: with a bump of height 1 the best word is at most e = 2.72 times as likely as
-the worst, be there three words or 20,000, so that such substitutes are hardly other than random ones. A bump that is a
-density is 0.4 / deviation high; the law is then sharp where the deviation is far below 1, which hangs on the scale of
-the vectors. To divide the scores by their sum instead gives a law that is as sharp as the bump, on any scale.
+into a distribution, and that distribution is nearly flat: with a bump of height 1 the best word is at most e = 2.72
+times as likely as the worst, be there three words or 20,000, so that such substitutes are hardly other than random
+ones. A bump that is a density is 0.4 / deviation high; the distribution is then sharp where the deviation is far below
+1, which hangs on the scale of the vectors. To divide the scores by their sum instead gives a distribution that is as
+sharp as the bump, on any scale.
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ _UNKNOWN = -1.0  # a mean or deviation yet to be found; no distance is below 0, 
 def gaussian_scores(
     distances: Tensor, mean: float | Tensor, deviation: float | Tensor, gaussian: Gaussian = "pdf"
 ) -> Tensor:
-    """How welcome words at these distances are: the density of a normal law (`pdf`), or a bump of height 1 (`unit`)."""
+    """How welcome words at these distances are: the density of a normal distribution (`pdf`), or a bump of height 1
+    (`unit`)."""
     _require(gaussian, Gaussian, "gaussian")
     bump = ((distances - mean) / deviation).square().div(-2).exp()
     return bump if gaussian == "unit" else bump / (deviation * sqrt(2 * pi))
 
 
 @torch.no_grad()
-def substitution_law(
+def substitution_probabilities(
     vectors: Tensor,
     chosen: Tensor,
     candidates: Tensor,
@@ -48,16 +50,16 @@ def substitution_law(
 
     `vectors` (word, size) are taken as they are: hand in those that were not normalised. Only `candidates` (word) have
     a chance, and no word stands in for itself; the row of a word without any other candidate is all 0. A high
-    `temperature` flattens the law. Where all scores of a row are too small to be told from 0, and are to be divided by
-    their sum, no candidate is better than another.
+    `temperature` flattens the distribution. Where all scores of a row are too small to be told from 0, and are to be
+    divided by their sum, no candidate is better than another.
     """
     _require(normalise, Normalise, "normalise")
     allowed = _allowed(chosen, candidates)
     distances = _distances(vectors, chosen)  # (chosen, word)
     scores = gaussian_scores(distances, mean, deviation, gaussian)
     if normalise == "softmax":
-        law = (scores / temperature).masked_fill(~allowed, -inf).softmax(-1)
-        return law.masked_fill(~allowed, 0)  # a row without candidates is no number until here
+        distribution = (scores / temperature).masked_fill(~allowed, -inf).softmax(-1)
+        return distribution.masked_fill(~allowed, 0)  # a row without candidates is no number until here
     scores = scores.masked_fill(~allowed, 0)
     best = scores.amax(-1, keepdim=True)
     # against the best, or a power would leave the range of numbers
@@ -65,7 +67,7 @@ def substitution_law(
     return shares / shares.sum(-1, keepdim=True).clamp(min=1)
 
 
-def random_law(chosen: Tensor, candidates: Tensor) -> Tensor:
+def uniform_probabilities(chosen: Tensor, candidates: Tensor) -> Tensor:
     """The same chance (chosen, word) for all candidates but the word itself."""
     allowed = _allowed(chosen, candidates)
     return allowed / allowed.sum(-1, keepdim=True).clamp(min=1)
@@ -93,7 +95,7 @@ def typical_distances(vectors: Tensor, candidates: Tensor, sample: int = 1000, s
 
 
 class Substitutes(nn.Module):
-    """Draws substitutes: `similar` ones by the law above, `random` ones from all candidates alike.
+    """Draws substitutes: `similar` ones by the distribution above, `random` ones from all candidates alike.
 
     The mean and the deviation of the bump, where they are not given, are found from the vectors (`typical_distances`)
     when a word is first drawn for, and stay: a checkpoint keeps them, and training moves the vectors. Words of several
@@ -129,7 +131,7 @@ class Substitutes(nn.Module):
         self.mean: Tensor
         self.deviation: Tensor
 
-    def law(
+    def distribution(
         self, vectors: Tensor, chosen: Tensor, candidates: Tensor, pieces: int = 1, alike: Tensor | None = None
     ) -> Tensor:
         """The chance (chosen, word) of each word to be drawn; all 0 where there is no other candidate.
@@ -138,24 +140,26 @@ class Substitutes(nn.Module):
         `alike` (word), which are the candidates if there is nothing else to go by.
         """
         if self.kind == "random":
-            return random_law(chosen, candidates)
+            return uniform_probabilities(chosen, candidates)
         self._find_distances(vectors, candidates if alike is None else alike, pieces)
         bump = (self.mean[pieces - 1].to(vectors.device), self.deviation[pieces - 1].to(vectors.device))
-        return substitution_law(vectors, chosen, candidates, *bump, self.gaussian, self.normalise, self.temperature)
+        return substitution_probabilities(
+            vectors, chosen, candidates, *bump, self.gaussian, self.normalise, self.temperature
+        )
 
     @torch.no_grad()
     def draw(
         self, vectors: Tensor, chosen: Tensor, candidates: Tensor, pieces: int = 1, alike: Tensor | None = None
     ) -> Tensor:
-        """The number of a substitute for each of the chosen words, by their law; a word without any other candidate
-        stays."""
-        law = self.law(vectors, chosen, candidates, pieces, alike).cpu()
-        if not len(law):
+        """The number of a substitute for each of the chosen words, by their distribution; a word without any other
+        candidate stays."""
+        distribution = self.distribution(vectors, chosen, candidates, pieces, alike).cpu()
+        if not len(distribution):
             return chosen
         here = chosen.cpu()
-        alone = law.sum(-1) == 0
-        law[alone, here[alone]] = 1
-        return torch.multinomial(law, 1).squeeze(-1).to(chosen.device)
+        alone = distribution.sum(-1) == 0
+        distribution[alone, here[alone]] = 1
+        return torch.multinomial(distribution, 1).squeeze(-1).to(chosen.device)
 
     def _find_distances(self, vectors: Tensor, alike: Tensor, pieces: int) -> None:
         bump = (self.mean[pieces - 1], self.deviation[pieces - 1])

@@ -15,7 +15,7 @@ from acclimate.methods.masking.joint import BASE, SHOWN, TERM, JointMasking
 from acclimate.methods.masking.masked_batch import (
     Corruption,
     Hidden,
-    Puzzle,
+    MaskedBatch,
     as_chosen,
     as_hidden,
     hide,
@@ -59,13 +59,13 @@ def masks_of(sentences: Sentences, kinds: Tensor, special: Tensor) -> Masks:
     return Masks(kinds, of_pieces == TERM, of_pieces == BASE, asked, places)
 
 
-def chosen_instead(policy: Policy, puzzle: Puzzle, sentences: Sentences) -> Tensor:
+def chosen_instead(policy: Policy, batch: MaskedBatch, sentences: Sentences) -> Tensor:
     """The words that a policy hides, as kinds (word of the batch)."""
-    chosen = as_chosen(hide(puzzle, policy(puzzle)), puzzle.pieces.shape[1]).cpu()
+    chosen = as_chosen(hide(batch, policy(batch)), batch.pieces.shape[1]).cpu()
     return chosen.flatten()[_first_places(sentences)].to(torch.int8) * BASE
 
 
-def equal_puzzle(sentences: Sentences, kinds: Tensor) -> Puzzle:
+def equal_batch(sentences: Sentences, kinds: Tensor) -> MaskedBatch:
     """The rows of a batch, in which as many words are to be hidden as `kinds` hides: each word in the one row that it
     has its features from."""
     inputs, first = sentences.inputs, _first_places(sentences)
@@ -73,7 +73,7 @@ def equal_puzzle(sentences: Sentences, kinds: Tensor) -> Puzzle:
     allowed = torch.zeros(rows * length, dtype=torch.bool)
     allowed[first] = True
     sizes = torch.bincount(first // length, (kinds != SHOWN).double(), minlength=rows).long()
-    return Puzzle(
+    return MaskedBatch(
         inputs["pieces"],
         allowed.view(rows, length),
         sizes,
@@ -166,10 +166,10 @@ class MaskedTagger(Learner):
         kinds = torch.from_numpy(np.concatenate(drawn))
         if self.policy is None:
             return kinds
-        return chosen_instead(self.policy, self._posed(equal_puzzle(sentences, kinds)), sentences)
+        return chosen_instead(self.policy, self._posed(equal_batch(sentences, kinds)), sentences)
 
-    def _posed(self, puzzle: Puzzle) -> Puzzle:
-        """The puzzle where the encoder is, and with it: some policies look at the text."""
+    def _posed(self, batch: MaskedBatch) -> MaskedBatch:
+        """The batch where the encoder is, and with it: some policies look at the text."""
         names = ("pieces", "allowed", "sizes", "ordinary", "attention", "first", "words")
-        moved = {name: getattr(puzzle, name).to(self.device, non_blocking=True) for name in names}
-        return replace(puzzle, encoder=self.encoder, guesser=self.guesser, **moved)
+        moved = {name: getattr(batch, name).to(self.device, non_blocking=True) for name in names}
+        return replace(batch, encoder=self.encoder, guesser=self.guesser, **moved)

@@ -9,15 +9,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from acclimate.methods.masking.masked_batch import Puzzle, looking
+from acclimate.methods.masking.masked_batch import MaskedBatch, looking
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.masking.quick_draw import QuickDraw
-from acclimate.methods.masking.sequential_subset_law import GumbelPath, SequentialSubsetLaw, gumbel_path
+from acclimate.methods.masking.sequential_subset_distribution import (
+    GumbelPath,
+    SequentialSubsetDistribution,
+    gumbel_path,
+)
 
 Estimator = Literal["score", "gumbel-path", "relaxed"]
 
 
-class PuzzleGenerator(nn.Module):
+class MaskGenerator(nn.Module):
     """States of the text as it is → a score for each place: log odds of being hidden."""
 
     def __init__(self, width: int, inner: int = 256, dropout: float = 0.1) -> None:
@@ -35,9 +39,9 @@ class PuzzleGenerator(nn.Module):
 
 @dataclass
 class Draw:
-    """What was drawn for one puzzle, and how hard it turned out to be."""
+    """What was drawn for one batch, and how hard it turned out to be."""
 
-    puzzle: Puzzle
+    batch: MaskedBatch
     chosen: Tensor  # (row, piece)
     chance: Tensor | None = None  # log probability of what was chosen, (row), where it is learnt from
     path: GumbelPath | None = None
@@ -55,7 +59,8 @@ class Adversarial(Policy):
     held still.
 
     It learns at a share `beta` of the updates; at the others it has no gradient at all, since a loss of zero would
-    still move Adam. `paper_boundary` gives the law of the paper's equation 12, for study (it prefers early words).
+    still move Adam. `paper_boundary` gives the distribution of the paper's equation 12, for study (it prefers early
+    words).
     """
 
     name = "adversarial"
@@ -77,7 +82,7 @@ class Adversarial(Policy):
             raise ValueError(
                 f"The share of updates at which the adversary learns must lie between 0 and 1, not {beta}."
             )
-        self.generator = PuzzleGenerator(width, inner, dropout)
+        self.generator = MaskGenerator(width, inner, dropout)
         self.mask, self.beta, self.estimator = mask, beta, estimator
         self.temperature, self.paper_boundary = temperature, paper_boundary
         self.register_buffer("usual", torch.zeros(2))  # a moving mean of the losses, and how much of it is filled
@@ -88,12 +93,12 @@ class Adversarial(Policy):
         self._quick_draw = QuickDraw()
         self._rewarded = False  # whether the last draw is one to learn from
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
+    def forward(self, batch: MaskedBatch) -> Tensor:
         toss = bool(torch.rand(()) < self.beta) if self._learns is None else self._learns
         learns = self.training and toss
-        states = puzzle.states.detach()
+        states = batch.states.detach()
         with torch.set_grad_enabled(learns), looking(states.device, quick=False):
-            draw = self._draw(puzzle, self.generator(states), learns)
+            draw = self._draw(batch, self.generator(states), learns)
         if learns:
             self._draws.append(draw)
         self._rewarded = learns
@@ -109,22 +114,22 @@ class Adversarial(Policy):
         self._learns = bool(torch.rand((), generator=dice) < self.beta)
         self._draws.clear()
 
-    def _draw(self, puzzle: Puzzle, scores: Tensor, learns: bool) -> Draw:
-        question = (scores, puzzle.allowed, puzzle.sizes, puzzle.most)
+    def _draw(self, batch: MaskedBatch, scores: Tensor, learns: bool) -> Draw:
+        question = (scores, batch.allowed, batch.sizes, batch.most)
         if self.estimator == "score" and not self.paper_boundary:
-            return Draw(puzzle, *self._quick_draw(*question, learns))
-        slow = SequentialSubsetLaw(*question, paper_boundary=self.paper_boundary)
+            return Draw(batch, *self._quick_draw(*question, learns))
+        slow = SequentialSubsetDistribution(*question, paper_boundary=self.paper_boundary)
         if self.estimator == "score":
             chosen = slow.draw()
-            return Draw(puzzle, chosen, slow.log_probability(chosen) if learns else None)
+            return Draw(batch, chosen, slow.log_probability(chosen) if learns else None)
         path = gumbel_path(slow, self.temperature)
-        return Draw(puzzle, path.chosen, path.log_product, path)
+        return Draw(batch, path.chosen, path.log_product, path)
 
     def reward(self, losses: Tensor) -> None:
         if self._rewarded:
             self._draws[-1].losses = losses.detach().float()
 
-    def lesson(self) -> Tensor | None:
+    def loss(self) -> Tensor | None:
         draws, self._draws = self._draws, []
         if not draws:
             return None
@@ -132,12 +137,12 @@ class Adversarial(Policy):
             return torch.stack([self._relaxed(draw) for draw in draws]).mean()
         losses = torch.cat([_required(draw.losses) for draw in draws])
         logs = torch.cat([_required(draw.chance) for draw in draws])
-        posed = torch.cat([draw.puzzle.sizes > 0 for draw in draws])  # a row with nothing to hide was no puzzle
+        posed = torch.cat([draw.batch.sizes > 0 for draw in draws])  # a row with nothing to hide had nothing to hide
         return -(self._advantages(losses, posed) * logs).sum() / posed.sum().clamp(min=1)
 
     def _advantages(self, losses: Tensor, posed: Tensor) -> Tensor:
         """How much harder each row was than the others, in standard deviations; a row alone is held against what was
-        usual so far. 0 for rows that were no puzzle."""
+        usual so far. 0 for rows that had nothing to hide."""
         count = posed.sum()
         mean = torch.where(posed, losses, 0).sum() / count.clamp(min=1)
         away = torch.where(posed, losses - mean, 0)
@@ -150,17 +155,17 @@ class Adversarial(Policy):
 
     def _relaxed(self, draw: Draw) -> Tensor:
         assert draw.path is not None
-        encoder, guesser = draw.puzzle.solver
-        pieces, chosen, soft = draw.puzzle.pieces, draw.chosen, draw.path.relaxed
-        if draw.puzzle.by_words and draw.puzzle.first is not None:  # a word's choice is that of all its pieces
-            chosen, soft = (values.gather(1, draw.puzzle.first) for values in (chosen, soft))
+        encoder, guesser = draw.batch.model
+        pieces, chosen, soft = draw.batch.pieces, draw.chosen, draw.path.relaxed
+        if draw.batch.by_words and draw.batch.first is not None:  # a word's choice is that of all its pieces
+            chosen, soft = (values.gather(1, draw.batch.first) for values in (chosen, soft))
         with torch.no_grad():
             shown = encoder.embed({"pieces": pieces})["pieces"]
             masked = encoder.embed({"pieces": torch.full_like(pieces, self.mask)})["pieces"]
         mixed = shown + soft.unsqueeze(2) * (masked - shown)  # (row, piece, width)
         leaf = mixed.detach().requires_grad_()
         with torch.enable_grad(), looking(pieces.device, quick=False):
-            states = encoder.states_of(leaf, draw.puzzle.attention)
+            states = encoder.states_of(leaf, draw.batch.attention)
             scores = guesser(states)
             losses = functional.cross_entropy(scores.flatten(0, 1).float(), pieces.flatten(), reduction="none")
             loss = (losses * chosen.flatten()).sum() / chosen.sum().clamp(min=1)
@@ -170,7 +175,5 @@ class Adversarial(Policy):
 
 def _required(found: Tensor | None) -> Tensor:
     if found is None:
-        raise ValueError(
-            "The adversary was asked for its lesson before it was told how hard its puzzle was (`reward`)."
-        )
+        raise ValueError("The adversary was asked for its loss before it was told how hard its batch was (`reward`).")
     return found

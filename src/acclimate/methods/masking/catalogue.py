@@ -26,7 +26,7 @@ MIXED = "mix-"
 
 
 class AdversarySettings(Settings):
-    """The puzzle generator and how it learns."""
+    """The mask generator and how it learns."""
 
     beta: float = Field(0.3, ge=0, le=1)
     """Share of the updates at which the adversary learns."""
@@ -94,7 +94,7 @@ class PolicySettings(Settings):
 
 
 @dataclass(frozen=True)
-class Ground:
+class PolicyContext:
     """What a policy is built on."""
 
     encoder: Transformer
@@ -104,24 +104,24 @@ class Ground:
     device: str = "cpu"  # where the training will be
 
 
-def _part_of_speech(ground: Ground) -> Policy:
-    chosen = ground.settings.parts_of_speech
-    tagger = part_of_speech_tagger(chosen.tagger, ground.device)
+def _part_of_speech(context: PolicyContext) -> Policy:
+    chosen = context.settings.parts_of_speech
+    tagger = part_of_speech_tagger(chosen.tagger, context.device)
     return PartOfSpeech(tagger, chosen.content, chosen.weight, chosen.other)
 
 
-def _adversarial(ground: Ground) -> Policy:
-    encoder, chosen = ground.encoder, ground.settings.adversary
+def _adversarial(context: PolicyContext) -> Policy:
+    encoder, chosen = context.encoder, context.settings.adversary
     return Adversarial(encoder.state_width, encoder.pieces.tokenizer.mask_token_id, **chosen.model_dump())
 
 
-def _density_ratio(ground: Ground) -> Policy:
-    texts = ground.source or Corpus(()), ground.target
-    return DensityRatio(*(piece_counts(ground.encoder, text) for text in texts))
+def _density_ratio(context: PolicyContext) -> Policy:
+    texts = context.source or Corpus(()), context.target
+    return DensityRatio(*(piece_counts(context.encoder, text) for text in texts))
 
 
-def _collocations(ground: Ground) -> Policy:
-    chosen = ground.settings.collocations
+def _collocations(context: PolicyContext) -> Policy:
+    chosen = context.settings.collocations
     if chosen.file is not None:
         listed = Collocations.load(chosen.file)
         if not len(listed):
@@ -130,7 +130,7 @@ def _collocations(ground: Ground) -> Policy:
                 "with a smaller --at-least (acclimate data collocations), or choose another masking."
             )
         return collocations(listed, chosen.ranked, chosen.whole)
-    texts = [corpus for corpus in (ground.source, ground.target) if corpus is not None]
+    texts = [corpus for corpus in (context.source, context.target) if corpus is not None]
     counted = build_collocations(
         (sentence.words for corpus in texts for sentence in corpus),
         chosen.at_least,
@@ -142,14 +142,14 @@ def _collocations(ground: Ground) -> Policy:
     return collocations(counted, chosen.ranked, chosen.whole)
 
 
-POLICIES: dict[str, Callable[[Ground], Policy]] = {
-    "random": lambda ground: Uniform(),
-    "whole-words": lambda ground: Uniform(whole_words=True),
+POLICIES: dict[str, Callable[[PolicyContext], Policy]] = {
+    "random": lambda context: Uniform(),
+    "whole-words": lambda context: Uniform(whole_words=True),
     "pos": _part_of_speech,
-    "entropy": lambda ground: Entropy(ground.settings.entropy),
+    "entropy": lambda context: Entropy(context.settings.entropy),
     "adversarial": _adversarial,
     "density-ratio": _density_ratio,
-    "span": lambda ground: spans(ground.settings.spans),
+    "span": lambda context: spans(context.settings.spans),
     "pmi": _collocations,
 }
 
@@ -169,14 +169,15 @@ def known_policy(name: str) -> str:
 
 
 def require_texts(name: str, source: Corpus | None, target: Corpus) -> None:
-    """Refuse a policy that compares two domains where one of them has no text: all its chances would be the same."""
+    """Refuse a policy that compares two domains where one of them has no text: all its probabilities would be the
+    same."""
     for domain, text in (("source", source), ("target", target)):
         if name.removeprefix(MIXED) == "density-ratio" and not text:
             raise UsageError(f"Masking by density ratio compares two domains: give {domain} text as well.")
 
 
-def build_policy(name: str, ground: Ground) -> Policy:
+def build_policy(name: str, context: PolicyContext) -> Policy:
     known_policy(name)
-    require_texts(name, ground.source, ground.target)
-    policy = POLICIES[name.removeprefix(MIXED)](ground)
-    return Mixture(policy, ground.settings.mixed) if name.startswith(MIXED) else policy
+    require_texts(name, context.source, context.target)
+    policy = POLICIES[name.removeprefix(MIXED)](context)
+    return Mixture(policy, context.settings.mixed) if name.startswith(MIXED) else policy

@@ -8,17 +8,17 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Sentence
-from acclimate.methods.masking.masked_batch import Puzzle
+from acclimate.methods.masking.masked_batch import MaskedBatch
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.subset_distribution import SubsetLaw
+from acclimate.methods.masking.subset_distribution import SubsetDistribution
 from acclimate.model.encoders.transformer import Transformer
 
 _EDGE = 1e-4  # a ratio of 0 or 1 would forbid or force a piece
 
 
 class DensityRatio(Policy):
-    """A piece's chance is r = max(1 - P_source / P_target, 0), handed to the same law over subsets that the adversary
-    uses. Needs no training and no look at the sentence."""
+    """A piece's chance is r = max(1 - P_source / P_target, 0), handed to the same distribution over subsets that the
+    adversary uses. Needs no training and no look at the sentence."""
 
     name = "density-ratio"
 
@@ -29,9 +29,9 @@ class DensityRatio(Policy):
         self.register_buffer("scores", ratios.clamp(_EDGE, 1 - _EDGE).logit(), persistent=False)
         self.scores: Tensor
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
-        scores = puzzle.per_place(self.scores[puzzle.pieces])
-        return SubsetLaw(scores, puzzle.allowed, puzzle.sizes, puzzle.most).draw().float()
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        scores = batch.per_place(self.scores[batch.pieces])
+        return SubsetDistribution(scores, batch.allowed, batch.sizes, batch.most).draw().float()
 
 
 def density_ratios(source_counts: Tensor, target_counts: Tensor) -> Tensor:

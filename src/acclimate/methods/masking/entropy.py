@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from acclimate.methods.masking.entropy_kernel import in_one_reading
-from acclimate.methods.masking.masked_batch import Puzzle, looking
+from acclimate.methods.masking.masked_batch import MaskedBatch, looking
 from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.model.cuda_graphs.cast_weights import cast_module
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
@@ -46,10 +46,10 @@ class Entropy(Policy):
         self.graphs = GraphCache(most=16, on_second_use=True)
 
     @torch.no_grad()
-    def forward(self, puzzle: Puzzle) -> Tensor:
-        _, guesser = puzzle.solver
-        with looking(puzzle.pieces.device, puzzle.quick):
-            entropies = puzzle.per_place(self._entropies(guesser, puzzle.states))
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        _, guesser = batch.model
+        with looking(batch.pieces.device, batch.quick):
+            entropies = batch.per_place(self._entropies(guesser, batch.states))
         if self.choice == "top":
             return entropies
         return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
@@ -76,8 +76,8 @@ class Entropy(Policy):
 
 @torch.no_grad()
 def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = None) -> Tensor:
-    """Entropy in nats of the guesser's law at every place (row, piece), from states (row, piece, feature). The scores
-    of the vocabulary are made and forgotten some places at a time."""
+    """Entropy in nats of the guesser's distribution at every place (row, piece), from states (row, piece, feature). The
+    scores of the vocabulary are made and forgotten some places at a time."""
     kind = states.device.type
     flat = states.flatten(0, -2)
     at_once = at_once or _AT_ONCE.get(kind, 1024)

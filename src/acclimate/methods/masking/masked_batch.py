@@ -46,7 +46,7 @@ _LOWEST = -1e30  # below any priority that a policy gives, above what may not be
 
 
 @dataclass(frozen=True)
-class Puzzle:
+class MaskedBatch:
     """Text, what of it may be hidden, and how much. A policy says where; the budget is the same for all policies.
 
     The places to choose among are pieces, or words: then each stands for itself by its first piece.
@@ -70,18 +70,18 @@ class Puzzle:
     @cached_property
     def states(self) -> Tensor:
         """The encoder's last layer on the text as it is (row, piece, feature); without gradient and dropout."""
-        encoder, _ = self.solver
+        encoder, _ = self.model
         with torch.no_grad(), looking(self.pieces.device, self.quick):
             return (self.look or in_evaluation(Transformer.states))(encoder, self.pieces, self.attention).float()
 
     @property
-    def solver(self) -> tuple[Transformer, WordGuesser]:
+    def model(self) -> tuple[Transformer, WordGuesser]:
         if self.encoder is None or self.guesser is None:
-            raise ValueError("This policy asks a language model, and the puzzle has none: give encoder and guesser.")
+            raise ValueError("This policy asks a language model, and the batch has none: give encoder and guesser.")
         return self.encoder, self.guesser
 
-    def some(self, rows: Tensor) -> Puzzle:
-        """The puzzle of some rows only."""
+    def some(self, rows: Tensor) -> MaskedBatch:
+        """The batch of some rows only."""
 
         def part(whole: Tensor | None) -> Tensor | None:
             return None if whole is None else whole[rows]
@@ -142,7 +142,7 @@ def pose(
     attention: Tensor | None = None,
     first: Tensor | None = None,
     by_words: bool = False,
-) -> Puzzle:
+) -> MaskedBatch:
     """What may be hidden of these rows, and how much: a share of the places, rounded, and at least one. `special`
     pieces, of whatever number, are left alone."""
     ordinary = ~torch.isin(pieces, special)
@@ -156,22 +156,22 @@ def pose(
     counts = allowed.sum(1)
     most = max(1, round(share * pieces.shape[1]))
     sizes = (share * counts).round().clamp(1, most).minimum(counts).long()
-    return Puzzle(pieces, allowed, sizes, most, ordinary, attention, first, by_words)
+    return MaskedBatch(pieces, allowed, sizes, most, ordinary, attention, first, by_words)
 
 
-def hide(puzzle: Puzzle, priorities: Tensor) -> Hidden:
+def hide(batch: MaskedBatch, priorities: Tensor) -> Hidden:
     """The places with the highest priorities (row, piece), as many in each row as it is to hide."""
-    ranked = priorities.float().clamp(min=_LOWEST).masked_fill(~puzzle.allowed, -torch.inf)
-    places = ranked.topk(puzzle.most, dim=1).indices
-    counts = torch.arange(puzzle.most, device=places.device) < puzzle.sizes.unsqueeze(1)
+    ranked = priorities.float().clamp(min=_LOWEST).masked_fill(~batch.allowed, -torch.inf)
+    places = ranked.topk(batch.most, dim=1).indices
+    counts = torch.arange(batch.most, device=places.device) < batch.sizes.unsqueeze(1)
     hidden = Hidden(places, counts)
-    return whole_words(puzzle, hidden) if puzzle.by_words else hidden
+    return whole_words(batch, hidden) if batch.by_words else hidden
 
 
-def whole_words(puzzle: Puzzle, hidden: Hidden) -> Hidden:
+def whole_words(batch: MaskedBatch, hidden: Hidden) -> Hidden:
     """All pieces of the words whose first pieces are hidden. How many that are at most must be asked: a GPU waits."""
-    assert puzzle.first is not None
-    chosen = as_chosen(hidden, puzzle.pieces.shape[1]).gather(1, puzzle.first) & puzzle.ordinary
+    assert batch.first is not None
+    chosen = as_chosen(hidden, batch.pieces.shape[1]).gather(1, batch.first) & batch.ordinary
     return as_hidden(chosen, int(chosen.sum(1).max()))
 
 

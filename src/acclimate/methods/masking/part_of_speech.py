@@ -9,7 +9,7 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
-from acclimate.methods.masking.masked_batch import Puzzle
+from acclimate.methods.masking.masked_batch import MaskedBatch
 from acclimate.methods.masking.policy import Policy, gumbel_like
 
 CONTENT = ("VERB", "NOUN", "ADJ", "PRON", "ADV")  # the paper's list; proper nouns are not in it
@@ -33,13 +33,13 @@ class PartOfSpeech(Policy):
         self.tagger, self.content, self.weight, self.other = tagger, frozenset(content), weight, other
         self._known: dict[tuple[str, ...], list[float]] = {}
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
-        device = puzzle.pieces.device
-        fresh = [sentence for sentence in puzzle.originals if sentence.words not in self._known]
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        device = batch.pieces.device
+        fresh = [sentence for sentence in batch.originals if sentence.words not in self._known]
         if fresh:
             self._learn(fresh, device)
-        weights = [weight for sentence in puzzle.originals for weight in self._known[sentence.words]]
-        spread = puzzle.spread(torch.tensor(weights).to(device, non_blocking=True))
+        weights = [weight for sentence in batch.originals for weight in self._known[sentence.words]]
+        spread = batch.spread(torch.tensor(weights).to(device, non_blocking=True))
         return spread.clamp(min=1e-9).log() + gumbel_like(spread)
 
     def _learn(self, sentences: Sequence[Sentence], device: torch.device) -> None:

@@ -1,22 +1,22 @@
-"""Who decides which places of a puzzle are hidden."""
+"""Who decides which places of a batch are hidden."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
 
-from acclimate.methods.masking.masked_batch import Puzzle
+from acclimate.methods.masking.masked_batch import MaskedBatch
 
 
 class Policy(nn.Module):
-    """Gives every place a priority; those with the highest are hidden, as many as the puzzle asks for.
+    """Gives every place a priority; those with the highest are hidden, as many as the batch asks for.
 
     Chance is part of the priority: asked twice about the same row, a policy may answer otherwise (dynamic masking).
     """
 
     name = "policy"
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
+    def forward(self, batch: MaskedBatch) -> Tensor:
         """Priorities (row, piece). What stands at places that may not be chosen does not matter."""
         raise NotImplementedError
 
@@ -26,7 +26,7 @@ class Policy(nn.Module):
     def reward(self, losses: Tensor) -> None:
         """Hear how hard each row was: the mean loss at its hidden pieces (row), without a gradient."""
 
-    def lesson(self) -> Tensor | None:
+    def loss(self) -> Tensor | None:
         """The policy's own loss after the rewards of this update; None when it has nothing to learn."""
         return None
 
@@ -34,7 +34,7 @@ class Policy(nn.Module):
         """A stage is over: what was recorded on a GPU is given back."""
 
     def chosen_by(self, rows: int) -> list[str]:
-        """Which policy decided each row of the last puzzle; they differ in mixtures."""
+        """Which policy decided each row of the last batch; they differ in mixtures."""
         return [self.name] * rows
 
 
@@ -53,13 +53,13 @@ class Uniform(Policy):
         self.whole_words = whole_words
         self.name = "whole-words" if whole_words else "random"
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
-        lots = torch.rand(puzzle.pieces.shape, device=puzzle.pieces.device)
+    def forward(self, batch: MaskedBatch) -> Tensor:
+        lots = torch.rand(batch.pieces.shape, device=batch.pieces.device)
         if not self.whole_words:
             return lots
-        if puzzle.first is None:
+        if batch.first is None:
             raise ValueError("Whole words are to be hidden, but where words begin is not known.")
-        return lots.gather(1, puzzle.first)
+        return lots.gather(1, batch.first)
 
 
 class Mixture(Policy):
@@ -72,17 +72,17 @@ class Mixture(Policy):
             raise ValueError(f"The share of rows for {policy.name} must lie above 0 and be 1 at most, not {share}.")
         self.policy, self.share, self.rest = policy, share, Uniform()
         self.name = f"mix-{policy.name}"
-        self._rows = torch.zeros(0, dtype=torch.long)  # of the last puzzle, those of the named policy
+        self._rows = torch.zeros(0, dtype=torch.long)  # of the last batch, those of the named policy
         self._there = self._rows
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
+    def forward(self, batch: MaskedBatch) -> Tensor:
         # tossed on the CPU: how many rows it will be is then known without waiting for a GPU
-        self._rows = torch.nonzero(torch.rand(len(puzzle.pieces)) < self.share).squeeze(1)
-        priorities: Tensor = self.rest(puzzle)
+        self._rows = torch.nonzero(torch.rand(len(batch.pieces)) < self.share).squeeze(1)
+        priorities: Tensor = self.rest(batch)
         if not len(self._rows):
             return priorities
-        self._there = self._rows.to(puzzle.pieces.device, non_blocking=True)
-        named: Tensor = self.policy(puzzle.some(self._there))
+        self._there = self._rows.to(batch.pieces.device, non_blocking=True)
+        named: Tensor = self.policy(batch.some(self._there))
         return priorities.index_copy(0, self._there, named.to(priorities.dtype))
 
     def before_update(self, update: int) -> None:
@@ -92,8 +92,8 @@ class Mixture(Policy):
         if len(self._rows):
             self.policy.reward(losses[self._there])
 
-    def lesson(self) -> Tensor | None:
-        return self.policy.lesson()
+    def loss(self) -> Tensor | None:
+        return self.policy.loss()
 
     def end(self) -> None:
         self.policy.end()

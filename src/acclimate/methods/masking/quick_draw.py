@@ -1,4 +1,4 @@
-"""A draw from the subset law, with all that learning from it takes, in one stretch that a GPU can replay."""
+"""A draw from the subset distribution, with all that learning from it takes, in one stretch that a GPU can replay."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from acclimate.methods.masking.subset_distribution import SubsetLaw, in_full, with_slope
+from acclimate.methods.masking.subset_distribution import SubsetDistribution, in_full, with_slope
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
 
 _WIDTHS, _SIZES = 32, 8  # on a GPU rows are widened to multiples of these: then few graphs serve all batches
 
 
 class QuickDraw:
-    """The law's tree is some two hundred small steps, which on a GPU take longer to ask for than to do."""
+    """The distribution's tree is some two hundred small steps, which on a GPU take longer to ask for than to do."""
 
     def __init__(self) -> None:
         self.graphs = GraphCache(most=16)
@@ -22,7 +22,7 @@ class QuickDraw:
         self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int, learns: bool
     ) -> tuple[Tensor, Tensor | None]:
         """A subset of each row (row, place), True where chosen; and, to learn from, its log probability (row). As
-        `SubsetLaw` gives both, with its gradient."""
+        `SubsetDistribution` gives both, with its gradient."""
         length = allowed.shape[1]
         numbers = in_full(scores).detach()
         places = allowed
@@ -30,9 +30,9 @@ class QuickDraw:
             numbers, places, most = widened(numbers, allowed, most)
 
         def work(scores: Tensor, allowed: Tensor, sizes: Tensor) -> tuple[Tensor, ...]:
-            law = SubsetLaw(scores, allowed, sizes, most)
-            chosen = law.draw()
-            return (chosen, law.log_probability(chosen), law.marginals()) if learns else (chosen,)
+            distribution = SubsetDistribution(scores, allowed, sizes, most)
+            chosen = distribution.draw()
+            return (chosen, distribution.log_probability(chosen), distribution.marginals()) if learns else (chosen,)
 
         with torch.no_grad():
             chosen, *lesson = self.graphs((most, learns), work, numbers, places, sizes)

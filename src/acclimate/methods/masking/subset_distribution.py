@@ -1,4 +1,4 @@
-"""What the laws over subsets share: the question they are asked, and the two ways to write a subset down."""
+"""What the distributions over subsets share: the question they are asked, and the two ways to write a subset down."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LARGEST = 1e6  # scores beyond count as this: there float32 cannot tell apart sc
 
 class SubsetTree:
     """The answers for scores (row, place) in float32 or float64; `sizes` (row) may exceed neither `most` nor the number
-    of allowed places. Nothing here is differentiated: the gradients are known, see `SubsetLaw`."""
+    of allowed places. Nothing here is differentiated: the gradients are known, see `SubsetDistribution`."""
 
     def __init__(self, scores: Tensor, allowed: Tensor, sizes: Tensor, most: int) -> None:
         # where, not a product: a place that is not allowed may hold anything, and NaN times zero is NaN
@@ -53,11 +53,13 @@ class SubsetTree:
         self.leaning = self.scores - self.thresholds.unsqueeze(1)  # (row, place), a coin's log odds
         heads = torch.where(allowed, self.leaning.sigmoid(), 0).T
         tails = torch.where(allowed, self.leaning.neg().sigmoid(), 1).T
-        self.log_surer = torch.maximum(heads, tails).log().T  # (row, place), the log chance of a coin's likelier side
+        self.log_surer = (
+            torch.maximum(heads, tails).log().T
+        )  # (row, place), the log probability of a coin's likelier side
         self.levels = [_paired(torch.stack((tails, heads)))]
         while self.levels[-1].shape[1] > 1:
             self.levels.append(_paired(_sums(self.levels[-1], most)))
-        # the log chance that the coins fall on heads just K times, (row)
+        # the log probability that the coins fall on heads just K times, (row)
         self.log_hit = _splits(self.levels[-1], sizes.unsqueeze(0)).sum(0).squeeze(0).log()
 
     def log_partition(self) -> Tensor:
@@ -77,7 +79,7 @@ class SubsetTree:
         return torch.where(possible, coins.sum(1) - self.log_hit, -torch.inf)
 
     def marginals(self) -> Tensor:
-        """The chance of each place to be chosen, (row, place): the tree walked downwards."""
+        """The probability of each place to be chosen, (row, place): the tree walked downwards."""
         heads = torch.arange(2 * len(self.levels[-1]) - 1, device=self.sizes.device)
         outer = (heads.unsqueeze(1) == self.sizes).to(self.scores.dtype).unsqueeze(1)  # (heads, node, row)
         for level in reversed(self.levels):
@@ -106,7 +108,7 @@ def _paired(nodes: Tensor) -> Tensor:
 
 
 def _sums(level: Tensor, most: int) -> Tensor:
-    """The chances of the number of heads of both sides together, up to `most`, (heads, node, row)."""
+    """The probabilities of the number of heads of both sides together, up to `most`, (heads, node, row)."""
     left, right = level.unbind(2)
     reach = len(level) - 1
     highest = min(2 * reach, most)
@@ -125,20 +127,21 @@ def _rest(level: Tensor, outer: Tensor) -> Tensor:
 
 
 def _splits(level: Tensor, counts: Tensor) -> Tensor:
-    """The chance of each number of heads on the left while both sides have `counts` (node, row), (heads, node, row)."""
+    """The probability of each number of heads on the left while both sides have `counts` (node, row), (heads, node,
+    row)."""
     left, right = level.unbind(2)
     others = counts - torch.arange(len(level), device=counts.device).view(-1, 1, 1)
     possible = (others >= 0) & (others < len(level))
     return left * torch.where(possible, right.gather(0, others.clamp(0, len(level) - 1)), 0)
 
 
-def _one_of(chances: Tensor, generator: torch.Generator | None) -> Tensor:
-    """Draw along the first axis, (node, row), in proportion to chances that need not add up to 1."""
+def _one_of(probabilities: Tensor, generator: torch.Generator | None) -> Tensor:
+    """Draw along the first axis, (node, row), in proportion to probabilities that need not add up to 1."""
     # Whole numbers, for their running sum is exact in whatever order a device adds: rounding could make it step up
     # where the chance is 0, and a place that is not allowed would be drawn once in some million times.
-    running = (chances / chances.sum(0)).mul(2.0**40).ceil().long().cumsum(0)
+    running = (probabilities / probabilities.sum(0)).mul(2.0**40).ceil().long().cumsum(0)
     total = running[-1]
-    lot = torch.rand(total.shape, dtype=chances.dtype, device=chances.device, generator=generator)
+    lot = torch.rand(total.shape, dtype=probabilities.dtype, device=probabilities.device, generator=generator)
     return (running <= (lot * total).long().minimum(total - 1)).sum(0)
 
 
@@ -146,7 +149,7 @@ def _thresholds(scores: Tensor, counts: Tensor, sizes: Tensor, most: int) -> Ten
     """Where to draw the line in each row, (row), for coins to fall on heads `sizes` times in the mean, or nearly.
 
     The line lies between the K-th and the next largest score, give or take log(K) and log(n - K). Three rounds of
-    eight guesses narrow that down enough: any threshold gives the right law, a good one only keeps all digits.
+    eight guesses narrow that down enough: any threshold gives the right distribution, a good one only keeps all digits.
     """
     slack = 2 * math.log(max(scores.shape[1], 1)) + 20
     last, following = _around(scores, sizes, most, slack)
@@ -171,12 +174,13 @@ def _around(scores: Tensor, sizes: Tensor, most: int, slack: float) -> tuple[Ten
     return ordered.gather(1, ranks).squeeze(1), ordered.gather(1, ranks + 1).squeeze(1)
 
 
-class SubsetLaw:
+class SubsetDistribution:
     """q(S) = product over S of exp(score), divided by the sum of that product over all subsets of the same size: coins
-    of log odds `scores`, on the condition that K of them fall on heads (the conditional Bernoulli law).
+    of log odds `scores`, on the condition that K of them fall on heads (the conditional Bernoulli distribution).
 
     Vu, Phung, Haffari (EMNLP 2020), section 4, with the boundary that their equation 7 asks for and their equation 12
-    misses. `SequentialSubsetLaw` has theirs, and the Gumbel path of their Algorithm 2; for training prefer this one.
+    misses. `SequentialSubsetDistribution` has theirs, and the Gumbel path of their Algorithm 2; for training prefer
+    this one.
 
     `most` is an upper bound of `sizes` that the caller knows without asking the device: so nothing ever waits for a
     GPU. A row of more choices than places is refused on the CPU; on a GPU, where looking would mean waiting, and inside
@@ -209,7 +213,8 @@ class SubsetLaw:
             return with_slope(self.scores, value, chosen, self.marginals()) if self._learns() else value
 
     def marginals(self) -> Tensor:
-        """The chance of each place to be chosen, (row, place), K in sum; numbers without a gradient of their own."""
+        """The probability of each place to be chosen, (row, place), K in sum; numbers without a gradient of their
+        own."""
         if self._marginals is None:  # not a cached_property: before Python 3.12 torch.compile cannot enter its lock
             with torch.autocast(self.scores.device.type, enabled=False), torch.no_grad():
                 self._marginals = self._tree.marginals()
@@ -251,6 +256,6 @@ class _KnownSlope(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():  # create_graph=True: the slope would silently pass for a constant
-            raise RuntimeError("SubsetLaw can be differentiated only once: leave out create_graph=True.")
+            raise RuntimeError("SubsetDistribution can be differentiated only once: leave out create_graph=True.")
         (slope,) = ctx.saved_tensors
         return gradient.unsqueeze(1) * slope, None, None

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.collocations import Collocations, Found
-from acclimate.methods.masking.masked_batch import Puzzle
+from acclimate.methods.masking.masked_batch import MaskedBatch
 from acclimate.methods.masking.policy import Policy
 
 
@@ -172,22 +172,24 @@ class RunsOfWords(Policy):
     sentence share one draw.
     """
 
-    def __init__(self, name: str, order: Order, asks_for_room: Callable[[Puzzle], bool] = lambda puzzle: False) -> None:
+    def __init__(
+        self, name: str, order: Order, asks_for_room: Callable[[MaskedBatch], bool] = lambda batch: False
+    ) -> None:
         """`order` numbers all words of a sentence, first the one to hide first. It is told how much room there is only
         if it asks: a GPU would have to wait for the answer."""
         super().__init__()
         self.name, self._order, self._asks = name, order, asks_for_room
 
-    def forward(self, puzzle: Puzzle) -> Tensor:
+    def forward(self, batch: MaskedBatch) -> Tensor:
         dice = np.random.default_rng(int(torch.randint(2**62, ())))  # fixed by torch's own state, which is saved
-        rooms = room_of(puzzle) if self._asks(puzzle) else [None] * len(puzzle.originals)
+        rooms = room_of(batch) if self._asks(batch) else [None] * len(batch.originals)
         ranks = np.concatenate(
             [
                 _ranks(self._order(sentence.words, dice, room))
-                for sentence, room in zip(puzzle.originals, rooms, strict=True)
+                for sentence, room in zip(batch.originals, rooms, strict=True)
             ]
         )
-        return puzzle.spread(torch.from_numpy(-ranks).float().to(puzzle.pieces.device, non_blocking=True))
+        return batch.spread(torch.from_numpy(-ranks).float().to(batch.pieces.device, non_blocking=True))
 
 
 def spans(lengths: Sequence[int] = (2, 3, 4)) -> RunsOfWords:
@@ -203,7 +205,7 @@ def spans(lengths: Sequence[int] = (2, 3, 4)) -> RunsOfWords:
         # more than the budget is drawn: of a long sentence each row has a budget of its own
         return fill_up(draw_spans(count, budget, dice, tuple(lengths)), count, count, dice)
 
-    return RunsOfWords("span", order, lambda puzzle: puzzle.by_words)
+    return RunsOfWords("span", order, lambda batch: batch.by_words)
 
 
 def collocations(known: Collocations, ranked: bool = False, whole: bool = False) -> RunsOfWords:
@@ -214,19 +216,19 @@ def collocations(known: Collocations, ranked: bool = False, whole: bool = False)
         units = draw_units(words, known, dice, ranked)
         return first_words(units if room is None else fitting_first(units, room.budget, room.sizes), len(words))
 
-    return RunsOfWords("pmi", order, lambda puzzle: whole)
+    return RunsOfWords("pmi", order, lambda batch: whole)
 
 
-def room_of(puzzle: Puzzle) -> list[Room]:
+def room_of(batch: MaskedBatch) -> list[Room]:
     """For each sentence of the batch, how much of it is hidden: in all its rows together, if it has several."""
-    if puzzle.words is None:
+    if batch.words is None:
         raise ValueError("Runs of words are hidden only in text that came as sentences, not in bare pieces.")
-    lengths = [len(sentence) for sentence in puzzle.originals]
-    words, allowed = puzzle.words.cpu().numpy(), puzzle.allowed.cpu().numpy()
+    lengths = [len(sentence) for sentence in batch.originals]
+    words, allowed = batch.words.cpu().numpy(), batch.allowed.cpu().numpy()
     sizes = np.bincount(words[allowed & (words >= 0)], minlength=sum(lengths))
     sentence_of = np.repeat(np.arange(len(lengths)), lengths)
     budgets = np.zeros(len(lengths), np.int64)
-    np.add.at(budgets, sentence_of[words.max(1)], puzzle.sizes.cpu().numpy())
+    np.add.at(budgets, sentence_of[words.max(1)], batch.sizes.cpu().numpy())
     ends = np.cumsum(lengths)
     parts = np.split(sizes, ends[:-1])
     return [Room(budget, part.tolist()) for budget, part in zip(budgets.tolist(), parts, strict=True)]

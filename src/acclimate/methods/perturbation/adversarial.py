@@ -20,21 +20,21 @@ from acclimate.model.learner import Learner
 from acclimate.model.view import NoView, View
 
 
-def settled(loss: Tensor, causes: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> Tensor:
+def precomputed_gradient(loss: Tensor, causes: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> Tensor:
     """The same number, whose gradient by its causes (parameters, or what they make) is handed over instead of computed
     a second time.
 
     Adversarial training asks for the gradient of the clean loss by the embeddings; the one by the parameters comes with
     it nearly for free, and going back through the network again for it would cost a third of the whole update.
     """
-    hand_over: Any = _Settled.apply
+    hand_over: Any = _PrecomputedGradient.apply
     # parts of something larger may be written over before they are asked for (replayed readings share one row)
     kept = [found.clone() if found is not None and found._is_view() else found for found in gradients]
     value: Tensor = hand_over(loss.detach(), kept, *causes)
     return value
 
 
-class _Settled(torch.autograd.Function):
+class _PrecomputedGradient(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, loss: Tensor, gradients: list[Tensor | None], *causes: Tensor) -> Tensor:
         ctx.gradients = gradients
@@ -135,7 +135,7 @@ class AdversarialTraining(Objective):
     def _worst(
         self, clean: Tensor, views: Mapping[str, View], all_views: Mapping[str, View]
     ) -> tuple[Tensor, dict[str, dict[str, Tensor]]]:
-        """The clean loss, its gradient settled, and the noise that raises it most."""
+        """The clean loss, its gradient precomputed, and the noise that raises it most."""
         asked = [
             (domain, name)
             for domain, view in views.items()
@@ -151,7 +151,9 @@ class AdversarialTraining(Objective):
             return clean, self._noise(views, asked, found)
         behind = self._behind(views, embeddings)
         found = self._gradients(clean, [*embeddings, *behind])
-        return settled(clean, [*embeddings, *behind], found), self._noise(views, asked, found[: len(asked)])
+        return precomputed_gradient(clean, [*embeddings, *behind], found), self._noise(
+            views, asked, found[: len(asked)]
+        )
 
     def _gradients(self, loss: Tensor, causes: Sequence[Tensor]) -> list[Tensor | None]:
         # what is added to the embeddings goes back to the tables a second time: the graph is kept

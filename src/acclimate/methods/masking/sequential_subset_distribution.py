@@ -1,8 +1,9 @@
-"""The law over subsets told place by place, as Vu, Phung, Haffari (EMNLP 2020, section 4) tell it, for study and tests.
+"""The distribution over subsets told place by place, as Vu, Phung, Haffari (EMNLP 2020, section 4) tell it, for study
+and tests.
 
 Each place in turn says yes or no, given how many are left to choose: equations 11 to 14. A table holds the log sum over
-the subsets of each size among the places from here on. It takes as many steps as there are places; `SubsetLaw` gives
-the same law in far fewer.
+the subsets of each size among the places from here on. It takes as many steps as there are places; `SubsetDistribution`
+gives the same distribution in far fewer.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from torch import Tensor
 from acclimate.methods.masking.masked_batch import Hidden, as_hidden
 from acclimate.methods.masking.subset_distribution import LARGEST, in_full, possible_sizes, refuse_impossible
 
-IMPOSSIBLE = -1e30  # a log chance of nothing, yet finite: the gradient of a sum of two infinities is NaN
+IMPOSSIBLE = -1e30  # a log probability of nothing, yet finite: the gradient of a sum of two infinities is NaN
 
 
-class SequentialSubsetLaw:
-    """It takes what `SubsetLaw` takes, and leaves gradients to plain autograd.
+class SequentialSubsetDistribution:
+    """It takes what `SubsetDistribution` takes, and leaves gradients to plain autograd.
 
     With `paper_boundary` the table's column for no choice left holds 1 in every row, as the paper prints it (equation
-    12), and not the product of the chances that all later places say no. That is another law: it depends on the order
-    of the places, favours early ones, and changes when a constant is added to all scores.
+    12), and not the product of the probabilities that all later places say no. That is another distribution: it depends
+    on the order of the places, favours early ones, and changes when a constant is added to all scores.
     """
 
     def __init__(
@@ -34,7 +35,8 @@ class SequentialSubsetLaw:
         self.allowed, self.sizes, self.most = allowed, possible_sizes(allowed, sizes, most), most
         with torch.autocast(scores.device.type, enabled=False):
             scores = torch.where(allowed, in_full(scores), 0).clamp(-LARGEST, LARGEST)
-            # With the right boundary the chances of no cancel, and scores alone say the same as log sigmoids would.
+            # With the right boundary the probabilities of no cancel, and scores alone say the same as log sigmoids
+            # would.
             self.yes = F.logsigmoid(scores) if paper_boundary else scores  # (row, place)
             self.no = F.logsigmoid(-scores) if paper_boundary else torch.zeros_like(scores)
             self.tables = self._tables()
@@ -56,7 +58,7 @@ class SequentialSubsetLaw:
         return self.tables[0].gather(1, self.sizes.unsqueeze(1)).squeeze(1)
 
     def log_probability(self, chosen: Tensor) -> Tensor:
-        """The log chance of the walk that chooses these, (row); -inf where they are not K allowed places."""
+        """The log probability of the walk that chooses these, (row); -inf where they are not K allowed places."""
         left = self.sizes.unsqueeze(1)  # (row, 1)
         total = self.yes.new_zeros(len(self.yes))
         for place, picked in enumerate(chosen.unbind(1)):
@@ -66,7 +68,7 @@ class SequentialSubsetLaw:
         return torch.where(possible, total, -torch.inf)
 
     def marginals(self) -> Tensor:
-        """The chance of each place to be chosen, (row, place)."""
+        """The probability of each place to be chosen, (row, place)."""
         left = torch.arange(self.most + 1, device=self.yes.device).expand(len(self.yes), -1)
         reached = (left == self.sizes.unsqueeze(1)).to(self.yes.dtype)  # (row, left), the chance to come here so
         found = []
@@ -87,7 +89,7 @@ class SequentialSubsetLaw:
             return gumbel_path(self, generator=generator).chosen
 
     def choice(self, place: int, left: Tensor) -> tuple[Tensor, Tensor]:
-        """The log chances of yes and of no at a place while `left` (row, any) are to be chosen, in its shape."""
+        """The log probabilities of yes and of no at a place while `left` (row, any) are to be chosen, in its shape."""
         here, ahead = self.tables[place].gather(1, left), self.tables[place + 1]
         agree = self.yes[:, place, None] + ahead.gather(1, (left - 1).clamp(min=0)) - here
         refuse = self.no[:, place, None] + ahead.gather(1, left) - here
@@ -105,22 +107,23 @@ class GumbelPath:
 
 
 def gumbel_path(
-    law: SequentialSubsetLaw, temperature: float = 1.0, generator: torch.Generator | None = None
+    distribution: SequentialSubsetDistribution, temperature: float = 1.0, generator: torch.Generator | None = None
 ) -> GumbelPath:
-    """Draw a subset by adding Gumbel noise to the log chances of yes and no at each place; soften each choice to a
-    softmax of the same noisy numbers, by which the scores can be learned (Algorithm 2, equations 15 and 16).
+    """Draw a subset by adding Gumbel noise to the log probabilities of yes and no at each place; soften each choice to
+    a softmax of the same noisy numbers, by which the scores can be learned (Algorithm 2, equations 15 and 16).
 
     The subset is a fair draw at every temperature. Learning from `log_product` times a reward is biased: even a reward
-    that never changes drives chances towards 0 and 1. Prefer the score function, `SubsetLaw.log_probability`.
+    that never changes drives probabilities towards 0 and 1. Prefer the score function,
+    `SubsetDistribution.log_probability`.
     """
     if not temperature > 0:
         raise ValueError(f"The temperature must be above 0, not {temperature}.")
-    noise = _gumbel_difference(law, generator)
-    left = law.sizes  # (row)
-    log_product = law.yes.new_zeros(len(law.yes))
+    noise = _gumbel_difference(distribution, generator)
+    left = distribution.sizes  # (row)
+    log_product = distribution.yes.new_zeros(len(distribution.yes))
     chosen, relaxed = [], []
-    for place, allowed in enumerate(law.allowed.unbind(1)):
-        log_yes, log_no = law.choice(place, left.unsqueeze(1))
+    for place, allowed in enumerate(distribution.allowed.unbind(1)):
+        log_yes, log_no = distribution.choice(place, left.unsqueeze(1))
         preference = ((log_yes - log_no).squeeze(1) + noise[:, place]) / temperature  # (row)
         asked = allowed & (left > 0)
         picked = asked & (preference > 0)
@@ -132,8 +135,8 @@ def gumbel_path(
     return GumbelPath(torch.stack(chosen, 1), log_product, torch.stack(relaxed, 1))
 
 
-def _gumbel_difference(law: SequentialSubsetLaw, generator: torch.Generator | None) -> Tensor:
+def _gumbel_difference(distribution: SequentialSubsetDistribution, generator: torch.Generator | None) -> Tensor:
     """The noise of yes less the noise of no, (row, place)."""
-    waits = torch.empty(2, *law.allowed.shape, dtype=law.yes.dtype, device=law.yes.device)
+    waits = torch.empty(2, *distribution.allowed.shape, dtype=distribution.yes.dtype, device=distribution.yes.device)
     gumbel = -waits.exponential_(generator=generator).clamp(min=torch.finfo(waits.dtype).tiny).log()
     return gumbel[0] - gumbel[1]

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.adversarial import AdversarialTraining, settled
+from acclimate.methods.perturbation.adversarial import AdversarialTraining, precomputed_gradient
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
@@ -32,7 +32,7 @@ def toy() -> tuple[Tensor, list[nn.Parameter], list[Tensor | None]]:
 
 def test_it_is_the_same_number_with_the_gradient_that_was_handed_over() -> None:
     loss, parameters, gradients = toy()
-    found = settled(loss, parameters, gradients)
+    found = precomputed_gradient(loss, parameters, gradients)
     assert found.item() == loss.item() == 10
     found.backward()
     assert parameters[0].grad.tolist() == [4, 8]
@@ -41,28 +41,30 @@ def test_it_is_the_same_number_with_the_gradient_that_was_handed_over() -> None:
 
 def test_the_gradient_follows_what_is_done_with_the_number() -> None:
     loss, parameters, gradients = toy()
-    (0.5 * settled(loss, parameters, gradients) ** 2).backward()
+    (0.5 * precomputed_gradient(loss, parameters, gradients) ** 2).backward()
     assert parameters[0].grad.tolist() == [40, 80]
 
 
 def test_gradients_add_up_over_several_losses() -> None:
     loss, parameters, gradients = toy()
     for _ in range(3):
-        (settled(loss, parameters, gradients) + parameters[1] * 2).backward()
+        (precomputed_gradient(loss, parameters, gradients) + parameters[1] * 2).backward()
     assert parameters[0].grad.tolist() == [12, 24]
     assert parameters[1].grad.item() == 6
 
 
 def test_nothing_is_left_in_the_parameters_before_the_backward_pass() -> None:
     loss, parameters, gradients = toy()
-    settled(loss, parameters, gradients)
+    precomputed_gradient(loss, parameters, gradients)
     assert parameters[0].grad is None
     assert gradients[0].tolist() == [4, 8]
 
 
 def test_a_second_slope_is_refused_rather_than_wrong() -> None:
     loss, parameters, gradients = toy()
-    (slope,) = torch.autograd.grad(settled(loss, parameters, gradients) ** 2, parameters[:1], create_graph=True)
+    (slope,) = torch.autograd.grad(
+        precomputed_gradient(loss, parameters, gradients) ** 2, parameters[:1], create_graph=True
+    )
     with pytest.raises(RuntimeError, match="marked with @once_differentiable"):
         slope.sum().backward()
 

@@ -1,4 +1,4 @@
-"""The law over subsets as a tree, against enumeration, the plain recursion, and numbers worked out by hand."""
+"""The distribution over subsets as a tree, against enumeration, the plain recursion, and numbers worked out by hand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from acclimate.methods.masking import subset_distribution as subset_law
+from acclimate.methods.masking import subset_distribution
 from acclimate.methods.masking.masked_batch import as_chosen
-from acclimate.methods.masking.sequential_subset_law import SequentialSubsetLaw
-from acclimate.methods.masking.subset_distribution import SubsetLaw
+from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
+from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 # Five places, two to be chosen; all numbers of this block by enumeration.
 CHANCES = [0.2, 0.5, 0.9, 0.4, 0.7]
@@ -38,10 +38,12 @@ RELEASED_CODE = [
 ]
 
 
-def law_of(scores: Tensor, size: int | list[int], allowed: Tensor | None = None, most: int | None = None) -> SubsetLaw:
+def law_of(
+    scores: Tensor, size: int | list[int], allowed: Tensor | None = None, most: int | None = None
+) -> SubsetDistribution:
     sizes = torch.tensor([size] * len(scores) if isinstance(size, int) else size)
     allowed = torch.ones_like(scores, dtype=torch.bool) if allowed is None else allowed
-    return SubsetLaw(scores, allowed, sizes, int(sizes.max()) if most is None else most)
+    return SubsetDistribution(scores, allowed, sizes, int(sizes.max()) if most is None else most)
 
 
 def five(copies: int = 1) -> Tensor:
@@ -78,11 +80,11 @@ def test_five_places_have_the_probabilities_worked_out_by_hand() -> None:
 
 
 def test_five_places_have_the_marginals_and_partition_worked_out_by_hand() -> None:
-    law = law_of(five(), 2)
-    assert law.marginals()[0].tolist() == pytest.approx(MARGINALS, rel=1e-12)
-    assert law.log_partition().item() == pytest.approx(LOG_PARTITION, rel=1e-12)
+    distribution = law_of(five(), 2)
+    assert distribution.marginals()[0].tolist() == pytest.approx(MARGINALS, rel=1e-12)
+    assert distribution.log_partition().item() == pytest.approx(LOG_PARTITION, rel=1e-12)
     odds_to_chances = sum(math.log(1 - chance) for chance in CHANCES)
-    assert math.exp(law.log_partition().item() + odds_to_chances) == pytest.approx(0.3154, rel=1e-12)
+    assert math.exp(distribution.log_partition().item() + odds_to_chances) == pytest.approx(0.3154, rel=1e-12)
 
 
 def test_the_score_function_gives_the_gradient_of_the_expected_reward() -> None:
@@ -99,17 +101,17 @@ def test_the_score_function_gives_the_gradient_of_the_expected_reward() -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_nineteen_of_128_equal_places(chance: float, log_z: float, dtype: torch.dtype) -> None:
     score = math.log(chance) - math.log1p(-chance)
-    law = law_of(torch.full((1, 128), score, dtype=dtype), 19)
+    distribution = law_of(torch.full((1, 128), score, dtype=dtype), 19)
     digits = 1e-12 if dtype == torch.float64 else 1e-6
-    assert law.log_partition().item() + 128 * math.log1p(-chance) == pytest.approx(log_z, rel=digits)
-    assert law.marginals()[0].tolist() == pytest.approx([0.1484375] * 128, rel=digits)
-    assert law.log_probability(law.draw()).item() == pytest.approx(-51.44329813887324, rel=digits)
+    assert distribution.log_partition().item() + 128 * math.log1p(-chance) == pytest.approx(log_z, rel=digits)
+    assert distribution.marginals()[0].tolist() == pytest.approx([0.1484375] * 128, rel=digits)
+    assert distribution.log_probability(distribution.draw()).item() == pytest.approx(-51.44329813887324, rel=digits)
 
 
 def test_equal_scores_give_equal_chances() -> None:
-    law = law_of(torch.logit(torch.full((15, 6), 0.3, dtype=torch.float64)), 2)
-    assert law.marginals().flatten().tolist() == pytest.approx([1 / 3] * 90)
-    assert law.log_probability(rows_of(list(combinations(range(6), 2)), 6)).exp().tolist() == pytest.approx(
+    distribution = law_of(torch.logit(torch.full((15, 6), 0.3, dtype=torch.float64)), 2)
+    assert distribution.marginals().flatten().tolist() == pytest.approx([1 / 3] * 90)
+    assert distribution.log_probability(rows_of(list(combinations(range(6), 2)), 6)).exp().tolist() == pytest.approx(
         [1 / 15] * 15
     )
 
@@ -122,21 +124,23 @@ def test_it_agrees_with_enumeration_for_rows_of_different_sizes(seed: int, place
     torch.manual_seed(seed)
     scores, allowed, sizes = random_problem(4, places, spread, places)
     scores = scores.double().masked_fill(~allowed, torch.nan)
-    law = SubsetLaw(scores, allowed, sizes, int(sizes.max()))
+    distribution = SubsetDistribution(scores, allowed, sizes, int(sizes.max()))
     for row, size in enumerate(sizes.tolist()):
-        partition, subsets, chances = by_hand(scores[row], allowed[row], size)
-        assert law.log_partition()[row].item() == pytest.approx(partition, rel=1e-10, abs=1e-10)
-        assert law.marginals()[row].tolist() == pytest.approx((chances.unsqueeze(1) * subsets).sum(0), abs=1e-10)
+        partition, subsets, probabilities = by_hand(scores[row], allowed[row], size)
+        assert distribution.log_partition()[row].item() == pytest.approx(partition, rel=1e-10, abs=1e-10)
+        assert distribution.marginals()[row].tolist() == pytest.approx(
+            (probabilities.unsqueeze(1) * subsets).sum(0), abs=1e-10
+        )
         alike = law_of(scores[row].expand(len(subsets), -1), size, allowed[row].expand(len(subsets), -1))
-        assert alike.log_probability(subsets).exp().tolist() == pytest.approx(chances.tolist(), abs=1e-10)
+        assert alike.log_probability(subsets).exp().tolist() == pytest.approx(probabilities.tolist(), abs=1e-10)
 
 
 def test_draws_come_as_often_as_the_law_says() -> None:
     scores = torch.tensor([0.5, -1.0, 2.0, 0.0, -0.3, 1.1])
-    _, subsets, chances = by_hand(scores, torch.ones(6, dtype=torch.bool), 3)
+    _, subsets, probabilities = by_hand(scores, torch.ones(6, dtype=torch.bool), 3)
     drawn = law_of(scores.expand(20_000, -1), 3).draw()
     shares = (drawn.unsqueeze(1) == subsets).all(2).double().mean(0)
-    assert ((shares - chances).abs() <= 4 * (chances * (1 - chances) / 20_000).sqrt()).all()
+    assert ((shares - probabilities).abs() <= 4 * (probabilities * (1 - probabilities) / 20_000).sqrt()).all()
     assert shares.sum().item() == pytest.approx(1)
 
 
@@ -145,7 +149,7 @@ def test_a_draw_has_just_its_size_of_allowed_places_and_none_twice(seed: int, pl
     torch.manual_seed(seed)
     scores, allowed, sizes = random_problem(5, places, spread, min(places, 12))
     most = min(places, 12)
-    hidden = SubsetLaw(scores, allowed, sizes, most).sample()
+    hidden = SubsetDistribution(scores, allowed, sizes, most).sample()
     assert hidden.places.shape == (5, most)
     for row, (where, counts) in enumerate(zip(hidden.places.tolist(), hidden.counts.tolist(), strict=True)):
         size = int(sizes[row])
@@ -157,10 +161,10 @@ def test_a_draw_has_just_its_size_of_allowed_places_and_none_twice(seed: int, pl
 
 def test_a_sample_is_a_draw_written_as_places() -> None:
     scores, allowed, sizes = random_problem(6, 30, 2.0, 9)
-    law = SubsetLaw(scores, allowed, sizes, 9)
+    distribution = SubsetDistribution(scores, allowed, sizes, 9)
     same = [torch.Generator().manual_seed(4) for _ in range(2)]
-    assert torch.equal(as_chosen(law.sample(same[0]), 30), law.draw(same[1]))
-    assert not torch.equal(law.draw(), law.draw())
+    assert torch.equal(as_chosen(distribution.sample(same[0]), 30), distribution.draw(same[1]))
+    assert not torch.equal(distribution.draw(), distribution.draw())
 
 
 # --- against the plain recursion: 1e-5 of the value, or 1e-5 where the value is below 1 ---
@@ -172,14 +176,14 @@ def test_float32_agrees_with_the_recursion_in_float64(places: int, spread: float
     most = min(places, 80)
     scores, allowed, sizes = random_problem(4, places, spread, most)
     sizes[0] = min(most, int(allowed[0].sum()))
-    law = SubsetLaw(scores, allowed, sizes, most)
-    slow = SequentialSubsetLaw(scores.double(), allowed, sizes, most)
-    chosen = law.draw()
+    distribution = SubsetDistribution(scores, allowed, sizes, most)
+    slow = SequentialSubsetDistribution(scores.double(), allowed, sizes, most)
+    chosen = distribution.draw()
     close = {"rtol": 1e-5, "atol": 1e-5, "check_dtype": False}
-    torch.testing.assert_close(law.log_partition(), slow.log_partition(), **close)
-    torch.testing.assert_close(law.log_probability(chosen), slow.log_probability(chosen), **close)
-    torch.testing.assert_close(law.marginals(), slow.marginals(), rtol=0, atol=1e-6, check_dtype=False)
-    assert law.marginals().sum(1).tolist() == pytest.approx(sizes.tolist(), rel=1e-5)
+    torch.testing.assert_close(distribution.log_partition(), slow.log_partition(), **close)
+    torch.testing.assert_close(distribution.log_probability(chosen), slow.log_probability(chosen), **close)
+    torch.testing.assert_close(distribution.marginals(), slow.marginals(), rtol=0, atol=1e-6, check_dtype=False)
+    assert distribution.marginals().sum(1).tolist() == pytest.approx(sizes.tolist(), rel=1e-5)
 
 
 @pytest.mark.parametrize("size", [1, 17, 79, 150])
@@ -196,14 +200,16 @@ def test_float32_agrees_with_the_recursion_in_float64(places: int, spread: float
     ids=["far above", "far below", "two heaps", "stairs", "long tails", "all large"],
 )
 def test_no_shape_of_scores_costs_digits(scores: Tensor, size: int) -> None:
-    """The threshold must make K the likeliest number of heads, or chances would vanish in float32."""
-    law = law_of(scores.unsqueeze(0), size)
-    slow = SequentialSubsetLaw(scores.double().unsqueeze(0), law.allowed, law.sizes, size)
-    torch.testing.assert_close(law.marginals(), slow.marginals(), rtol=0, atol=1e-6, check_dtype=False)
-    torch.testing.assert_close(law.log_partition(), slow.log_partition(), rtol=1e-6, atol=1e-5, check_dtype=False)
+    """The threshold must make K the likeliest number of heads, or probabilities would vanish in float32."""
+    distribution = law_of(scores.unsqueeze(0), size)
+    slow = SequentialSubsetDistribution(scores.double().unsqueeze(0), distribution.allowed, distribution.sizes, size)
+    torch.testing.assert_close(distribution.marginals(), slow.marginals(), rtol=0, atol=1e-6, check_dtype=False)
+    torch.testing.assert_close(
+        distribution.log_partition(), slow.log_partition(), rtol=1e-6, atol=1e-5, check_dtype=False
+    )
 
 
-# --- what the law does not depend on ---
+# --- what the distribution does not depend on ---
 
 
 def test_a_constant_added_to_all_scores_changes_nothing() -> None:
@@ -222,8 +228,8 @@ def test_places_in_another_order_have_the_same_chances() -> None:
 
 def test_batch_mates_and_the_bound_do_not_matter() -> None:
     scores, allowed, sizes = random_problem(5, 23, 2.0, 8)
-    together = SubsetLaw(scores, allowed, sizes, 8)
-    alone = SubsetLaw(scores[2:3], allowed[2:3], sizes[2:3], 20)
+    together = SubsetDistribution(scores, allowed, sizes, 8)
+    alone = SubsetDistribution(scores[2:3], allowed[2:3], sizes[2:3], 20)
     torch.testing.assert_close(alone.log_partition(), together.log_partition()[2:3])
     torch.testing.assert_close(alone.marginals(), together.marginals()[2:3])
 
@@ -232,13 +238,13 @@ def test_batch_mates_and_the_bound_do_not_matter() -> None:
 def test_autocast_changes_nothing(dtype: torch.dtype) -> None:
     scores, allowed, sizes = random_problem(5, 40, 3.0, 8)
     scores = scores.to(dtype).requires_grad_()
-    plain = SubsetLaw(scores.float(), allowed, sizes, 8)
+    plain = SubsetDistribution(scores.float(), allowed, sizes, 8)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        law = SubsetLaw(scores, allowed, sizes, 8)
-        assert law.log_partition().dtype == torch.float32
-        assert torch.equal(law.log_partition(), plain.log_partition())
-        assert torch.equal(law.marginals(), plain.marginals())
-        law.log_partition().sum().backward()
+        distribution = SubsetDistribution(scores, allowed, sizes, 8)
+        assert distribution.log_partition().dtype == torch.float32
+        assert torch.equal(distribution.log_partition(), plain.log_partition())
+        assert torch.equal(distribution.marginals(), plain.marginals())
+        distribution.log_partition().sum().backward()
     assert scores.grad is not None
     assert torch.equal(scores.grad, plain.marginals().to(dtype))
 
@@ -250,11 +256,11 @@ def test_gradients_agree_with_finite_differences() -> None:
     scores, allowed, sizes = random_problem(4, 9, 2.0, 5)
     sizes[0] = 0
     sizes[1] = allowed[1].sum().clamp(max=5)
-    chosen = SubsetLaw(scores, allowed, sizes, 5).draw()
+    chosen = SubsetDistribution(scores, allowed, sizes, 5).draw()
 
     def answers(scores: Tensor) -> tuple[Tensor, Tensor]:
-        law = SubsetLaw(scores, allowed, sizes, 5)
-        return law.log_partition(), law.log_probability(chosen)
+        distribution = SubsetDistribution(scores, allowed, sizes, 5)
+        return distribution.log_partition(), distribution.log_probability(chosen)
 
     assert torch.autograd.gradcheck(answers, scores.double().requires_grad_())
 
@@ -272,10 +278,10 @@ def test_the_gradient_of_log_probability_is_the_chosen_less_the_marginals() -> N
 def test_what_is_not_allowed_is_never_chosen_and_has_no_gradient(junk: float) -> None:
     allowed = torch.tensor([[True, False, True, False, True, True]]).repeat(200, 1)
     scores = torch.where(allowed, torch.randn(200, 6), junk).requires_grad_()
-    law = law_of(scores, 2, allowed)
-    chosen = law.draw()
+    distribution = law_of(scores, 2, allowed)
+    chosen = distribution.draw()
     assert not (chosen & ~allowed).any()
-    law.log_probability(chosen).sum().backward()
+    distribution.log_probability(chosen).sum().backward()
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
     assert (scores.grad[~allowed] == 0).all()
@@ -288,19 +294,19 @@ def test_nothing_and_everything_are_certain(size: int, spread: float) -> None:
     """K = 0, and K = the number of allowed places, also when all others are excluded."""
     allowed = torch.tensor([[False, True, False, True, True, False, False]])
     scores = torch.where(allowed, spread * torch.randn(1, 7), torch.nan).requires_grad_()
-    law = law_of(scores, size, allowed)
+    distribution = law_of(scores, size, allowed)
     expected = allowed & (size > 0)
-    assert torch.equal(law.draw(), expected)
-    assert law.log_probability(expected).item() == pytest.approx(0, abs=1e-6)
-    assert torch.equal(law.marginals(), expected.float())
-    law.log_partition().sum().backward()
+    assert torch.equal(distribution.draw(), expected)
+    assert distribution.log_probability(expected).item() == pytest.approx(0, abs=1e-6)
+    assert torch.equal(distribution.marginals(), expected.float())
+    distribution.log_partition().sum().backward()
     assert torch.equal(scores.grad, expected.float())
 
 
 def test_other_than_the_law_s_subsets_have_no_chance_and_no_gradient() -> None:
     scores = torch.randn(3, 4, requires_grad=True)
-    law = law_of(scores, 2, torch.tensor([[True, True, True, False]]).repeat(3, 1))
-    answer = law.log_probability(rows_of([(0,), (0, 1, 2), (0, 3)], 4))
+    distribution = law_of(scores, 2, torch.tensor([[True, True, True, False]]).repeat(3, 1))
+    answer = distribution.log_probability(rows_of([(0,), (0, 1, 2), (0, 3)], 4))
     assert answer.tolist() == [-math.inf] * 3
     answer.sum().backward()
     assert scores.grad is not None
@@ -317,7 +323,7 @@ def test_a_second_derivative_is_refused_and_not_taken_for_zero() -> None:
 
 
 def test_a_reward_that_never_changes_teaches_nothing() -> None:
-    """Unlike the Gumbel path, see `test_sequential_subset_law.py`: here it is exact, subset by subset."""
+    """Unlike the Gumbel path, see `test_sequential_subset_distribution.py`: here it is exact, subset by subset."""
     scores = five(10).requires_grad_()
     log_probability = law_of(scores, 2).log_probability(rows_of(SUBSETS, 5))
     (log_probability.exp().detach() * log_probability).sum().backward()
@@ -328,19 +334,19 @@ def test_a_reward_that_never_changes_teaches_nothing() -> None:
 def test_a_place_that_is_rewarded_is_chosen_more_and_more() -> None:
     scores = torch.zeros(6, requires_grad=True)
     optimizer = torch.optim.SGD([scores], lr=0.5)
-    chances = []
+    probabilities = []
     for update in range(60):
-        law = law_of(scores.expand(128, -1), 2)
+        distribution = law_of(scores.expand(128, -1), 2)
         if update % 15 == 0:
-            chances.append(law.marginals()[0, 0].item())
-        chosen = law.draw()
+            probabilities.append(distribution.marginals()[0, 0].item())
+        chosen = distribution.draw()
         reward = chosen[:, 0].float()
         optimizer.zero_grad()
-        (-(reward - reward.mean()) * law.log_probability(chosen)).mean().backward()
+        (-(reward - reward.mean()) * distribution.log_probability(chosen)).mean().backward()
         optimizer.step()
-    assert chances == sorted(chances)
-    assert chances[0] == pytest.approx(1 / 3)
-    assert chances[-1] > 0.7
+    assert probabilities == sorted(probabilities)
+    assert probabilities[0] == pytest.approx(1 / 3)
+    assert probabilities[-1] > 0.7
 
 
 # --- too much asked for, and devices ---
@@ -358,26 +364,29 @@ def test_more_choices_than_places_are_refused() -> None:
 
 
 def test_where_nobody_looks_a_row_of_too_many_choices_gives_all_its_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subset_law, "refuse_impossible", lambda *_: None)
+    monkeypatch.setattr(subset_distribution, "refuse_impossible", lambda *_: None)
     allowed = torch.tensor([[True, False, True, False], [True, True, True, True], [False] * 4])
-    law = law_of(torch.randn(3, 4), [3, 4, 1], allowed, most=3)
-    assert law.sizes.tolist() == [2, 3, 0]
-    assert torch.equal(law.draw()[0], allowed[0])
-    assert law.sample().counts.sum(1).tolist() == [2, 3, 0]
-    assert law.log_probability(law.draw()).isfinite().all()
+    distribution = law_of(torch.randn(3, 4), [3, 4, 1], allowed, most=3)
+    assert distribution.sizes.tolist() == [2, 3, 0]
+    assert torch.equal(distribution.draw()[0], allowed[0])
+    assert distribution.sample().counts.sum(1).tolist() == [2, 3, 0]
+    assert distribution.log_probability(distribution.draw()).isfinite().all()
 
 
 def test_rows_and_bounds_of_nothing_work() -> None:
     assert law_of(torch.zeros(2, 5), 0).sample().places.shape == (2, 0)
     assert law_of(torch.zeros(2, 0), 0).log_partition().tolist() == [0, 0]
-    assert SubsetLaw(torch.zeros(0, 5), torch.ones(0, 5).bool(), torch.zeros(0).long(), 2).draw().shape == (0, 5)
+    assert SubsetDistribution(torch.zeros(0, 5), torch.ones(0, 5).bool(), torch.zeros(0).long(), 2).draw().shape == (
+        0,
+        5,
+    )
 
 
 def learn_and_draw(scores: Tensor, allowed: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    law = SubsetLaw(scores, allowed, sizes, 6)
-    hidden = law.sample()
+    distribution = SubsetDistribution(scores, allowed, sizes, 6)
+    hidden = distribution.sample()
     chosen = as_chosen(hidden, scores.shape[1])
-    return law.log_partition(), law.log_probability(chosen), law.marginals(), hidden.counts
+    return distribution.log_partition(), distribution.log_probability(chosen), distribution.marginals(), hidden.counts
 
 
 def test_it_is_one_graph_for_torch_compile() -> None:
@@ -387,7 +396,7 @@ def test_it_is_one_graph_for_torch_compile() -> None:
     partition, chosen, marginals, counts = torch.compile(learn_and_draw, fullgraph=True, backend="eager")(
         scores, allowed, sizes
     )
-    plain = SubsetLaw(scores, allowed, sizes, 6)
+    plain = SubsetDistribution(scores, allowed, sizes, 6)
     torch.testing.assert_close(partition, plain.log_partition())
     torch.testing.assert_close(marginals, plain.marginals())
     assert counts.sum(1).tolist() == sizes.tolist()
@@ -408,7 +417,7 @@ def test_a_gpu_gives_the_same_answers_and_never_waits() -> None:
         chosen.sum().backward()
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    plain = SubsetLaw(scores, allowed, sizes, 6)
+    plain = SubsetDistribution(scores, allowed, sizes, 6)
     torch.testing.assert_close(partition.cpu(), plain.log_partition(), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(marginals.cpu(), plain.marginals(), rtol=0, atol=1e-6)
     assert counts.sum(1).tolist() == sizes.tolist()

@@ -1,4 +1,4 @@
-"""The law told place by place: the right table, the paper's boundary, and the Gumbel path."""
+"""The distribution told place by place: the right table, the paper's boundary, and the Gumbel path."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from acclimate.methods.masking.sequential_subset_law import SequentialSubsetLaw, gumbel_path
+from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution, gumbel_path
 
 CHANCES = torch.tensor([0.2, 0.5, 0.9, 0.4, 0.7], dtype=torch.float64)
 SUBSETS = list(combinations(range(5), 2))
-RIGHT_TABLE = {  # (first place, left): summed weight with the chances of no, Eq. 7 restricted to the places from there
+RIGHT_TABLE = {  # (first place, left): summed weight with the probabilities of no, equation 7 for the places from there
     (0, 0): 0.0072, (0, 1): 0.0954, (0, 2): 0.3154, (1, 0): 0.009, (1, 1): 0.117, (1, 2): 0.365,
     (2, 0): 0.018, (2, 1): 0.216, (2, 2): 0.514, (3, 0): 0.18, (3, 1): 0.54, (3, 2): 0.28, (4, 0): 0.3, (4, 1): 0.7,
 }  # fmt: skip
@@ -39,9 +39,9 @@ PAPER_MARGINALS_OF_SIX_EQUAL = [
 ]
 
 
-def law_of(scores: Tensor, size: int, *, paper: bool = False) -> SequentialSubsetLaw:
+def law_of(scores: Tensor, size: int, *, paper: bool = False) -> SequentialSubsetDistribution:
     allowed = torch.ones_like(scores, dtype=torch.bool)
-    return SequentialSubsetLaw(scores, allowed, torch.full((len(scores),), size), size, paper_boundary=paper)
+    return SequentialSubsetDistribution(scores, allowed, torch.full((len(scores),), size), size, paper_boundary=paper)
 
 
 def five(copies: int = 1) -> Tensor:
@@ -57,20 +57,20 @@ def probabilities(scores: Tensor, *, paper: bool) -> list[float]:
     return found
 
 
-# --- the right law ---
+# --- the right distribution ---
 
 
 def test_the_table_holds_what_equation_7_sums_to() -> None:
-    law = law_of(five(), 2)
+    distribution = law_of(five(), 2)
     for (place, left), weight in RIGHT_TABLE.items():
         refused = (1 - CHANCES[place:]).log().sum()
-        assert (law.tables[place][0, left] + refused).exp().item() == pytest.approx(weight)
+        assert (distribution.tables[place][0, left] + refused).exp().item() == pytest.approx(weight)
 
 
 def test_each_place_says_yes_as_often_as_worked_out_by_hand() -> None:
-    law = law_of(five(), 2)
+    distribution = law_of(five(), 2)
     for (place, left), chance in RIGHT_YES.items():
-        log_yes, log_no = law.choice(place, torch.tensor([[left]]))
+        log_yes, log_no = distribution.choice(place, torch.tensor([[left]]))
         assert log_yes.exp().item() == pytest.approx(chance)
         assert log_yes.exp() + log_no.exp() == pytest.approx(1)
 
@@ -81,9 +81,9 @@ def test_the_right_law_has_the_right_probabilities() -> None:
 
 def test_its_gradient_is_its_marginals() -> None:
     scores = torch.randn(3, 12, dtype=torch.float64).requires_grad_()
-    law = law_of(scores, 4)
-    (slope,) = torch.autograd.grad(law.log_partition().sum(), scores)
-    torch.testing.assert_close(slope, law.marginals())
+    distribution = law_of(scores, 4)
+    (slope,) = torch.autograd.grad(distribution.log_partition().sum(), scores)
+    torch.testing.assert_close(slope, distribution.marginals())
     assert torch.autograd.gradcheck(lambda scores: law_of(scores, 4).log_partition(), scores)
 
 
@@ -91,10 +91,10 @@ def test_its_gradient_is_its_marginals() -> None:
 
 
 def test_the_paper_s_boundary_gives_the_law_that_was_printed() -> None:
-    law = law_of(five(), 2, paper=True)
-    assert law.log_partition().exp().item() == pytest.approx(0.8974)
+    distribution = law_of(five(), 2, paper=True)
+    assert distribution.log_partition().exp().item() == pytest.approx(0.8974)
     assert probabilities(five(10), paper=True) == pytest.approx(PAPER)
-    assert law.marginals()[0].tolist() == pytest.approx(PAPER_MARGINALS)
+    assert distribution.marginals()[0].tolist() == pytest.approx(PAPER_MARGINALS)
 
 
 def test_the_paper_s_boundary_favours_early_places_among_equals() -> None:
@@ -116,26 +116,26 @@ def test_only_the_paper_s_law_changes_with_a_constant_or_with_the_order(paper: b
 # --- draws ---
 
 
-@pytest.mark.parametrize(("paper", "chances"), [(False, RIGHT), (True, PAPER)])
-def test_draws_come_as_often_as_the_law_says(paper: bool, chances: list[float]) -> None:
+@pytest.mark.parametrize(("paper", "probabilities"), [(False, RIGHT), (True, PAPER)])
+def test_draws_come_as_often_as_the_law_says(paper: bool, probabilities: list[float]) -> None:
     drawn = law_of(five(20_000), 2, paper=paper).draw()
     shares = (drawn.unsqueeze(1) == rows_of(SUBSETS, 5)).all(2).double().mean(0)
-    expected = torch.tensor(chances)
+    expected = torch.tensor(probabilities)
     assert ((shares - expected).abs() <= 4 * (expected * (1 - expected) / 20_000).sqrt()).all()
     assert shares.sum().item() == pytest.approx(1)
 
 
-def a_masked_law(scores: Tensor) -> SequentialSubsetLaw:
+def a_masked_law(scores: Tensor) -> SequentialSubsetDistribution:
     allowed = (torch.arange(scores.shape[1]) % 3 > 0).repeat(len(scores), 1)
     sizes = torch.arange(len(scores)) % 5
-    return SequentialSubsetLaw(torch.where(allowed, scores, torch.nan), allowed, sizes, 4)
+    return SequentialSubsetDistribution(torch.where(allowed, scores, torch.nan), allowed, sizes, 4)
 
 
 def test_draws_have_just_their_size_and_keep_to_what_is_allowed() -> None:
-    law = a_masked_law(5 * torch.randn(50, 6))
-    hidden = law.sample()
-    assert hidden.counts.sum(1).tolist() == law.sizes.tolist()
-    assert law.allowed.gather(1, hidden.places)[hidden.counts].all()
+    distribution = a_masked_law(5 * torch.randn(50, 6))
+    hidden = distribution.sample()
+    assert hidden.counts.sum(1).tolist() == distribution.sizes.tolist()
+    assert distribution.allowed.gather(1, hidden.places)[hidden.counts].all()
 
 
 # --- the Gumbel path ---
@@ -153,13 +153,13 @@ def test_the_gumbel_path_stops_counting_at_the_last_pick() -> None:
 
 def test_all_gradients_of_the_gumbel_path_are_finite_and_zero_where_nothing_is_allowed() -> None:
     scores = (5 * torch.randn(50, 6)).requires_grad_()
-    law = a_masked_law(scores)
-    path = gumbel_path(law)
+    distribution = a_masked_law(scores)
+    path = gumbel_path(distribution)
     (path.log_product.sum() + path.relaxed.sum()).backward()
     assert scores.grad is not None
     assert scores.grad.isfinite().all()
-    assert (scores.grad[~law.allowed] == 0).all()
-    assert (scores.grad[law.allowed] != 0).any()
+    assert (scores.grad[~distribution.allowed] == 0).all()
+    assert (scores.grad[distribution.allowed] != 0).any()
 
 
 def test_the_gumbel_path_s_gradients_agree_with_finite_differences() -> None:
@@ -185,14 +185,14 @@ def test_a_reward_that_never_changes_drives_the_gumbel_path_and_not_the_score_fu
 ) -> None:
     """Two places, one pick: the only choice is whether it is the first. Weights of the two rewards by quadrature."""
     scores = torch.tensor([math.log(chance / (1 - chance)), 0.0], dtype=torch.float64).repeat(40_000, 1)
-    law = law_of(scores.requires_grad_(), 1)
-    path = gumbel_path(law)
+    distribution = law_of(scores.requires_grad_(), 1)
+    path = gumbel_path(distribution)
     (slope,) = torch.autograd.grad(path.log_product.sum(), scores, retain_graph=True)
     yes = path.chosen[:, 0]
     assert_mean(slope[:, 0] * yes, when_yes)
     assert_mean(slope[:, 0] * ~yes, when_no)
     assert_mean(slope[:, 0], when_yes + when_no)
-    (slope,) = torch.autograd.grad(law.log_probability(path.chosen).sum(), scores)
+    (slope,) = torch.autograd.grad(distribution.log_probability(path.chosen).sum(), scores)
     assert_mean(slope[:, 0] * yes, chance * (1 - chance))
     assert_mean(slope[:, 0], 0)
 

@@ -1,10 +1,11 @@
-"""How fast the law over subsets is as a tree beside the plain recursion place by place: learning and drawing.
+"""How fast the distribution over subsets is as a tree beside the plain recursion place by place: learning and drawing.
 
-    python benchmarks/subset_law.py [--device cpu|cuda] [--repeats 20] [--threads 1] [--json FILE]
+    python benchmarks/subset_distribution.py [--device cpu|cuda] [--repeats 20] [--threads 1] [--json FILE]
 
-"learn" is building the law, its log partition and the backward pass; "draw" is building it and drawing K places of each
-row. Both run in turn within one process, and the number reported is the median after warm-up. The last two columns say
-how far each is, in float32, from the recursion in float64: the largest error of any place's chance to be chosen.
+"learn" is building the distribution, its log partition and the backward pass; "draw" is building it and drawing K
+places of each row. Both run in turn within one process, and the number reported is the median after warm-up. The last
+two columns say how far each is, in float32, from the recursion in float64: the largest error of any place's chance to
+be chosen.
 """
 
 import argparse
@@ -18,11 +19,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from acclimate.methods.masking.sequential_subset_law import SequentialSubsetLaw
-from acclimate.methods.masking.subset_distribution import SubsetLaw
+from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
+from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 SHAPES = [(32, 128, 19), (32, 512, 77)]  # rows, places, K
-LAWS = {"tree": SubsetLaw, "sequential": SequentialSubsetLaw}
+LAWS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}
 WARM_UP = 3
 
 
@@ -47,20 +48,22 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
     allowed = torch.rand(rows, places, device=device) < 0.9
     sizes = torch.full((rows,), size, device=device)
 
-    def learn(law: type[SubsetLaw] | type[SequentialSubsetLaw]) -> Tensor:
+    def learn(distribution: type[SubsetDistribution] | type[SequentialSubsetDistribution]) -> Tensor:
         scores.grad = None
-        law(scores, allowed, sizes, size).log_partition().sum().backward()
+        distribution(scores, allowed, sizes, size).log_partition().sum().backward()
         assert scores.grad is not None
         return scores.grad
 
-    def draw(law: type[SubsetLaw] | type[SequentialSubsetLaw]) -> Tensor:
+    def draw(distribution: type[SubsetDistribution] | type[SequentialSubsetDistribution]) -> Tensor:
         with torch.no_grad():
-            return law(scores, allowed, sizes, size).sample().counts
+            return distribution(scores, allowed, sizes, size).sample().counts
 
     with torch.no_grad():
-        right = SequentialSubsetLaw(scores.double(), allowed, sizes, size).marginals()
-    errors = {name: float((learn(law) - right).abs().max()) for name, law in LAWS.items()}
-    assert all(bool((draw(law).sum(1) == sizes).all()) for law in LAWS.values())  # a fast wrong answer is no answer
+        right = SequentialSubsetDistribution(scores.double(), allowed, sizes, size).marginals()
+    errors = {name: float((learn(distribution) - right).abs().max()) for name, distribution in LAWS.items()}
+    assert all(
+        bool((draw(distribution).sum(1) == sizes).all()) for distribution in LAWS.values()
+    )  # a fast wrong answer is no answer
     return [
         {"shape": shape, "job": job.__name__, "milliseconds": medians(job, device, repeats), "errors": errors}
         for job in (learn, draw)
@@ -70,9 +73,9 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
 def medians(job: Callable[..., Tensor], device: str, repeats: int) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in LAWS}
     for turn in range(WARM_UP + repeats):
-        for name, law in LAWS.items():
+        for name, distribution in LAWS.items():
             before = now(device)
-            job(law)
+            job(distribution)
             if turn >= WARM_UP:
                 times[name].append(1000 * (now(device) - before))
     return {name: round(statistics.median(values), 3) for name, values in times.items()}
