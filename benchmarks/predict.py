@@ -31,7 +31,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from rivals import PACKAGES, Rival, processor, speaker
+from shared import PACKAGES, Rival, processor, speaker
 
 THREADS = 2
 TRAINING_SENTENCES, PASSES = 500, 6

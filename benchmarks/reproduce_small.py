@@ -20,12 +20,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from grid import markdown, read_rows, show
+from shared import markdown
 
 HEAD = """# Every table at small scale
 
-`python benchmarks/reproduce_small.py --out DIR`: `acclimate papers reproduce ID --scale small` for every id, one after
-the other. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
+`python benchmarks/reproduce_small.py --out DIR`: `acclimate papers reproduce TABLE --scale small` for every table, one
+after the other. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
 from beginning to end, on a CPU. A training that an earlier runner has made is not made again. The last column is the
 first line of our figures in the page that the runner wrote. "At zero" counts the cells whose figures of one measure are
 all 0. "Alike" counts groups of rows whose figures are the same in every measure. There should be none of either: a
@@ -37,7 +37,7 @@ def main() -> None:
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     results = out / "results.jsonl"
-    rows = read_rows(results)
+    rows = [json.loads(line) for line in results.read_text("utf-8").splitlines()] if results.is_file() else []
     from acclimate.reproduction.table import all_tables, find_table
 
     wanted = [find_table(name).name for name in options.only.split(",")] if options.only else list(all_tables())
@@ -51,7 +51,9 @@ def main() -> None:
         rows = [one for one in rows if one["id"] != name] + [row]
         results.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), encoding="utf-8")
         print(f"{name}: exit {row['exit']}, {row['seconds']} s", file=sys.stderr, flush=True)
-    show(page(rows), options.table)
+    print(page(rows), flush=True)
+    if options.table:
+        Path(options.table).write_text(page(rows) + "\n", encoding="utf-8")
     if any(row["zero"] or row["alike"] for row in rows):
         sys.exit(1)
 

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import predict
-from rivals import Rival, processor, speaker
+from shared import Rival, processor, speaker
 
 OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "base": ("source-only", {}),
@@ -107,7 +107,7 @@ def arguments() -> argparse.Namespace:
 
 def write_job(path: Path, options: argparse.Namespace) -> Path:
     """What every interpreter reads."""
-    from grid import find
+    from shared import find
 
     from acclimate.data.reading import read_corpus
 

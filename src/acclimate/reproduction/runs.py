@@ -20,7 +20,7 @@ from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.measures import MEASURES
 from acclimate.reproduction.table import Table
-from acclimate.reproduction.tasks import Prepared, extra_files, prepare_ground
+from acclimate.reproduction.tasks import Prepared, extra_files, prepare_task
 from acclimate.reproduction.training import run_training
 from acclimate.runs.folder import state_of
 from acclimate.runs.run import PlannedRun
@@ -62,7 +62,7 @@ def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: Datasets, out: Pa
                 training=settings.training,
             )
             folder = out / "runs" / f"{settings.recipe}-{_digest(cell, sets)}" / f"seed-{seed}"
-            runs.append(Run(cell, PlannedRun(wanted, folder), prepare_ground(settings, sets, seed)))
+            runs.append(Run(cell, PlannedRun(wanted, folder), prepare_task(settings, sets, seed)))
     return runs
 
 

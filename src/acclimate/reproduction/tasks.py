@@ -53,7 +53,7 @@ def needed_parts(settings: CellSettings) -> dict[str, set[str]]:
     return needed
 
 
-def prepare_ground(settings: CellSettings, sets: Datasets, seed: int) -> Prepared:
+def prepare_task(settings: CellSettings, sets: Datasets, seed: int) -> Prepared:
     """Draw what the seed draws. The labelled sentences are the same for all models that have as many."""
 
     def read(name: str, part: str) -> Corpus | None:

@@ -1,8 +1,9 @@
-"""Systems that are measured against each other: each in a process of its own, under its own interpreter.
+"""What benchmarks share: how they find data, print tables, and measure systems against each other.
 
-They take turns within one run, so that whatever else the machine does falls on all alike; while one works, the others
-wait. A worker says what it is, then answers each line of its input with a line of JSON. Nothing but the standard
-library is imported here: it runs under the rivals' interpreters, too.
+A rival is a system in a process of its own, under its own interpreter. Rivals take turns within one run, so that
+whatever else the machine does falls on all alike; while one works, the others wait. A worker says what it is, then
+answers each line of its input with a line of JSON. Nothing but the standard library is imported here: it runs under the
+rivals' interpreters, too.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +87,33 @@ def processor() -> str:
     except OSError:
         return platform.processor() or platform.machine()
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def find(data: str | Path, corpus: str, part: str) -> Path:
+    """The file of a part of a data set: FOLDER/corpus/part.*"""
+    found = sorted((Path(data) / corpus).glob(f"{part}.*"))
+    if not found:
+        sys.exit(f"{Path(data) / corpus}: no {part}.* there.")
+    return found[0]
+
+
+def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:
+    """Mean ± standard deviation; one value alone has none, and no value says nothing."""
+    if not values:
+        return ""
+    mean = f"{statistics.mean(values):.{digits}f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
+
+
+def markdown(head: Sequence[Any], lines: Iterable[Sequence[Any]]) -> str:
+    """A table; the first column is words, the others are numbers."""
+    rows = [f"| {' | '.join(map(str, row))} |" for row in (head, *lines)]
+    return "\n".join([rows[0], f"|---|{'---:|' * (len(head) - 1)}", *rows[1:]])
+
+
+def synchronize() -> None:
+    """Wait until the GPU has done what it was told to."""
+    import torch
+
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
