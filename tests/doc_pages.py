@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from acclimate.cli.main import app
-
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted(DOCS.glob("*.md"))
+sys.path.insert(0, str(DOCS))
+
+from made_from_code import commands  # noqa: E402
+
+from acclimate.cli.main import app  # noqa: E402
+
+GUIDES = sorted([*(DOCS / "tutorials").glob("*.md"), *(DOCS / "how-to").glob("*.md")])
 FOLDERS = ("docs", "src", "benchmarks", "examples", "tests")
 MARKDOWN = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
+MARKDOWN = [page for page in MARKDOWN if "_build" not in page.parts]
+COMMANDS = commands()
 APP: Any = typer.main.get_command(app)
-COMMANDS: dict[str, Any] = {
-    f"{name} {inner}".rstrip(): leaf
-    for name, command in APP.commands.items()
-    for inner, leaf in {"": command, **getattr(command, "commands", {})}.items()
-    if name == "info" or not hasattr(leaf, "commands")  # a group is no command, but `info` is one too
-}
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _OF_COMMANDS = ("", "sh", "bash")
@@ -61,7 +62,7 @@ def anchor_of(title: str) -> str:
 
 
 def command_of(words: list[str]) -> str:
-    """The command that the words after `acclimate` name: `data check`."""
+    """The command that the words after `acclimate` name, such as `data check`."""
     return " ".join(words[1:3]) if " ".join(words[1:3]) in COMMANDS else words[1]
 
 
@@ -69,12 +70,12 @@ def understood(words: list[str]) -> dict[str, Any]:
     """The options of a command, read by the command line without running it. Wrong ones raise. Where an example leaves
     something out, options that it must have may be among that."""
     name = command_of(words)
-    rest = words[len(name.split()) :]
-    given = [word for before, word in pairwise(rest) if word != "…" or before.startswith("-")]
+    rest = words[1 + len(name.split()) :]
+    given = [word for before, word in pairwise([name, *rest]) if word != "…" or before.startswith("-")]
     try:
-        found: dict[str, Any] = COMMANDS[name].make_context(name, given).params
+        options: dict[str, Any] = COMMANDS[name].make_context(name, given).params
     except typer.BadParameter as wrong:
-        if type(wrong).__name__ != "MissingParameter" or given == rest[1:]:
+        if type(wrong).__name__ != "MissingParameter" or given == rest:
             raise
         return {}
-    return found
+    return options

@@ -278,7 +278,7 @@ def test_its_first_losses_are_the_ones_they_have_always_been(build: Build, form:
 
 
 def test_the_noise_is_as_large_as_that_of_the_results_unless_told_otherwise() -> None:
-    """docs/papers/datnet.md and docs/which-recipe.md tell figures of a radius of 1."""
+    """docs/explanation/papers/datnet.md and docs/how-to/choose-a-recipe.md tell figures of a radius of 1."""
     assert set(DatnetSettings().radius.model_dump().values()) == {1.0}
 
 

@@ -75,7 +75,7 @@ def recipes_command(
     from acclimate.recipes.catalogue import RECIPES, find_recipe
     from acclimate.recipes.compose import COMPOSE, PARTS
 
-    race = "a race of the others, of which the winner is taken (see docs/auto.md)"
+    race = "a race of the others, of which the winner is taken (see docs/how-to/race-recipes.md)"
     listed = {
         **{
             name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}

@@ -31,10 +31,10 @@ class RaceSettings(Settings):
     """Minutes (10m, 1.5h) or updates (3000u) of all candidates together; the winner's training comes on top."""
     recipes: tuple[str, ...] = ()
     """Recipes that race against source-only; empty: every recipe that the data permit."""
-    # who judges without target labels (docs/compare.md); null: source-dev; where candidates learn target labels, or no
+    # who judges without target labels; null: source-dev; where candidates learn target labels, or no
     # source sentences are held out, agreement, or information-maximisation for two
     selector: str | None = None
-    """Who judges without target labels (docs/compare.md); null: what suits the candidates, mostly source-dev."""
+    """Who judges without target labels; null: what suits the candidates, mostly source-dev."""
     held_out: float = Field(0.3, ge=0, lt=1)
     """Share of the labelled target sentences that judge, where there are enough of them; 0: the selector judges."""
     each: dict[str, dict[str, Any]] = Field(default_factory=dict)

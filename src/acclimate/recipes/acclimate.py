@@ -4,7 +4,7 @@ them choose the state, both corpora are learnt once more, the source with a head
 
 On request both domains are made alike, sentences are told from one another, and there are rounds without labels, too:
 taught by the last round's tagger or by its own labels; and the labelled target sentences come last, alone. What has not
-shown a gain is off (docs/compose.md).
+shown a gain is off (docs/how-to/compose-a-recipe.md).
 
 Written on the parts of `compose`: every part can be switched, and `composition` shows what is left.
 """
@@ -40,7 +40,7 @@ class TuningSettings(AdversarialMaskingSettings):
     """Domain tuning, with the masking that is best as far as is known."""
 
     masking: str = MASKING
-    """Which words to hide; see docs/domain-tuning.md."""
+    """Which words to hide; see docs/how-to/tune-an-encoder.md."""
     updates: int | None = Field(300, ge=1)
     """Updates of the tuning; null: 2,000, or fewer that read the target's text 20 times."""
 

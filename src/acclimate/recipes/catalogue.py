@@ -57,7 +57,7 @@ def find_recipe(name: str) -> Recipe:
     if name == "auto":
         raise UsageError(
             "auto is a race of recipes, and no recipe: acclimate adapt --recipe auto, or race(...) in Python. See "
-            "docs/auto.md."
+            "docs/how-to/race-recipes.md."
         )
     close = difflib.get_close_matches(name, RECIPES, n=1)
     hint = f"Did you mean {close[0]!r}? " if close else ""

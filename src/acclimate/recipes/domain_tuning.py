@@ -67,7 +67,7 @@ class MaskingSettings(Settings):
     """What is hidden, how much of it, and how."""
 
     masking: str = "adversarial"
-    """Which words to hide; see docs/domain-tuning.md."""
+    """Which words to hide; see docs/how-to/tune-an-encoder.md."""
     share: float = Field(0.15, gt=0, le=1)
     """Share of each sentence that is hidden."""
     by_words: bool = False
