@@ -57,7 +57,7 @@ def time_encoder(data: str, encoder: str, head: str, scheme: str | None, sentenc
     def features(tagger: Tagger, size: int) -> None:
         ordered = sorted(text, key=len) if size > 1 else list(text)
         for first in range(0, len(ordered), size):
-            inputs = tagger.encoder.number(ordered[first : first + size])
+            inputs = tagger.encoder.tensorize(ordered[first : first + size])
             tagger.encoder.encode(tagger.encoder.embed(inputs), inputs)
 
     ways: dict[str, Callable[[Tagger], object]] = {

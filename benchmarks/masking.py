@@ -27,7 +27,7 @@ import torch
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.settings import complete, with_assignments
 from acclimate.training.engine import build_engine
@@ -94,7 +94,7 @@ def updates_of(
 ) -> Callable[[int], float]:
     values = {"masking": policy, "rows_per_batch": options.rows, "held_out": 0, "updates": 10**9, "learning_rate": 5e-5}
     settings = complete(DomainTuning, with_assignments(values, options.set))
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     half = len(text) // 2
     stage = tuning_stage(reader.encoder, None, text[:half], text[half:], settings, seed=1).stage
     training: Iterator[Any] = iter(Training(reader, stage, build_engine(settings, reader)))

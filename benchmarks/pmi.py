@@ -33,7 +33,7 @@ from acclimate.methods import masked_words
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.word_runs import draw_collocations, draw_spans, words_to_hide
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training
@@ -124,7 +124,7 @@ def updates(text: Corpus, count: int, rounds: int) -> dict[str, Any]:
 def stage_of(policy: str, text: Corpus) -> Iterator[Any]:
     torch.manual_seed(0)
     settings = DomainTuning(masking=policy, held_out=0, updates=10**9, learning_rate=5e-5, device="cpu")
-    reader = Reader(load_masked_language_model("acclimate-mini"), load_tokenizer("acclimate-mini"))
+    reader = MaskedLanguageModel(load_masked_language_model("acclimate-mini"), load_tokenizer("acclimate-mini"))
     stage = tuning_stage(reader.encoder, None, None, text.unlabelled(), settings, seed=1).stage
     objective: Any = stage.objectives["masked_words"]
     Watch.hook(objective.policy)

@@ -12,7 +12,7 @@ from acclimate.analysis.inspection import facts as encoder_view
 from acclimate.analysis.inspection.facts import look_through
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.mmd import squared_mmd
-from acclimate.model.language_model import guesser_for
+from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import perplexity
 from acclimate.settings import UsageError
@@ -21,8 +21,8 @@ from acclimate.settings import UsageError
 def test_the_figures_are_those_of_the_tools_they_come_from(bert: str, news: Corpus, tweets: Corpus) -> None:
     found = look_through(bert, news, (news, tweets))
     tagger = Tagger.build(bert, labels=news.labels, seed=0)
-    guesser = guesser_for(tagger.encoder)  # type: ignore[arg-type]
-    losses = [perplexity(tagger.encoder, guesser, text) for text in (news, tweets)]  # type: ignore[arg-type]
+    mlm_head = mlm_head_for(tagger.encoder)  # type: ignore[arg-type]
+    losses = [perplexity(tagger.encoder, mlm_head, text) for text in (news, tweets)]  # type: ignore[arg-type]
     assert found.losses is not None
     assert [loss.loss for loss in found.losses] == pytest.approx([loss.loss for loss in losses])
     assert found.loss_gap == pytest.approx(losses[1].loss - losses[0].loss)

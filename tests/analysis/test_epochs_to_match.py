@@ -49,7 +49,7 @@ def test_without_epochs_updates_are_told(tmp_path: Path) -> None:
 
 def test_a_look_without_a_number_is_passed_over(tmp_path: Path) -> None:
     (found,) = compare_curves({"a": run(tmp_path / "a", [None, 0.5]), "b": run(tmp_path / "b", [0.4])})
-    assert [len(curve.looks) for curve in found.curves] == [1, 1]
+    assert [len(curve.evaluations) for curve in found.curves] == [1, 1]
 
 
 def test_stages_of_one_run_are_compared_and_named(tmp_path: Path) -> None:

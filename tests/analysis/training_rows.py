@@ -15,7 +15,7 @@ def losses(stage: str, update: int, time: float = 0.0, **values: Any) -> Row:
 
 
 def look(stage: str, update: int, score: Any, selector: str = "span F1 on source dev") -> Row:
-    return {"kind": "look", "stage": stage, "update": update, "score": score, "selector": selector}
+    return {"kind": "evaluation", "stage": stage, "update": update, "score": score, "selector": selector}
 
 
 def game(stage: str, update: int, accuracy: Any, **more: Any) -> Row:

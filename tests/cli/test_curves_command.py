@@ -72,7 +72,7 @@ def test_several_runs_are_compared(run: tuple[Path, Answer], tmp_path: Path) -> 
 
 
 def test_runs_that_do_not_compare_are_refused(run: tuple[Path, Answer], tmp_path: Path) -> None:
-    row = '{"kind": "look", "stage": "a", "update": 1, "score": 0.5, "selector": "another"}\n'
+    row = '{"kind": "evaluation", "stage": "a", "update": 1, "score": 0.5, "selector": "another"}\n'
     (tmp_path / "records.jsonl").write_text(row, encoding="utf-8")
     (tmp_path / "more.jsonl").write_text(row.replace("another", "a third"), encoding="utf-8")
     answer = acclimate("curves", tmp_path / "records.jsonl", tmp_path / "more.jsonl", code=1)

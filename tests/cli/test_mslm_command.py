@@ -39,9 +39,9 @@ def test_what_its_runs_wrote_down_can_be_looked_at(tmp_path: Path, files: Files,
     assert "A hidden piece of an entity weighed 0.500, any other 0.500." in joint["remarks"]
     assert not any("weighed" in remark for remark in span["remarks"])
     compared = acclimate("curves", tmp_path / "joint", tmp_path / "span", "--json").json["compared"]
-    curves = {curve["name"]: curve["looks"] for curve in compared[0]["curves"]}
+    curves = {curve["name"]: curve["evaluations"] for curve in compared[0]["curves"]}
     assert {"joint: mslm", "span: mslm"} < set(curves)
-    assert all([look["update"] for look in looks] == [2, 4] and looks[0]["epoch"] > 0 for looks in curves.values())
+    assert all([look["update"] for look in evaluations] == [2, 4] and evaluations[0]["epoch"] > 0 for evaluations in curves.values())
     shown = acclimate("masks", tmp_path / "joint", tmp_path / "span", "--gold", files.news, "--json").json["runs"]
     assert [run["policy"] for run in shown] == ["joint", "span"]
     inside = [run["in_entities"]["hidden"] for run in shown]

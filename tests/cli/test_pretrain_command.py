@@ -39,7 +39,7 @@ def test_json_is_one_object(text: list[str], tmp_path: Path) -> None:
     )
     found = answer.json
     assert (found["updates"], found["encoder"]) == (12, str(tmp_path / "mine"))
-    assert found["looks"][-1][1] == found["held_out_loss"]
+    assert found["evaluations"][-1][1] == found["held_out_loss"]
 
 
 def test_a_finished_encoder_is_not_overwritten_unasked(text: list[str], tmp_path: Path) -> None:

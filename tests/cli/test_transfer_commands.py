@@ -94,7 +94,7 @@ def test_curves_show_the_game_and_the_watched_sentences(datnet: tuple[Path, Answ
 def test_every_look_is_recorded(datnet: tuple[Path, Answer]) -> None:
     for recipe, kinds in (("target-only", {"confidence"}), ("datnet", {"confidence", "game"})):
         lines = (datnet[0] / "training" / recipe / "records.jsonl").read_text(encoding="utf-8").splitlines()
-        rows = [row for row in map(json.loads, lines) if row["kind"] not in ("update", "look")]
+        rows = [row for row in map(json.loads, lines) if row["kind"] not in ("update", "evaluation")]
         assert {(row["kind"], row["update"]) for row in rows} == {(kind, n) for kind in kinds for n in (2, 4, 6)}
         assert all(len(row["sentences"]) == 20 for row in rows if row["kind"] == "confidence")
 

@@ -76,7 +76,7 @@ def test_every_word_of_any_text_has_its_own_first_piece(tokenizer: Any, sentence
 @given(st.lists(st.lists(any_word, min_size=1, max_size=30), min_size=1, max_size=5), st.integers(5, 40))
 def test_rows_are_those_of_a_slow_loop(tokenizer: Any, sentences: list[list[str]], longest_row: int) -> None:
     pieces = Pieces(tokenizer, longest_row)
-    found, expected = pieces.number(sentences), numbered_slowly(pieces, sentences)
+    found, expected = pieces.tensorize(sentences), numbered_slowly(pieces, sentences)
     assert found.keys() == expected.keys()
     for name, tensor in expected.items():
         assert found[name].dtype == tensor.dtype
@@ -105,12 +105,12 @@ def test_a_sentence_of_three_thousand_words_is_read_whole(tokenizer: Any) -> Non
 
 def test_a_short_sentence_is_one_row_as_the_tokenizer_itself_would_make_it(word_piece: Any) -> None:
     words = ["Anna", "flew", "to", "New", "York", "."]
-    numbered = Pieces(word_piece, 64).number([words])
+    numbered = Pieces(word_piece, 64).tensorize([words])
     assert numbered["pieces"].tolist() == word_piece([words], is_split_into_words=True)["input_ids"]
 
 
 def test_padding_is_marked_and_holds_the_padding_piece(byte_level: Any) -> None:
-    numbered = Pieces(byte_level, 64).number([["Anna"] * 5, ["ok"]])
+    numbered = Pieces(byte_level, 64).tensorize([["Anna"] * 5, ["ok"]])
     assert (numbered["pieces"][~numbered["attention"]] == byte_level.pad_token_id).all()
     assert numbered["attention"].sum(1).tolist() == [
         len(row) for row in byte_level([["Anna"] * 5, ["ok"]], is_split_into_words=True)["input_ids"]
@@ -166,7 +166,7 @@ def numbered_slowly(pieces: Pieces, sentences: list[list[str]]) -> dict[str, Ten
 
 def assert_words_in_is_firsts_out(pieces: Pieces, sentences: list[list[str]]) -> None:
     """Each word's place must hold the first of its own pieces, on a real piece, and no two words may share one."""
-    numbered = pieces.number(sentences)
+    numbered = pieces.tensorize(sentences)
     flat, real = numbered["pieces"].flatten(), numbered["attention"].flatten()
     assert numbered["pieces"].size(1) <= pieces.room + len(pieces.before) + len(pieces.after)
     assert numbered["first"].shape == (len(sentences), max(map(len, sentences)))

@@ -23,7 +23,7 @@ def test_each_word_has_the_probability_of_its_decoded_tag(tagger: Tagger, news: 
     found = word_confidences(tagger, news, words_per_batch)
     tagger.eval()
     for sentence, row in zip(news, found, strict=True):
-        view = View(tagger, tagger.number([sentence]))
+        view = View(tagger, tagger.tensorize([sentence]))
         decoded = tagger.head.decode(view.scores, view.sentences.mask)[0]
         expected = [view.marginals[0, place, tag].item() for place, tag in enumerate(decoded)]
         assert row == pytest.approx(expected, abs=1e-5)

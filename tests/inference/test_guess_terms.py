@@ -24,7 +24,7 @@ def test_the_probability_is_that_of_the_likeliest_class(tagger: Tagger, news: Co
     found = iter(guess_terms(tagger, news, words_per_batch))
     tagger.eval()
     for number, sentence in enumerate(news):
-        marginals = View(tagger, tagger.number([sentence])).marginals[0]
+        marginals = View(tagger, tagger.tensorize([sentence])).marginals[0]
         for span in sentence.spans:
             shares: dict[str, float] = {}
             for tag, place in zip(tagger.tags, range(len(tagger.tags)), strict=True):

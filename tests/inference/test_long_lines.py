@@ -32,7 +32,7 @@ def long_sentence(corpus: Corpus, words: int) -> Sentence:
 
 def at_once(tagger: Tagger, sentence: Sentence) -> View:
     """The slow way: the whole line in one view."""
-    return View(tagger, tagger.number([sentence]))
+    return View(tagger, tagger.tensorize([sentence]))
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ def slowly(tagger: Tagger, corpus: Corpus) -> list[tuple[str, ...]]:
     tagger.eval()
     found = []
     for sentence in corpus:
-        view = View(tagger, tagger.number([sentence]))
+        view = View(tagger, tagger.tensorize([sentence]))
         found.append(tuple(tagger.spell(tagger.head.decode(view.scores, view.sentences.mask)[0].tolist())))
     return found
 
@@ -85,7 +85,7 @@ def test_every_sentence_is_reported_to_who_waits(tagger: Tagger, news: Corpus) -
 @pytest.mark.parametrize("training", [True, False])
 def test_tagging_leaves_no_trace_in_the_tagger(tagger: Tagger, news: Corpus, training: bool) -> None:
     tagger.train(training)
-    View(tagger, tagger.number(news[:2].sentences)).losses.sum().backward()
+    View(tagger, tagger.tensorize(news[:2].sentences)).losses.sum().backward()
     gradients = [weight.grad.clone() for weight in tagger.parameters() if weight.grad is not None]
     modes, dice = [module.training for module in tagger.modules()], torch.get_rng_state()
     predict(tagger, news)
@@ -108,7 +108,7 @@ def test_a_tagger_that_fails_is_given_back_as_it_was(tagger: Tagger, news: Corpu
 
 def test_a_tagger_can_train_on_after_tagging(tagger: Tagger, news: Corpus) -> None:
     predict(tagger, news)
-    View(tagger, tagger.number(news[:2].sentences)).losses.sum().backward()
+    View(tagger, tagger.tensorize(news[:2].sentences)).losses.sum().backward()
     tagger.zero_grad()
 
 

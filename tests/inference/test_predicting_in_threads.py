@@ -10,7 +10,7 @@ import pytest
 
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
-from acclimate.model.listening import listening
+from acclimate.model.listening import eval_mode
 from acclimate.model.tagger import Tagger
 
 
@@ -57,7 +57,7 @@ def test_many_threads_agree(tagger: Tagger, news: Corpus) -> None:
 
 def test_parts_that_two_taggers_share_wake_when_the_last_of_them_is_done(tagger: Tagger) -> None:
     other = tagger.sibling(tagger.labels, tagger.encoder).train()
-    one, two = listening(tagger), listening(other)
+    one, two = eval_mode(tagger), eval_mode(other)
     one.__enter__()
     two.__enter__()
     one.__exit__(None, None, None)

@@ -16,7 +16,7 @@ from acclimate.methods.tagging import Tagging
 from acclimate.model.heads.crf import ConditionalRandomField
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView
-from acclimate.training.loop import players
+from acclimate.training.loop import parameter_groups
 from acclimate.training.step import TrainingStep
 
 # Oracle 9b_pdaln_distill
@@ -126,7 +126,7 @@ def test_the_teacher_gets_no_gradient_stays_in_eval_mode_and_stands_in_no_checkp
     assert all(torch.equal(value, before[name]) for name, value in distillation.teacher.state_dict().items())
     assert not distillation.state_dict()
     own = {id(weight) for weight in distillation.teacher.parameters()}
-    assert not any(id(weight) in own for group in players(step) for weight in group)
+    assert not any(id(weight) in own for group in parameter_groups(step) for weight in group)
     assert {name.split(".")[0] for name, weight in tagger.named_parameters() if weight.grad is not None} == {
         "encoder",
         "scores",

@@ -16,9 +16,9 @@ from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces, hi
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
 from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 from acclimate.model.view import NoView, TextView
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.word_guesser import MlmHead
 from acclimate.training.record import Record
 
 
@@ -61,9 +61,9 @@ ATTENTION = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
 CHOSEN = Chosen([1, 4], [2, 1])  # half of four pieces, and half of two
 
 
-def loss_of(reader: Reader, mlm: MaskedWords) -> Tensor:
+def loss_of(reader: MaskedLanguageModel, mlm: MaskedWords) -> Tensor:
     view = TextView(reader.encoder, {"pieces": ROWS, "attention": ATTENTION})
-    view.guesser = reader.guesser
+    view.mlm_head = reader.mlm_head
     return mlm(NoView("source"), view)
 
 
@@ -76,9 +76,9 @@ def by_hand(model: Any, mask: int) -> float:
 
 
 def test_it_is_the_loss_that_transformers_computes(model: Any, tokenizer: Any) -> None:
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     view = TextView(reader.encoder, {"pieces": ROWS, "attention": ATTENTION})
-    view.guesser = reader.guesser
+    view.mlm_head = reader.mlm_head
     found = objective(tokenizer, CHOSEN)(NoView("source"), view)
     assert CHOSEN.losses.mul(torch.tensor([2, 1])).sum() / 3 == pytest.approx(float(found.detach()), rel=1e-5)
     assert not CHOSEN.losses.requires_grad
@@ -86,20 +86,20 @@ def test_it_is_the_loss_that_transformers_computes(model: Any, tokenizer: Any) -
 
 
 def test_special_pieces_and_padding_are_never_hidden(model: Any, tokenizer: Any) -> None:
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     loss_of(reader, objective(tokenizer, CHOSEN))
     assert CHOSEN.batch.allowed.tolist() == [[False, True, True, True, True, False], [False, True, True] + [False] * 3]
 
 
 def test_full_rows_need_no_mask(model: Any, tokenizer: Any) -> None:
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     rows, whole = ROWS[:1], torch.ones(1, 6, dtype=torch.bool)
     torch.testing.assert_close(reader.encoder.states(rows), reader.encoder.states(rows, whole))
     torch.testing.assert_close(reader.encoder.states(rows), model.base_model(input_ids=rows).last_hidden_state)
 
 
 def test_the_gradient_is_the_true_one(model: Any, tokenizer: Any) -> None:
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     mlm = objective(tokenizer, CHOSEN)
     weight = model.base_model.encoder.layer[0].output.dense.weight
 
@@ -119,7 +119,7 @@ def test_the_gradient_is_the_true_one(model: Any, tokenizer: Any) -> None:
 
 def test_every_weight_that_matters_gets_a_gradient(bert: str, tokenizer: Any) -> None:
     model = AutoModelForMaskedLM.from_pretrained(bert)
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     view = reader.view(ROWS[:1])
     objective(tokenizer, Uniform(), swapped=0.2)(view, view).backward()
     # the mean of a row of scores is all one to the softmax
@@ -128,10 +128,10 @@ def test_every_weight_that_matters_gets_a_gradient(bert: str, tokenizer: Any) ->
 
 
 def test_the_domain_decides_which_text_is_read(model: Any, tokenizer: Any) -> None:
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     view = reader.view(ROWS[:1])
     corruption = Corruption(4, torch.arange(5, 9))
-    mlm = MaskedWords(Uniform(), corruption, (0, 1, 2, 3, 4), guesser=reader.guesser, domain="source")
+    mlm = MaskedWords(Uniform(), corruption, (0, 1, 2, 3, 4), mlm_head=reader.mlm_head, domain="source")
     assert torch.isfinite(mlm(view, NoView("target")))
 
 
@@ -145,7 +145,7 @@ def test_without_a_head_it_says_what_is_missing(bert: str, tokenizer: Any) -> No
 def test_the_head_apart_scores_as_the_whole_model_does(kind: str, request: pytest.FixtureRequest) -> None:
     whole = AutoModelForMaskedLM.from_pretrained(request.getfixturevalue(kind)).eval()
     states = whole.base_model(input_ids=ROWS).last_hidden_state
-    torch.testing.assert_close(WordGuesser.of(whole)(states), whole(input_ids=ROWS).logits)
+    torch.testing.assert_close(MlmHead.of(whole)(states), whole(input_ids=ROWS).logits)
 
 
 @pytest.mark.parametrize("kind", ["ModernBert", "DistilBert", "Electra", "Albert"])
@@ -161,12 +161,12 @@ def test_heads_of_other_kinds_are_found(kind: str) -> None:
     config = getattr(transformers, f"{kind}Config")(vocab_size=60, pad_token_id=0, **sizes[kind])
     whole = getattr(transformers, f"{kind}ForMaskedLM")(config).eval()
     states = whole.base_model(input_ids=ROWS).last_hidden_state
-    torch.testing.assert_close(WordGuesser.of(whole)(states), whole(input_ids=ROWS).logits)
+    torch.testing.assert_close(MlmHead.of(whole)(states), whole(input_ids=ROWS).logits)
 
 
 def test_a_model_without_such_a_head_is_refused() -> None:
     with pytest.raises(ValueError, match="Linear keeps its language-model head"):
-        WordGuesser.of(nn.Linear(2, 2))
+        MlmHead.of(nn.Linear(2, 2))
 
 
 def test_a_word_begins_where_no_piece_goes_on() -> None:
@@ -181,7 +181,7 @@ def test_sentences_are_noted_with_the_words_that_were_hidden(
 ) -> None:
     folder = request.getfixturevalue(kind)
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    reader = Reader(AutoModelForMaskedLM.from_pretrained(folder), tokenizer)
+    reader = MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(folder), tokenizer)
     mlm = objective(tokenizer, Uniform(), budget=Budget(0.4, by_words=True))
     mlm(NoView("source"), reader.view(news[:5]))
     noted = mlm.notes()
@@ -200,7 +200,7 @@ def test_sentences_are_noted_with_the_words_that_were_hidden(
 def test_what_belongs_to_no_word_is_never_hidden(bert: str, news: Corpus, by_words: bool) -> None:
     """[CLS] and [SEP], whatever the tokenizer calls them."""
     tokenizer = AutoTokenizer.from_pretrained(bert)
-    reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
+    reader = MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
     mlm = objective(tokenizer, Uniform(), budget=Budget(0.3, by_words))
     mlm.special = torch.tensor([tokenizer.pad_token_id])
     batch = mlm.batch(reader.view(news[:4]))
@@ -215,7 +215,7 @@ def test_the_log_tells_what_chance_would_hide(bert: str, news: Corpus, tmp_path:
     """How often each word is hidden by chance is what the logged row says of it."""
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(bert)
-    reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
+    reader = MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(bert), tokenizer)
     mlm, text = objective(tokenizer, Uniform(), budget=Budget(0.3, by_words)), news[:4]
     batch = mlm.batch(reader.view(text))
     draws = 1_000
@@ -233,7 +233,7 @@ def test_the_log_tells_what_chance_would_hide(bert: str, news: Corpus, tmp_path:
 
 
 def test_several_puzzles_of_a_batch_are_averaged(model: Any, tokenizer: Any) -> None:
-    reader, policy = Reader(model, tokenizer), Chosen([1, 4], [2, 1])
+    reader, policy = MaskedLanguageModel(model, tokenizer), Chosen([1, 4], [2, 1])
     once = loss_of(reader, objective(tokenizer, policy))
     thrice = loss_of(reader, objective(tokenizer, policy, budget=Budget(0.5, samples=3)))
     torch.testing.assert_close(once, thrice)

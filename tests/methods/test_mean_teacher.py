@@ -12,7 +12,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
-from acclimate.training.loop import players
+from acclimate.training.loop import parameter_groups
 from acclimate.training.step import TrainingStep
 
 ENCODERS = ["character-cnn-lstm", "bert"]
@@ -73,7 +73,7 @@ def test_the_teacher_gets_no_gradient_and_stays_in_eval_mode(
     assert all(weight.grad is None for weight in objective.teacher.parameters())
     assert any(weight.grad is not None for weight in tagger.parameters())
     own = {id(weight) for weight in objective.teacher.parameters()}
-    assert not any(id(weight) in own for group in players(step) for weight in group)
+    assert not any(id(weight) in own for group in parameter_groups(step) for weight in group)
 
 
 def test_a_checkpoint_holds_the_teacher(build: Callable[..., Tagger]) -> None:

@@ -30,7 +30,7 @@ def _text() -> Corpus:
 
 
 def view_of(tagger: Tagger, *sentences: Sentence) -> View:
-    return View(tagger, tagger.number(sentences))
+    return View(tagger, tagger.tensorize(sentences))
 
 
 def slow_loss(tagger: Tagger, sentence: Sentence) -> Tensor:

@@ -44,7 +44,7 @@ def masking(changes: WordChanges | None) -> AdversarialTraining:
 
 
 def view_of(tagger: Tagger, *sentences: Sentence) -> View:
-    return View(tagger, tagger.number(sentences))
+    return View(tagger, tagger.tensorize(sentences))
 
 
 def rewritten(row: dict[str, Any]) -> list[str | None]:

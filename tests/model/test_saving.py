@@ -49,7 +49,7 @@ def test_a_loaded_tagger_has_the_same_weights_and_gives_the_same_scores(
     loaded = Tagger.load(tmp_path / "tagger")
     assert same_weights(tagger, loaded)
     assert (loaded.tags, loaded.scheme, loaded.head_name) == (tagger.tags, tagger.scheme, tagger.head_name)
-    one, other = (View(each, each.number(text.sentences)).scores for each in (tagger, loaded))
+    one, other = (View(each, each.tensorize(text.sentences)).scores for each in (tagger, loaded))
     assert torch.equal(one, other)
     assert predict(loaded, text) == predict(tagger, text)
 
@@ -65,7 +65,7 @@ def test_a_loaded_tagger_trains_on_as_the_saved_one_would(make, tmp_path: Path, 
     losses = []
     for each in (tagger, Tagger.load(tmp_path / "tagger")):
         torch.manual_seed(3)
-        losses.append(View(each.train(), each.number(news.sentences)).losses)
+        losses.append(View(each.train(), each.tensorize(news.sentences)).losses)
     assert torch.equal(*losses)
 
 

@@ -48,7 +48,7 @@ def siblings(request: pytest.FixtureRequest, build: Build) -> Siblings:
 
 
 def scores(tagger: Tagger, corpus: Corpus) -> Tensor:
-    return View(tagger, tagger.number(corpus.unlabelled().sentences)).scores.detach()
+    return View(tagger, tagger.tensorize(corpus.unlabelled().sentences)).scores.detach()
 
 
 def stirred(learner: torch.nn.Module) -> None:
@@ -137,15 +137,15 @@ def test_letters_that_are_new_are_learnt_by_both_and_the_old_ones_stay(build: Bu
     if kind == "full":
         torch.testing.assert_close(scores(siblings["source"], news), scores(alone, news))
     for encoder in siblings.encoders():
-        letters = encoder.number([Sentence(("Øslo",))])["characters"][1]
+        letters = encoder.tensorize([Sentence(("Øslo",))])["characters"][1]
         assert letters[0] == new.alphabet.number("Ø") >= rows
 
 
 def test_a_word_that_was_spelled_before_its_letters_were_known_is_spelled_anew(build: Build) -> None:
     tagger = build()
-    before = tagger.encoder.number([Sentence(("Øslo",))])["characters"]
+    before = tagger.encoder.tensorize([Sentence(("Øslo",))])["characters"]
     tagger.encoder.sibling(CHATTER)
-    assert tagger.encoder.number([Sentence(("Øslo",))])["characters"][1, 0] != before[1, 0]
+    assert tagger.encoder.tensorize([Sentence(("Øslo",))])["characters"][1, 0] != before[1, 0]
 
 
 def test_normalised_letters_count_half_for_each_domain(build: Build, news: Corpus) -> None:
@@ -174,8 +174,8 @@ def test_a_third_sibling_shares_the_letters_with_the_first_two(build: Build) -> 
     third = first.encoder.sibling([Sentence(("ğ",))])
     assert first.encoder.character_table is second.character_table is third.character_table
     assert len(second.character_table.weight) == len(third.alphabet) == len(second.alphabet) + 1
-    again = second.number([Sentence(("Ænna",))])["characters"]
-    assert torch.equal(again, third.number([Sentence(("Ænna",))])["characters"])
+    again = second.tensorize([Sentence(("Ænna",))])["characters"]
+    assert torch.equal(again, third.tensorize([Sentence(("Ænna",))])["characters"])
 
 
 def test_a_sibling_brings_vectors_of_its_own(build: Build, tmp_path: Path) -> None:

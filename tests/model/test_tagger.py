@@ -51,14 +51,14 @@ def test_length_is_no_obstacle(tagger: Tagger, words: list[str]) -> None:
 @pytest.mark.parametrize("gradients", [True, False])
 def test_features_are_the_same_alone_or_in_a_batch(tagger: Tagger, news: Corpus, gradients: bool) -> None:
     with torch.set_grad_enabled(gradients):
-        together = View(tagger, tagger.number(news.sentences)).features
+        together = View(tagger, tagger.tensorize(news.sentences)).features
         for place, sentence in enumerate(news):
-            alone = View(tagger, tagger.number([sentence])).features[0]
+            alone = View(tagger, tagger.tensorize([sentence])).features[0]
             torch.testing.assert_close(together[place, : len(sentence)], alone, atol=1e-5, rtol=1e-5)
 
 
 def test_features_are_the_same_with_and_without_gradients(tagger: Tagger, news: Corpus) -> None:
-    numbered = tagger.number(news.sentences)
+    numbered = tagger.tensorize(news.sentences)
     with_gradients = View(tagger, numbered).features[numbered.mask]
     with torch.inference_mode():
         torch.testing.assert_close(View(tagger, numbered).features[numbered.mask], with_gradients.detach())
@@ -66,7 +66,7 @@ def test_features_are_the_same_with_and_without_gradients(tagger: Tagger, news: 
 
 def test_every_trainable_parameter_gets_a_gradient_from_the_tagging_loss(tagger: Tagger, news: Corpus) -> None:
     tagger.zero_grad()
-    View(tagger, tagger.number(news.sentences)).losses.sum().backward()
+    View(tagger, tagger.tensorize(news.sentences)).losses.sum().backward()
     silent = [n for n, p in tagger.named_parameters() if p.requires_grad and (p.grad is None or not p.grad.any())]
     assert [name for name in silent if not _idle(name)] == []
     tagger.zero_grad()
@@ -90,7 +90,7 @@ def test_no_illegal_tag_is_ever_decoded(build: Build, head: str, scheme: str) ->
 @pytest.mark.parametrize("scheme", ["IOB1", "IOB2", "BIOES"])
 def test_tags_survive_being_numbered_and_spelled_again(build: Build, news: Corpus, scheme: str) -> None:
     tagger = build(scheme=scheme)
-    numbered = tagger.number(news.sentences)
+    numbered = tagger.tensorize(news.sentences)
     for sentence, row in zip(news, numbered.tags.tolist(), strict=True):
         assert tuple(tagger.spell(row[: len(sentence)])) == sentence.tags
 
@@ -98,11 +98,11 @@ def test_tags_survive_being_numbered_and_spelled_again(build: Build, news: Corpu
 def test_plain_tags_are_taken_as_they_are(build: Build, part_of_speech: Corpus) -> None:
     tagger = build(text=part_of_speech)
     assert tagger.tags == ("DET", "NOUN", "PUNCT", "VERB")
-    assert tagger.number(part_of_speech[:1].sentences).tags.tolist() == [[0, 1, 3]]
+    assert tagger.tensorize(part_of_speech[:1].sentences).tags.tolist() == [[0, 1, 3]]
 
 
 def test_rows_without_tags_are_marked(build: Build, news: Corpus) -> None:
-    numbered = build().number([news[0], news[1].with_tags(None)])
+    numbered = build().tensorize([news[0], news[1].with_tags(None)])
     assert numbered.labelled.tolist() == [True, False]
     assert not numbered.tags[1].any()
     assert numbered.mask.sum(1).tolist() == [len(news[0]), len(news[1])]
@@ -111,7 +111,7 @@ def test_rows_without_tags_are_marked(build: Build, news: Corpus) -> None:
 def test_a_label_that_the_tagger_does_not_know_is_refused_with_its_place(build: Build) -> None:
     stranger = Sentence(("Aspirin",), ("B-DRUG",), place=Place("notes.conll", 7))
     with pytest.raises(InputError, match=r"notes\.conll, line 7: tag 'S-DRUG' is not among .*LOC, ORG, PER.*Map"):
-        build().number([stranger])
+        build().tensorize([stranger])
 
 
 def test_a_tagger_without_labels_is_refused(build: Build) -> None:
@@ -140,7 +140,7 @@ def test_tags_are_numbered_alike_when_they_come_again(
     monkeypatch.setattr("acclimate.model.tagger._REMEMBERED", 3)
     tagger = build()
     for sentence in news.sentences * 2:
-        assert tuple(tagger.spell(tagger.number([sentence]).tags[0].tolist())) == sentence.tags
+        assert tuple(tagger.spell(tagger.tensorize([sentence]).tags[0].tolist())) == sentence.tags
 
 
 def test_the_labels_order_does_not_matter(build: Build) -> None:

@@ -19,7 +19,7 @@ def tagger(request: pytest.FixtureRequest, build: Callable[..., Tagger]) -> Tagg
 
 @pytest.fixture
 def view(tagger: Tagger, news: Corpus) -> View:
-    return View(tagger, tagger.number(news[:4].sentences))
+    return View(tagger, tagger.tensorize(news[:4].sentences))
 
 
 def counting(tagger: Tagger, monkeypatch: pytest.MonkeyPatch) -> list[str]:

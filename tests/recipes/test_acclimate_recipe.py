@@ -23,7 +23,7 @@ from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
 ALL = dict.fromkeys(("alignment", "contrast", "noise", "anchors", "self_labels", "distillation"), True)
-NONE = dict.fromkeys(ALL, False) | {"tuning": False, "apart": False, "finish": False}
+NONE = dict.fromkeys(ALL, False) | {"tuning": False, "separate_heads": False, "finish": False}
 TUNING = {"domain_tuning": {"updates": 2, "rows_per_batch": 4, "quick": False}}
 
 
@@ -83,11 +83,11 @@ def test_to_finish_the_labelled_sentences_are_learnt_alone_and_the_source_before
 
 def test_apart_comes_after_the_rounds_at_their_rate_and_only_with_labels(build, news, tweets) -> None:
     few = tweets[:4] + tweets[4:].unlabelled()
-    found = stages_of(build("bert"), news, few, apart=True, noise=False)
-    assert list(found) == ["domain-tuning", "learn", "round", "apart"]
-    assert found["apart"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
-    assert found["apart"]["learning_rate"] == found["round"]["learning_rate"]
-    assert "apart" not in stages_of(build("bert"), news, tweets.unlabelled(), apart=True)
+    found = stages_of(build("bert"), news, few, separate_heads=True, noise=False)
+    assert list(found) == ["domain-tuning", "learn", "round", "separate_heads"]
+    assert found["separate_heads"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
+    assert found["separate_heads"]["learning_rate"] == found["round"]["learning_rate"]
+    assert "separate_heads" not in stages_of(build("bert"), news, tweets.unlabelled(), separate_heads=True)
 
 
 def test_left_to_the_data_it_parts_where_target_sentences_choose_and_nothing_follows(build, news, tweets) -> None:
@@ -96,11 +96,11 @@ def test_left_to_the_data_it_parts_where_target_sentences_choose_and_nothing_fol
         plan = replace(plan, selector=DevelopmentScore(news, of_target=of_target))
         return str(composition(build("bert"), plan)["stages"][-1]["name"])
 
-    assert last_stage(of_target=True) == "apart"
-    assert last_stage(of_target=True, apart=False) == "round"
+    assert last_stage(of_target=True) == "separate_heads"
+    assert last_stage(of_target=True, separate_heads=False) == "round"
     assert last_stage(of_target=True, finish=True) == "finish"
     assert last_stage(of_target=False) == "round"
-    assert last_stage(of_target=False, apart=True) == "apart"
+    assert last_stage(of_target=False, separate_heads=True) == "separate_heads"
 
 
 def test_the_report_says_who_chose_in_the_last_stage(build: Callable[..., Tagger], news, tweets) -> None:
@@ -177,13 +177,13 @@ def test_labels_are_learnt_in_the_rounds_whoever_teaches_them(build, news, tweet
     assert found["round"]["objectives"] == {"tagging": {"settings": {"side": "both"}}}
 
 
-@pytest.mark.parametrize("part", [*ALL, "tuning", "apart", "finish"])
+@pytest.mark.parametrize("part", [*ALL, "tuning", "separate_heads", "finish"])
 @pytest.mark.parametrize("few", [0, 4])
 @pytest.mark.parametrize("alone", [False, True])
 def test_every_part_can_be_had_alone_and_left_out(
     build: Callable[..., Tagger], news, tweets, part: str, few: int, alone: bool
 ) -> None:
-    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, "apart": True, "finish": True, part: False}
+    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, "separate_heads": True, "finish": True, part: False}
     watcher = Losses()
     given = {"training": QUICK, "select": "last", "watcher": watcher}
     labelled = tweets[:few] if few else None
@@ -212,7 +212,7 @@ def test_labelled_sentences_alone_are_enough(build: Callable[..., Tagger], news,
         (0, "anchors", "No anchors were learnt from: no target sentence is labelled."),
         (0, "self_labels", ""),
         (0, "finish", "There was no stage finish: no target sentence is labelled."),
-        (0, "apart", "There was no stage apart: no target sentence is labelled."),
+        (0, "separate_heads", "There was no stage separate_heads: no target sentence is labelled."),
         (4, "finish", ""),
         (0, "distillation", ""),
         (4, "anchors", ""),
@@ -221,7 +221,7 @@ def test_labelled_sentences_alone_are_enough(build: Callable[..., Tagger], news,
 )
 def test_a_part_that_the_data_do_not_allow_is_told(news, tweets, few: int, part: str, told: str) -> None:
     target = tweets[:few] + tweets[few:].unlabelled()
-    for rounds, expected in ((2, told), (0, told if part in ("apart", "finish") else "")):
+    for rounds, expected in ((2, told), (0, told if part in ("separate_heads", "finish") else "")):
         options = complete(AcclimateSettings, {**NONE, part: True, "rounds": rounds})
         assert left_out(Plan(news, target, TrainingSettings(), options, 1)) == ((expected,) if expected else ())
 

@@ -107,10 +107,10 @@ def test_the_second_round_goes_on_with_the_heads_of_the_first(build: Build, news
         ([{"name": "odd", "domain_tuning": {}, "learns": ["target"]}, TAGGING], "learns has no effect beside domain_"),
         ([{"name": "odd", "domain_tuning": {}, "keep_best": True}, TAGGING], "keep_best has no effect"),
         ([{"name": "odd", "domain_tuning": {}, "to_the_end": True}, TAGGING], "to_the_end has no effect"),
-        ([{"name": "odd", "mslm": {}, "apart": True}], "apart has no effect beside mslm"),
+        ([{"name": "odd", "mslm": {}, "separate_heads": True}], "separate_heads has no effect beside mslm"),
         (
-            [{**TAGGING, "name": "odd", "apart": True}],
-            "with apart the tagger learns tags from what stands beside alone",
+            [{**TAGGING, "name": "odd", "separate_heads": True}],
+            "with separate_heads the tagger learns tags from what stands beside alone",
         ),
     ],
 )

@@ -259,13 +259,13 @@ def caught(update: Update, step: TrainingStep) -> tuple[dict[str, dict[str, Tens
     noise: dict[str, dict[str, Tensor]] = {}
     real = View.with_noise
 
-    def listening(view: View, added: Mapping[str, Tensor]) -> View:
+    def eval_mode(view: View, added: Mapping[str, Tensor]) -> View:
         domain = next(name for name in (SOURCE, TARGET) if view.tagger is update.family[name])
         noise[domain] = dict(added)
         return real(view, added)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(View, "with_noise", listening)
+        patch.setattr(View, "with_noise", eval_mode)
         losses = step(update.batch)
     return noise, losses
 

@@ -12,7 +12,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
-from acclimate.model.language_model import guesser_for
+from acclimate.model.language_model import mlm_head_for
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, DomainTuning, domain_tuning, tuning_stage
@@ -49,9 +49,9 @@ def test_the_held_out_loss_falls_and_both_ends_are_told(tuned: tuple[Path, Domai
     _, done = tuned
     assert done.loss_before is not None
     assert done.loss_after is not None
-    assert [update for update, _ in done.looks] == [0, 10, 20, 30]
-    assert done.loss_before == done.looks[0][1]
-    assert done.loss_after == min(loss for _, loss in done.looks) < done.loss_before - 0.2
+    assert [update for update, _ in done.evaluations] == [0, 10, 20, 30]
+    assert done.loss_before == done.evaluations[0][1]
+    assert done.loss_after == min(loss for _, loss in done.evaluations) < done.loss_before - 0.2
     assert done.perplexity_after == pytest.approx(torch.tensor(done.loss_after).exp().item(), rel=1e-5)
     assert (done.masking, done.updates) == ("adversarial", 30)
 
@@ -90,7 +90,7 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(
     settings = settings_for(text, bert, checkpoint_every=5)
     with pytest.raises(KeyboardInterrupt):
         domain_tune(settings, tmp_path / "mine", Stopping())
-    assert domain_tune(settings, tmp_path / "mine").looks == tuned[1].looks
+    assert domain_tune(settings, tmp_path / "mine").evaluations == tuned[1].evaluations
     one, other = (AutoModelForMaskedLM.from_pretrained(folder) for folder in (tuned[0], tmp_path / "mine"))
     for name, weight in one.state_dict().items():
         torch.testing.assert_close(weight, other.state_dict()[name], rtol=0, atol=0, msg=name)
@@ -187,7 +187,7 @@ def test_extra_text_is_added_to_equal_parts_of_source_and_target(
     encoder = Transformer.build(bert, TransformerSettings())
     texts = [numbered(name, size) for name, size in (("Anna", source), ("Bob", target), ("Oslo", 500))]
     settings = DomainTuning(masking="random", held_out=0, rows_per_batch=5, epochs=1)
-    tuning = tuning_stage(encoder, guesser_for(encoder), *texts[:2], settings, seed=1, extra=texts[2])
+    tuning = tuning_stage(encoder, mlm_head_for(encoder), *texts[:2], settings, seed=1, extra=texts[2])
     batches: Any = tuning.stage.batches
     assert counted(batches.corpora["target"], *texts) == [even, even, 500]
     assert tuning.stage.updates == (2 * even + 500) // 5
@@ -267,7 +267,7 @@ def test_packed_rows_hold_all_words_in_order_and_fit(news: Corpus, bert: str) ->
 
 def test_little_text_is_not_held_out_and_the_last_update_is_kept(news: Corpus, bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
-    tuning = tuning_stage(encoder, guesser_for(encoder), None, news, DomainTuning(masking="random"), 1)
+    tuning = tuning_stage(encoder, mlm_head_for(encoder), None, news, DomainTuning(masking="random"), 1)
     assert tuning.held_out == 0
     assert isinstance(tuning.stage.selector, LastUpdate)
 
@@ -275,7 +275,7 @@ def test_little_text_is_not_held_out_and_the_last_update_is_kept(news: Corpus, b
 def test_what_is_held_out_is_not_learnt_from(make_corpus: Any, bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     text = make_corpus(300, seed=5)
-    tuning = tuning_stage(encoder, guesser_for(encoder), None, text, DomainTuning(masking="random"), 1)
+    tuning = tuning_stage(encoder, mlm_head_for(encoder), None, text, DomainTuning(masking="random"), 1)
     selector: Any = tuning.stage.selector
     measured = {sentence.words for part in selector.parts() for sentence in part}
     batches: Any = tuning.stage.batches
@@ -286,7 +286,7 @@ def test_what_is_held_out_is_not_learnt_from(make_corpus: Any, bert: str) -> Non
 def test_the_head_is_tied_to_the_taggers_own_table(bert: str) -> None:
     tagger = Tagger.build(bert, labels=["PER"])
     encoder: Any = tagger.encoder
-    head: Any = guesser_for(encoder).head
+    head: Any = mlm_head_for(encoder).head
     assert head.predictions.decoder.weight is encoder.model.get_input_embeddings().weight
 
 
@@ -310,14 +310,14 @@ def test_extra_text_is_read_too(bert: str, news: Corpus, tweets: Corpus, text: P
 def test_an_empty_word_and_a_long_sentence_are_no_obstacle(bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     odd = Corpus.of([Sentence(("",)), Sentence(("Anna",) * 400), Sentence(("\u200b", "😀"))])
-    tuning = tuning_stage(encoder, guesser_for(encoder), None, odd, DomainTuning(masking="random"), 1)
+    tuning = tuning_stage(encoder, mlm_head_for(encoder), None, odd, DomainTuning(masking="random"), 1)
     assert tuning.stage.batches.epoch_length >= 1
 
 
 def test_what_the_source_shares_with_the_held_out_text_is_not_learnt_from(make_corpus: Any, bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     text = make_corpus(300, seed=5)
-    tuning = tuning_stage(encoder, guesser_for(encoder), text, text, DomainTuning(masking="random"), 1)
+    tuning = tuning_stage(encoder, mlm_head_for(encoder), text, text, DomainTuning(masking="random"), 1)
     selector: Any = tuning.stage.selector
     batches: Any = tuning.stage.batches
     measured = {sentence.words for part in selector.parts() for sentence in part}

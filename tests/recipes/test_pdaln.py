@@ -289,9 +289,9 @@ def names_after(
 
 
 def test_rounds_go_on_while_the_selector_finds_them_no_worse(build: Build, plan: Plan) -> None:
-    looks = [0.5, 0.5, 0.6, 0.6, 0.7, 0.7, 0.7]  # the alignment; then before and after each round
+    evaluations = [0.5, 0.5, 0.6, 0.6, 0.7, 0.7, 0.7]  # the alignment; then before and after each round
     choosy = with_options(plan, keep_best=True)
-    assert names_after(build(), choosy, looks) == ["align", "round-1", "round-2", "round-3"]
+    assert names_after(build(), choosy, evaluations) == ["align", "round-1", "round-2", "round-3"]
 
 
 def test_a_round_that_the_selector_finds_worse_is_undone_and_the_last(
@@ -335,11 +335,11 @@ def test_with_patience_the_next_round_starts_from_the_best_on_other_text(
 def test_rounds_end_when_more_in_a_row_are_undone_than_patience_allows(
     build: Build, plan: Plan, patience: int, scores: list[float], made: int
 ) -> None:
-    looks = [0.5]
+    evaluations = [0.5]
     for score in scores:
-        looks += [max(looks), score]
+        evaluations += [max(evaluations), score]
     choosy = with_options(plan, keep_best=True, patience=patience, rounds=8)
-    assert len(names_after(build(), choosy, looks)) == 1 + made
+    assert len(names_after(build(), choosy, evaluations)) == 1 + made
 
 
 def test_or_all_rounds_are_made(build: Build, plan: Plan) -> None:

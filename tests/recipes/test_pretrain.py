@@ -91,8 +91,8 @@ def trained(text: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
 
 def test_on_two_megabytes_the_loss_falls(trained: tuple[Path, Pretrained]) -> None:
     _, done = trained
-    assert [update for update, _ in done.looks] == [20, 40, 60]
-    losses = [loss for _, loss in done.looks]
+    assert [update for update, _ in done.evaluations] == [20, 40, 60]
+    losses = [loss for _, loss in done.evaluations]
     assert losses[0] > losses[1] > losses[2]
     assert losses[2] < losses[0] - 0.15
     assert losses[2] < math.log(done.vocabulary) - 1
@@ -179,7 +179,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_nothing_had_happened(
     one, other = (AutoModelForMaskedLM.from_pretrained(folder) for folder in (trained[0], out))
     for name, weight in one.state_dict().items():
         torch.testing.assert_close(weight, other.state_dict()[name], rtol=0, atol=0, msg=name)
-    assert done.looks == trained[1].looks
+    assert done.evaluations == trained[1].evaluations
 
 
 def test_it_does_not_go_on_with_other_text_or_settings(little: Path, tmp_path: Path) -> None:
@@ -236,14 +236,14 @@ def test_no_text_is_refused(tmp_path: Path) -> None:
 
 def test_without_held_out_text_there_is_no_loss_to_report(little: Path, tmp_path: Path) -> None:
     done = pretrain(small(little, updates=1).model_copy(update={"held_out": 0.0}), tmp_path / "mine")
-    assert (done.held_out_loss, done.looks) == (None, [])
+    assert (done.held_out_loss, done.evaluations) == (None, [])
     assert "No text was held out" in (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
 
 
 def test_a_long_curve_is_shown_by_a_dozen_points() -> None:
-    looks = [(update, 1.0) for update in range(100)]
-    assert [update for update, _ in thinned(looks)][::11] == [0, 99]
-    assert len(thinned(looks)) == 12
+    evaluations = [(update, 1.0) for update in range(100)]
+    assert [update for update, _ in thinned(evaluations)][::11] == [0, 99]
+    assert len(thinned(evaluations)) == 12
 
 
 def test_whole_words_can_be_hidden_and_dropout_is_passed_on(little: Path, tmp_path: Path) -> None:
@@ -274,7 +274,7 @@ def test_it_goes_on_from_an_encoder_with_its_tokenizer_and_sizes(
     start, before = trained
     done = pretrain(going_on(little, start, encoder={"row": 32, "dropout": 0.1}), tmp_path / "more")
     assert (done.parameters, done.vocabulary) == (before.parameters, before.vocabulary)
-    assert done.looks[0][1] < math.log(before.vocabulary) - 0.7  # from nothing it would be near log 150
+    assert done.evaluations[0][1] < math.log(before.vocabulary) - 0.7  # from nothing it would be near log 150
     settings, config = ((tmp_path / "more" / name).read_text() for name in ("settings.yaml", "config.json"))
     assert "layers: 2" in settings
     assert json.loads(config)["hidden_dropout_prob"] == 0.1

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from acclimate.comparison.plan import merged
-from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.reproduction.datasets import find_dataset, known_datasets
 from acclimate.reproduction.table import Scale, Table, all_tables, find_table, read_table
@@ -65,7 +65,7 @@ def test_paper_numbers_stand_in_columns_that_exist(name: str) -> None:
 def in_effect(cell: Cell) -> str:
     """All that a cell is made with, without the settings of an encoder that it has not."""
     found = cell.settings.model_dump(mode="json", exclude={"measures"})
-    found["tagger"].pop("transformer" if cell.settings.tagger.encoder == OWN_ENCODER else "lstm")
+    found["tagger"].pop("transformer" if cell.settings.tagger.encoder == CNN_LSTM else "lstm")
     return json.dumps(found, sort_keys=True)
 
 
@@ -102,7 +102,7 @@ def test_small_scale_trains_on_a_cpu_and_for_a_few_updates_only() -> None:
 
 
 def most(cell: Cell) -> int:
-    return 150 if cell.settings.tagger.encoder == OWN_ENCODER else 30
+    return 150 if cell.settings.tagger.encoder == CNN_LSTM else 30
 
 
 def test_at_small_scale_a_row_learns_at_a_rate_that_suits_its_encoder() -> None:
@@ -111,7 +111,7 @@ def test_at_small_scale_a_row_learns_at_a_rate_that_suits_its_encoder() -> None:
         for table in ("pdaln-errors", "datnet-table11")
         for cell in cells_of(find_table(table), "small")
     }
-    assert rates == {(OWN_ENCODER, 0.02), ("acclimate-mini", 0.0002)}
+    assert rates == {(CNN_LSTM, 0.02), ("acclimate-mini", 0.0002)}
 
 
 def test_mslms_search_is_about_the_papers_optimizer_and_sgd_has_a_rate_of_its_own() -> None:
@@ -165,8 +165,8 @@ def test_the_numbers_of_elmo_stand_beside_frozen_features_and_those_of_bert_besi
         cell.row: cell.settings.tagger for cell in cells_of(find_table("datnet-table11")) if cell.column == "WNUT-2017"
     }
     plain, elmo, bert = (cells[f"{model}{behind}"] for behind in ("", " + ELMo", " + BERT"))
-    assert (plain.encoder, plain.head, plain.lstm.contextual) == (OWN_ENCODER, "crf", None)
-    assert (elmo.encoder, elmo.head) == (OWN_ENCODER, "crf")
+    assert (plain.encoder, plain.head, plain.lstm.contextual) == (CNN_LSTM, "crf", None)
+    assert (elmo.encoder, elmo.head) == (CNN_LSTM, "crf")
     assert elmo.lstm.contextual is not None
     assert (bert.encoder, bert.head, bert.transformer.feed_forward) == ("acclimate-mini", "softmax", 200)
     printed = {"base": (43.93, 47.05), "DATNet-P": (47.91, 50.25), "DATNet-F": (49.58, 50.63)}[model]

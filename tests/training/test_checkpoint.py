@@ -21,7 +21,7 @@ from acclimate.training.loop import Training
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 
-NOTES = {"best_score": 0.5, "best_update": 2, "looks": [[1, 0.25], [2, 0.5]], "seconds": 1.5}
+NOTES = {"best_score": 0.5, "best_update": 2, "evaluations": [[1, 0.25], [2, 0.5]], "seconds": 1.5}
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from acclimate.training.quick_adamw import QuickAdamW, clip
+from acclimate.training.quick_adamw import FusedAdamW, clip
 
 SHAPES = ((3, 4), (5,), (2, 2), (7,))
 
@@ -26,7 +26,7 @@ def groups(own: list[nn.Parameter]) -> list[dict[str, Any]]:
 
 
 def quick(own: list[nn.Parameter]) -> torch.optim.Optimizer:
-    return QuickAdamW(groups(own), lr=0.01, betas=(0.8, 0.99))
+    return FusedAdamW(groups(own), lr=0.01, betas=(0.8, 0.99))
 
 
 def usual(own: list[nn.Parameter]) -> torch.optim.Optimizer:

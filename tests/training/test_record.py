@@ -22,7 +22,7 @@ def test_rows_are_appended_and_read_again(tmp_path: Path) -> None:
 
 def test_without_a_folder_rows_stay_in_memory() -> None:
     record = Record()
-    record.add("look", "teach", 1, score=1.0)
+    record.add("evaluation", "teach", 1, score=1.0)
     assert record.rows[0]["score"] == 1.0
 
 
@@ -54,7 +54,7 @@ def test_a_last_line_without_its_end_is_kept_and_ended(tmp_path: Path) -> None:
 
 
 def test_odd_line_ends_inside_a_name_are_no_line_ends(tmp_path: Path) -> None:
-    Record(tmp_path).add("look", "teach", 1, selector="a\u2028b\x85c")
+    Record(tmp_path).add("evaluation", "teach", 1, selector="a\u2028b\x85c")
     assert Record(tmp_path).rows[0]["selector"] == "a\u2028b\x85c"
 
 

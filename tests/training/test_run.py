@@ -122,7 +122,7 @@ def test_patience_waits_until_something_is_found(build: Callable[..., Tagger], n
 def test_it_looks_when_told_and_always_at_the_end(build: Callable[..., Tagger], news: Corpus) -> None:
     record = Record()
     run(build(), news, Scripted(*range(9)), updates=8, evaluate_every=3, record=record)
-    assert [row["update"] for row in record.rows if row["kind"] == "look"] == [3, 6, 8]
+    assert [row["update"] for row in record.rows if row["kind"] == "evaluation"] == [3, 6, 8]
 
 
 def test_without_a_preference_the_last_state_is_kept_and_patience_has_no_say(

@@ -213,7 +213,7 @@ def rows_of(record: Record, *kinds: str) -> list[tuple[str, int]]:
 def test_watches_are_written_down_at_every_look(build: Build, news: Corpus) -> None:
     record = Record()
     tagger = run_watched(build, news, record, Weight(), Count())
-    assert rows_of(record, "look") == [("look", update) for update in (2, 4, 6, 7)]
+    assert rows_of(record, "evaluation") == [("evaluation", update) for update in (2, 4, 6, 7)]
     assert rows_of(record, "weight") == [("weight", update) for update in (2, 4, 6, 7)]
     assert rows_of(record, "count") == [("count", update) for update in (2, 4, 6, 7)]
     values = [row["value"] for row in record.rows if row["kind"] == "weight"]
@@ -225,7 +225,7 @@ def test_watches_are_written_down_at_every_look(build: Build, news: Corpus) -> N
 def test_the_look_before_the_first_update_is_one_of_them(build: Build, news: Corpus) -> None:
     record = Record()
     run_watched(build, news, record, Weight(), selector=Scripted(0.5, 0.1, 0.1, 0.1, 0.1))
-    assert rows_of(record, "look", "weight")[:2] == [("look", 0), ("weight", 0)]
+    assert rows_of(record, "evaluation", "weight")[:2] == [("evaluation", 0), ("weight", 0)]
     assert len(rows_of(record, "weight")) == 5
 
 

@@ -35,7 +35,7 @@ def brute_force(tagger: Tagger, sentence: Sentence) -> tuple[float, list[float]]
     """The share of the right path among all paths written out, and that of the paths with each word's right tag."""
     tagger.eval()
     with torch.no_grad():
-        view = View(tagger, tagger.number([sentence]))
+        view = View(tagger, tagger.tensorize([sentence]))
         scores, gold = view.scores[0].double(), tuple(view.sentences.tags[0].tolist())
     moves = getattr(tagger.head, "transitions", torch.zeros(len(tagger.tags), len(tagger.tags))).detach().double()
     paths = list(itertools.product(range(len(tagger.tags)), repeat=len(sentence)))

@@ -117,7 +117,7 @@ def _read_file(file: Path) -> list[tuple[float, StageCurves]]:
     stages: dict[str, tuple[float, StageCurves]] = {}
     for number, entry in read_records(file, lambda line: not line.startswith(_LONG)):
         kind = entry.get("kind")
-        if kind not in ("update", "look", "game", "confidence"):
+        if kind not in ("update", "evaluation", "game", "confidence"):
             continue
         try:
             stage, update = str(entry["stage"]), int(entry["update"])
@@ -133,7 +133,7 @@ def _add(curves: StageCurves, kind: str, update: int, entry: Mapping[str, Any]) 
     if kind == "update":
         for name in (key for key in entry if key not in _HEAD):
             curves.losses.setdefault(name, Series()).add(update, _number(entry[name]))
-    elif kind == "look":
+    elif kind == "evaluation":
         selector, score = str(entry["selector"]), _number(entry["score"])
         epoch = _number(entry.get("epoch"))
         if epoch is not None:
@@ -233,16 +233,16 @@ class ScoreCurve:
     """The scores of one stage of one run."""
 
     name: str
-    looks: tuple[Look, ...]
+    evaluations: tuple[Look, ...]
 
     @property
     def best(self) -> Look:
         """The highest score; of equal ones the earliest."""
-        return max(self.looks, key=lambda look: (look.score, -look.update))
+        return max(self.evaluations, key=lambda look: (look.score, -look.update))
 
     def reaches(self, score: float) -> Look | None:
         """The first look that is as good as this, if there is one."""
-        return next((look for look in self.looks if look.score >= score), None)
+        return next((look for look in self.evaluations if look.score >= score), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ class EpochsToMatch:
         return [
             {"selector": self.selector, "curve": curve.name, **asdict(look)}
             for curve in self.curves
-            for look in curve.looks
+            for look in curve.evaluations
         ]
 
     def render(self) -> str:
@@ -315,8 +315,8 @@ def _curves(selector: str, group: Sequence[tuple[str, StageCurves]], runs: int) 
     curves = []
     for run, stage in group:
         name = run if runs > 1 and names.count(run) == 1 else stage.name if runs == 1 else f"{run}: {stage.name}"
-        looks = (Look(update, stage.epochs.get(update), value) for value, update in stage.scores[selector].known)
-        curves.append(ScoreCurve(name, tuple(looks)))
+        evaluations = (Look(update, stage.epochs.get(update), value) for value, update in stage.scores[selector].known)
+        curves.append(ScoreCurve(name, tuple(evaluations)))
     return curves
 
 

@@ -13,7 +13,7 @@ from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
-from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
 from acclimate.runs.task import Task, tagger_for
@@ -29,16 +29,16 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
         return dict(values)
     usual = CharacterCnnLstmSettings().model_dump(mode="json")
     chosen = {name: value for name, value in options.items() if name not in usual or value != usual[name]}
-    encoder = tagger.get("encoder", OWN_ENCODER)
-    if not chosen or encoder == OWN_ENCODER:
+    encoder = tagger.get("encoder", CNN_LSTM)
+    if not chosen or encoder == CNN_LSTM:
         return {**values, "tagger": {**tagger, "encoder": encoder}} if chosen else dict(values)
     if "vectors" in chosen:
         raise UsageError(
-            f"The encoder {encoder} reads no word vectors. Use --encoder {OWN_ENCODER} with --vectors "
+            f"The encoder {encoder} reads no word vectors. Use --encoder {CNN_LSTM} with --vectors "
             f"{chosen['vectors']}, or leave --vectors out (from settings: --set tagger.lstm.vectors=null)."
         )
     names = ", ".join(f"tagger.lstm.{name}" for name in chosen)
-    raise UsageError(f"The encoder {encoder} has no {names}: use --encoder {OWN_ENCODER}, or leave them out.")
+    raise UsageError(f"The encoder {encoder} has no {names}: use --encoder {CNN_LSTM}, or leave them out.")
 
 
 def options_of(recipe: str) -> type[Settings]:

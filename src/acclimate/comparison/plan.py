@@ -8,7 +8,7 @@ from typing import Any
 
 from acclimate.data.corpus import Corpus
 from acclimate.inference.evaluate import require_scorable
-from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
 from acclimate.recipes.recipe import Recipe, has_other_labels
 from acclimate.runs.run import PlannedRun
@@ -119,8 +119,8 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
         return f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled)."
     if "target" in recipe.needs and not task.has_target:
         return f"Recipe {recipe.name} needs target text (target)."
-    if "language model" in recipe.needs and encoder == OWN_ENCODER:
-        return f"Recipe {recipe.name} needs a pre-trained encoder, and {OWN_ENCODER} is none."
+    if "language model" in recipe.needs and encoder == CNN_LSTM:
+        return f"Recipe {recipe.name} needs a pre-trained encoder, and {CNN_LSTM} is none."
     if "entities" in recipe.needs and task.source.kind == "plain":
         return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
     few = task.target_labelled

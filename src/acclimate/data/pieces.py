@@ -106,7 +106,7 @@ class Pieces:
             counts += [special + sum(map(len, self.of_words(words))) for words in some]
         return counts
 
-    def number(self, sentences: Sequence[Sequence[str]]) -> dict[str, Tensor]:
+    def tensorize(self, sentences: Sequence[Sequence[str]]) -> dict[str, Tensor]:
         """`pieces`, `attention` and `words` (row, piece): the number of each piece's word in the batch, -1 for special
         pieces; `first` (sentence, word): each word's place in the flat rows; `sentences` (row): whose row it is."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))

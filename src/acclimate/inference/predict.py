@@ -12,7 +12,7 @@ from acclimate.data.batches import plan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.pieces import Window
 from acclimate.data.schemes import OUTSIDE, Span, split_tag
-from acclimate.model.listening import listening
+from acclimate.model.listening import eval_mode
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
@@ -75,7 +75,7 @@ def answers(
         missing[number] += 1
     found: dict[int, list[tuple[int, Tensor]]] = {}
     for batch in planned(tagger, [text for _, text, _ in parts], words_per_batch):
-        with listening(tagger), torch.inference_mode():
+        with eval_mode(tagger), torch.inference_mode():
             rows = ask(tagger.view([parts[place][1] for place in batch])).cpu()
         done = []
         for place, row in zip(batch, rows, strict=True):

@@ -26,7 +26,7 @@ from acclimate.model.cuda_graphs.eval_states import EvalStates
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
 from acclimate.model.view import TextView
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.word_guesser import MlmHead
 
 _NOTED = 8  # rows of a batch that are written down now and then
 
@@ -61,7 +61,7 @@ class MaskedWords(Objective):
         corruption: Corruption,
         special: tuple[int, ...],
         budget: Budget | None = None,
-        guesser: WordGuesser | None = None,
+        mlm_head: MlmHead | None = None,
         domain: Literal["source", "target"] = "target",
         continues: Tensor | None = None,
     ) -> None:
@@ -70,7 +70,7 @@ class MaskedWords(Objective):
         text that comes as bare pieces."""
         super().__init__()
         self.policy, self.corruption, self.budget = policy, corruption, budget or Budget()
-        self.guesser, self.domain = guesser, domain
+        self.mlm_head, self.domain = mlm_head, domain
         self.register_buffer("special", torch.tensor(special), persistent=False)
         self.special: Tensor
         self.register_buffer("continues", continues, persistent=False)
@@ -95,11 +95,11 @@ class MaskedWords(Objective):
     def batch(self, view: TextView) -> MaskedBatch:
         """The view's text as rows of which some is to be hidden, and who is to solve it."""
         encoder = view.encoder
-        guesser = self.guesser or view.guesser
-        if not isinstance(encoder, Transformer) or guesser is None:
+        mlm_head = self.mlm_head or view.mlm_head
+        if not isinstance(encoder, Transformer) or mlm_head is None:
             raise ValueError(
                 "Masked words need a pre-trained encoder and its language-model head: "
-                "MaskedWords(..., guesser=WordGuesser.of(model))."
+                "MaskedWords(..., mlm_head=MlmHead.of(model))."
             )
         pieces, words = view.inputs["pieces"], view.inputs.get("words")
         first = None
@@ -117,7 +117,7 @@ class MaskedWords(Objective):
             words=words,
             originals=view.originals,
             encoder=encoder,
-            guesser=guesser,
+            mlm_head=mlm_head,
             quick=self.budget.quick,
             look=self._look or self._eval_states,
         )
@@ -131,7 +131,7 @@ class MaskedWords(Objective):
     def losses(
         self,
         encoder: Transformer,
-        guesser: WordGuesser,
+        mlm_head: MlmHead,
         pieces: Tensor,
         hidden: Hidden,
         attention: Tensor | None = None,
@@ -139,7 +139,7 @@ class MaskedWords(Objective):
         """The mean loss over all hidden pieces, and that of each row (row), the second without a gradient."""
         states = encoder.states(self.corruption(pieces, hidden), attention)
         places = hidden.places.unsqueeze(2).expand(-1, -1, states.shape[2])
-        scores = guesser(states.gather(1, places))  # (row, hidden, piece of the vocabulary)
+        scores = mlm_head(states.gather(1, places))  # (row, hidden, piece of the vocabulary)
         wanted = pieces.gather(1, hidden.places)
         losses = functional.cross_entropy(scores.flatten(0, 1).float(), wanted.flatten(), reduction="none")
         losses = losses.view(wanted.shape) * hidden.counts
@@ -147,7 +147,7 @@ class MaskedWords(Objective):
         mean: Tensor = losses.sum() / hidden.counts.sum().clamp_min(1)
         return mean, by_row
 
-    def apart(self) -> list[list[nn.Parameter]]:
+    def separate_parameters(self) -> list[list[nn.Parameter]]:
         learned = list(self.policy.parameters())
         return [learned] if learned else []
 

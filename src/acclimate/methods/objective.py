@@ -25,7 +25,7 @@ class Objective(nn.Module):
         """Something of the last updates to write into the record now and then, under its `kind`; most have nothing."""
         return None
 
-    def apart(self) -> list[list[nn.Parameter]]:
+    def separate_parameters(self) -> list[list[nn.Parameter]]:
         """Parameters of players with an aim of their own. Each group is clipped by itself: a large gradient of one must
         not shorten the step of another."""
         return []

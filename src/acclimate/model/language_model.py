@@ -10,7 +10,7 @@ from pydantic import Field
 from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row, quietly
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.storage import write_json, written_aside
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.word_guesser import MlmHead
 from acclimate.settings import Settings, UsageError
 
 # what the kinds of models call their dropouts
@@ -84,7 +84,7 @@ def language_model_to_go_on_from(start: str | Path, wanted: SizeSettings) -> tup
     return model, wanted.model_copy(update=sizes)
 
 
-def guesser_for(encoder: Transformer) -> WordGuesser:
+def mlm_head_for(encoder: Transformer) -> MlmHead:
     """The language-model head of the model that the encoder was taken from, its last layer tied to the encoder's own
     table of pieces where the model ties the two."""
     if encoder.origin is None:
@@ -96,7 +96,7 @@ def guesser_for(encoder: Transformer) -> WordGuesser:
     ours: Any = encoder.model
     if model.get_output_embeddings().weight is model.get_input_embeddings().weight:
         model.get_output_embeddings().weight = ours.get_input_embeddings().weight
-    return WordGuesser.of(model)
+    return MlmHead.of(model)
 
 
 def save_language_model(

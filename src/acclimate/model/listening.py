@@ -14,7 +14,7 @@ _READERS: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()  # of modules 
 
 
 @contextmanager
-def listening(learner: nn.Module) -> Iterator[None]:
+def eval_mode(learner: nn.Module) -> Iterator[None]:
     """Evaluation mode for a while, then back to what it was: scoring in mid-training must leave no trace.
 
     Several threads may read with the same learner, or with learners that share parts. A module goes back to training

@@ -12,10 +12,10 @@ from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.learner import Learner
 from acclimate.model.view import TextView
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.word_guesser import MlmHead
 
 
-class Reader(Learner):
+class MaskedLanguageModel(Learner):
     """A masked language model. Reads rows of pieces that are full to the brim, or sentences; tags it does not see."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
@@ -23,7 +23,7 @@ class Reader(Learner):
         super().__init__()
         self._model = (model,)  # its parts are modules of their own here
         self.encoder: Transformer = Transformer(TransformerSettings(dropout=0.0), model.base_model, tokenizer)
-        self.guesser = WordGuesser.of(model)
+        self.mlm_head = MlmHead.of(model)
 
     @property
     def model(self) -> Any:
@@ -31,11 +31,11 @@ class Reader(Learner):
         return self._model[0]
 
     def view(self, part: Tensor | Sequence[Sentence], domain: str = SOURCE) -> TextView:
-        inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.number(part)
+        inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.tensorize(part)
         if "attention" in inputs and inputs["attention"].all():
             del inputs["attention"]  # full rows need no mask, and without one the fast attention kernels serve
         view = TextView(self.encoder, {name: self._sent(tensor) for name, tensor in inputs.items()})
-        view.guesser = self.guesser
+        view.mlm_head = self.mlm_head
         if not isinstance(part, Tensor):
             view.originals = part
         return view

@@ -21,7 +21,7 @@ from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.card import tagger_card
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
-from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound
+from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.heads.choice import HeadName, build_head
 from acclimate.model.heads.entities import (
@@ -123,9 +123,9 @@ class Tagger(Learner):
             torch.manual_seed(seed)
         crf: dict[str, Any] = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         labels = LabelSet.of(labels)
-        if encoder == OWN_ENCODER:
+        if encoder == CNN_LSTM:
             if text is None:
-                raise ValueError(f"{OWN_ENCODER} needs text=..., the corpus to take its vocabulary from.")
+                raise ValueError(f"{CNN_LSTM} needs text=..., the corpus to take its vocabulary from.")
             settings = _encoder_settings(CharacterCnnLstmSettings, options, encoder)
             return cls(CharacterCnnLstm.build(settings, text, more_text), labels, head, scheme or "BIOES", **crf)
         transformer = Transformer.build(encoder, _encoder_settings(TransformerSettings, options, encoder))
@@ -154,7 +154,7 @@ class Tagger(Learner):
         self._set_heads(entities)
         self.to(device)
 
-    def number(self, sentences: Sequence[Sentence]) -> Sentences:
+    def tensorize(self, sentences: Sequence[Sentence]) -> Sentences:
         """Sentences as tensors, tags included where they have any."""
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)  # (sentence, word)
@@ -164,7 +164,7 @@ class Tagger(Learner):
         labelled = torch.tensor([sentence.tags is not None for sentence in sentences])
         return Sentences(
             originals=tuple(sentences),
-            inputs=self.encoder.number(sentences),
+            inputs=self.encoder.tensorize(sentences),
             mask=mask,
             tags=tags,
             labelled=labelled,
@@ -172,7 +172,7 @@ class Tagger(Learner):
         )
 
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
-        sentences = self.number(part).to(self.device)
+        sentences = self.tensorize(part).to(self.device)
         return View(self, sentences.reading(self.encoder.drawn(sentences.inputs)) if self.training else sentences)
 
     def split(self, shared: int | None = None, private: int | None = None) -> None:
@@ -233,7 +233,7 @@ class Tagger(Learner):
             folder / _DESCRIPTION,
             {
                 "acclimate": acclimate.__version__,
-                "encoder": "transformer" if isinstance(self.encoder, Transformer) else OWN_ENCODER,
+                "encoder": "transformer" if isinstance(self.encoder, Transformer) else CNN_LSTM,
                 "encoder_description": self.encoder.description(),
                 "head": self.head_name,
                 "crf": self.crf,
@@ -297,8 +297,8 @@ def _encoder_settings(kind: type[S], options: Mapping[str, Any], encoder: str | 
     forgotten = [name for name in options if name in CharacterCnnLstmSettings.model_fields.keys() - kind.model_fields]
     if forgotten:
         raise SettingsError(
-            f"encoder options: {encoder} has no {', '.join(forgotten)}; {OWN_ENCODER} has. "
-            f"Name it (encoder={OWN_ENCODER!r}), or leave such options out."
+            f"encoder options: {encoder} has no {', '.join(forgotten)}; {CNN_LSTM} has. "
+            f"Name it (encoder={CNN_LSTM!r}), or leave such options out."
         )
     return complete(kind, options, where="encoder options")
 

@@ -15,13 +15,13 @@ from acclimate.model.sentences import Sentences
 
 if TYPE_CHECKING:
     from acclimate.model.tagger import Tagger
-    from acclimate.model.word_guesser import WordGuesser
+    from acclimate.model.word_guesser import MlmHead
 
 
 class TextView:
     """Text that an encoder reads: embeddings and features, each computed once and only when somebody asks."""
 
-    guesser: WordGuesser | None = None  # the learner's language-model head, if it has one
+    mlm_head: MlmHead | None = None  # the learner's language-model head, if it has one
     originals: Sequence[Sentence] = ()  # what was numbered, where it came as sentences
 
     def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 _HEADS = ("cls", "lm_head", "predictions")  # as BERT, RoBERTa and ALBERT call theirs, with their kin
 
 
-class WordGuesser(nn.Module):
+class MlmHead(nn.Module):
     """The head of a masked language model of `transformers`, apart from its encoder, so that it can be asked about
     chosen places only. Its last layer is the encoder's own table of pieces where the model ties the two."""
 
@@ -18,7 +18,7 @@ class WordGuesser(nn.Module):
         self.head = head
 
     @classmethod
-    def of(cls, model: Any) -> WordGuesser:
+    def of(cls, model: Any) -> MlmHead:
         """The head of an `AutoModelForMaskedLM`."""
         for name in _HEADS:
             if hasattr(model, name):

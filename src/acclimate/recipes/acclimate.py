@@ -82,7 +82,7 @@ class AcclimateSettings(Settings):
     """Passes over the anchors in a round with a teacher."""
     round_rate: float = Field(0.25, gt=0)
     """Learning rate of a round, as a share of the run's."""
-    apart: bool | None = None
+    separate_heads: bool | None = None
     """In the end, give labelled target sentences a head of their own; null: where target sentences judge that."""
     apart_share: float = Field(0.5, gt=0)
     """Share of the usual number of updates in that stage."""
@@ -146,7 +146,7 @@ def with_two_heads(plan: Plan) -> dict[str, Any]:
     options: AcclimateSettings = plan.options
     return {
         "name": "learn",
-        "apart": True,
+        "separate_heads": True,
         "beside": ["target-labelled"],
         "objectives": task_on("both", options, options.noise),
     }
@@ -156,7 +156,7 @@ def parts(plan: Plan) -> bool:
     """Left to the data: where it was measured, with a selector that may take it back
     (docs/explanation/results/leaderboard.md)."""
     options: AcclimateSettings = plan.options
-    wanted = chooses_for_target(plan) and not finishes(plan) if options.apart is None else options.apart
+    wanted = chooses_for_target(plan) and not finishes(plan) if options.separate_heads is None else options.separate_heads
     return wanted and len(plan.target.labelled()) > 0
 
 
@@ -164,8 +164,8 @@ def parting(tagger: Tagger, plan: Plan) -> dict[str, Any]:
     """Both corpora on one encoder, each with a head of its own: what the source calls an entity no longer binds."""
     options: AcclimateSettings = plan.options
     return {
-        "name": "apart",
-        "apart": True,
+        "name": "separate_heads",
+        "separate_heads": True,
         "objectives": task_on("both", options, options.noise),
         "share": options.apart_share,
         "learning_rate": round_rate(tagger, plan),
@@ -304,7 +304,7 @@ def left_out(plan: Plan) -> tuple[str, ...]:
     if options.rounds and options.anchors and not has_anchors(plan):
         why = "no entity can be exchanged" if len(plan.target.labelled()) else "no target sentence is labelled"
         said.append(f"No anchors were learnt from: {why}.")
-    for part in ("apart", "finish"):
+    for part in ("separate_heads", "finish"):
         if getattr(options, part) and not len(plan.target.labelled()):
             said.append(f"There was no stage {part}: no target sentence is labelled.")
     if options.rounds and options.self_labels and not len(unlabelled(plan)):

@@ -102,7 +102,7 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
         objectives |= {f"{which}{behind}": objective for behind, objective in made.terms.items()}
         weights[which] = _weight(term.weight, made)
         watches += made.watches
-    learner = two_heads(tagger, plan) if stage.apart else None
+    learner = two_heads(tagger, plan) if stage.separate_heads else None
     selector = selector_of(stage, plan)
     return Stage(name, objectives, batches, training, weights, learner, watches, selector)
 
@@ -192,7 +192,7 @@ def _weight(weight: float, made: Built) -> float | Schedule:
 
 # of a stage, that its domain tuning says itself or does not know
 NOT_IN_TUNING = (
-    *("learns", "beside", "apart", "updates", "epochs", "share", "learning_rate"),
+    *("learns", "beside", "separate_heads", "updates", "epochs", "share", "learning_rate"),
     *("keep_best", "patience", "evaluations", "to_the_end", "edits"),
 )
 
@@ -230,7 +230,7 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
         return
     if stage.mslm is not None:
         require_language_model(tagger, where)
-        refuse_unused(stage, "mslm", ("beside", "apart"), where)
+        refuse_unused(stage, "mslm", ("beside", "separate_heads"), where)
         refuse_unread_edits(stage, learns_of(stage, plan), where)
         check_mslm(tagger, replace(plan, options=stage.mslm))
         for name in learns_of(stage, plan):
@@ -242,9 +242,9 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
     refuse_unread_edits(stage, (*learns, *beside), where)
     for name in (*learns, *beside):
         check_text(tagger, plan, stage, name, where, can_tag, number)
-    if stage.apart and not any(learns_beside(name, term) for name, term in stage.objectives.items()):
+    if stage.separate_heads and not any(learns_beside(name, term) for name, term in stage.objectives.items()):
         raise UsageError(
-            f"{where}: with apart the tagger learns tags from what stands beside alone, and no objective does: set a "
+            f"{where}: with separate_heads the tagger learns tags from what stands beside alone, and no objective does: set a "
             "side to both or target, or take target-tagging."
         )
     if not set(learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
@@ -320,8 +320,8 @@ def check_needs(
 ) -> None:
     """Whether an objective has all that it cannot do without."""
     part = OBJECTIVES[name]
-    looks = bool(part.needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
-    if looks and not beside:
+    evaluations = bool(part.needs & {"beside", "labels beside", "text beside"}) or "target" in sides_of(term.settings)
+    if evaluations and not beside:
         raise UsageError(f"{where} looks at target sentences, and there are none: give --target, and name it `beside`.")
     needs_labels = "labels beside" in part.needs or (part.learns_tags and "target" in sides_of(term.settings))
     if needs_labels and not set(beside) & LABELLED:

@@ -22,7 +22,7 @@ from acclimate.methods.perturbation.noise import Scope
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.language_model import guesser_for
+from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
 from acclimate.recipes.domain_tuning import MaskingSettings, masked_words
@@ -232,7 +232,7 @@ def hidden_words(stage: StageContext, settings: MaskedWordsSettings) -> Built:
         encoder, plan.source.unlabelled(), plan.target.unlabelled(), settings.policy, device_for(plan.training)
     )
     policy = build_policy(settings.masking, context)
-    objective = masked_words(encoder, guesser_for(encoder), policy, settings, settings.samples)
+    objective = masked_words(encoder, mlm_head_for(encoder), policy, settings, settings.samples)
     objective.domain = settings.side
     learns = any(True for _ in policy.parameters())
     return Built({"": objective, **({"-policy": PolicyLoss(policy)} if learns else {})})

@@ -53,7 +53,7 @@ class StageSettings(Settings):
     """Texts that fill the other half of every batch; null: the target's, where an objective needs one."""
     # what the stage learns has a head of its own, which begins as the tagger's and ends with the stage: only what
     # stands beside teaches the tagger's own (DATNet's two taggers on one encoder)
-    apart: bool = False
+    separate_heads: bool = False
     """Give what the stage learns a head of its own; only what stands beside then teaches the tagger's."""
     domain_tuning: AdversarialMaskingSettings | None = None
     """Makes this a stage of domain tuning; null: it is none."""
@@ -258,12 +258,12 @@ def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
     """What stands beside: what was named, or the target as it is where an objective looks there."""
     if stage.beside is not None:
         return stage.beside
-    looks = any(
+    evaluations = any(
         OBJECTIVES[name].needs & {"beside", "labels beside", "text beside"} or "target" in sides_of(term.settings)
         for name, term in stage.objectives.items()
     )
     there = (("target-labelled", plan.target.labelled()), ("target", unlabelled(plan)))
-    return tuple(name for name, corpus in there if looks and len(corpus))
+    return tuple(name for name, corpus in there if evaluations and len(corpus))
 
 
 def batches_for(tagger: Tagger, plan: Plan, text: Corpus, beside: Sequence[Corpus], shift: int = 0) -> Stream:

@@ -25,11 +25,11 @@ from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
 from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.language_model import guesser_for
-from acclimate.model.listening import listening
+from acclimate.model.language_model import mlm_head_for
+from acclimate.model.listening import eval_mode
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import TextView
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.word_guesser import MlmHead
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.tuning_text import cut, packed, read_text, tuning_text
 from acclimate.settings import Settings, UsageError
@@ -46,7 +46,7 @@ def require_language_model(tagger: Tagger, who: str) -> None:
             f"{who} tunes a masked language model, and character-cnn-lstm is none: take the encoder "
             f"{SHIPPED[0]}, or another one."
         )
-    guesser_for(tagger.encoder)
+    mlm_head_for(tagger.encoder)
     if tagger.encoder.pieces.tokenizer.mask_token_id is None:
         raise UsageError(f"The tokenizer of {tagger.encoder.origin} has no [MASK]: it is no masked language model.")
 
@@ -124,7 +124,7 @@ class Tuning:
 
 def tuning_stage(
     encoder: Transformer,
-    guesser: WordGuesser | None,
+    mlm_head: MlmHead | None,
     source: Corpus | None,
     target: Corpus,
     settings: DomainTuning,
@@ -140,7 +140,7 @@ def tuning_stage(
     text = packed(texts.mixed(), encoder) if settings.packed else texts.mixed()
     context = PolicyContext(encoder, texts.source, texts.of_target, settings.policy, device_for(settings))
     policy = build_policy(settings.masking, context)
-    objective = masked_words(encoder, guesser, policy, settings, settings.samples)
+    objective = masked_words(encoder, mlm_head, policy, settings, settings.samples)
     if settings.compile:
         objective.speed_up()
     objectives: dict[str, Objective] = {"masked_words": objective}
@@ -158,13 +158,13 @@ def tuning_stage(
         settings.model_copy(
             update={"updates": updates, "evaluate_every": settings.evaluate_every or max(1, updates // 10)}
         ),
-        selector=_selector(texts.measured, encoder, guesser, settings),
+        selector=_selector(texts.measured, encoder, mlm_head, settings),
     )
     return Tuning(stage, policy, len(text), len(texts.measured))
 
 
 def masked_words(
-    encoder: Transformer, guesser: WordGuesser | None, policy: Policy, settings: MaskingSettings, samples: int = 1
+    encoder: Transformer, mlm_head: MlmHead | None, policy: Policy, settings: MaskingSettings, samples: int = 1
 ) -> MaskedWords:
     tokenizer = encoder.pieces.tokenizer
     if tokenizer.mask_token_id is None:
@@ -173,7 +173,7 @@ def masked_words(
     ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
     corruption = Corruption(tokenizer.mask_token_id, ordinary, settings.swapped, settings.kept)
     budget = Budget(settings.share, settings.by_words, samples, settings.quick)
-    return MaskedWords(policy, corruption, special, budget, guesser)
+    return MaskedWords(policy, corruption, special, budget, mlm_head)
 
 
 def sentence_batches(corpus: Corpus, encoder: Transformer, rows: int, seed: int) -> Batches:
@@ -182,12 +182,12 @@ def sentence_batches(corpus: Corpus, encoder: Transformer, rows: int, seed: int)
     return Batches({TARGET: corpus}, words, rows, seed, encoder.count_pieces)
 
 
-def _selector(measured: Corpus, encoder: Transformer, guesser: WordGuesser | None, settings: DomainTuning) -> Selector:
+def _selector(measured: Corpus, encoder: Transformer, mlm_head: MlmHead | None, settings: DomainTuning) -> Selector:
     """Masks of plain chance whatever the policy is, so that losses can be compared."""
     special = set(encoder.pieces.tokenizer.all_special_ids)
     if not any(set(chain.from_iterable(encoder.pieces.of_words(one.words))) - special for one in measured):
         return LastUpdate("last update (no held-out text to choose by)")
-    objective = masked_words(encoder, guesser, Uniform(), settings)
+    objective = masked_words(encoder, mlm_head, Uniform(), settings)
     ordered = sorted(measured, key=len)
     parts = [ordered[start : start + 64] for start in range(0, len(ordered), 64)]
     return HeldOutLoss(lambda: parts, objective, count(len(measured), "sentence"))
@@ -235,7 +235,7 @@ def domain_tuning(
     target, extra = plan.target.unlabelled(), read_text(options.extra) if options.extra else None
     if extra is not None and options.extra_as_target:
         target, extra = target + extra, None
-    return tuning_stage(encoder, guesser_for(encoder), plan.source, target, options, plan.seed, name, extra).stage
+    return tuning_stage(encoder, mlm_head_for(encoder), plan.source, target, options, plan.seed, name, extra).stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ class Perplexity:
 @torch.no_grad()
 def perplexity(
     encoder: Transformer,
-    guesser: WordGuesser,
+    mlm_head: MlmHead,
     text: Corpus,
     share: float = 0.15,
     seed: int = 0,
@@ -266,23 +266,23 @@ def perplexity(
     A share of each sentence's pieces, and at least one, is hidden by chance, each behind [MASK]. The seed and a
     sentence's place in the text alone decide which: models with the same tokenizer are asked the same, on any machine,
     however the sentences are put into batches. Tags are not looked at, and nothing is trained. Of a tagger's encoder,
-    `guesser_for` has the head.
+    `mlm_head_for` has the head.
     """
     device = next(encoder.parameters()).device
     sentences = cut(text.unlabelled(), encoder)
     settings = DomainTuning(share=share, swapped=0.0, kept=0.0)
-    objective = masked_words(encoder, guesser, Uniform(), settings).to(device)
+    objective = masked_words(encoder, mlm_head, Uniform(), settings).to(device)
     ordered = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
     total, pieces = 0.0, 0
     dice = [device] if device.type == "cuda" else []
-    with listening(encoder), listening(objective), torch.random.fork_rng(dice):  # in mid-training, too
+    with eval_mode(encoder), eval_mode(objective), torch.random.fork_rng(dice):  # in mid-training, too
         for start in range(0, len(ordered), rows):
             numbers = ordered[start : start + rows]
             part = [sentences[number] for number in numbers]
-            inputs = {name: tensor.to(device) for name, tensor in encoder.number(part).items()}
+            inputs = {name: tensor.to(device) for name, tensor in encoder.tensorize(part).items()}
             batch = objective.batch(TextView(encoder, inputs))
             hidden = hide(batch, _lots(batch, numbers, seed))
-            mean, _ = objective.losses(encoder, guesser, batch.pieces, hidden, batch.attention)
+            mean, _ = objective.losses(encoder, mlm_head, batch.pieces, hidden, batch.attention)
             count = int(hidden.counts.sum())
             total, pieces = total + float(mean) * count, pieces + count
             if progress is not None:

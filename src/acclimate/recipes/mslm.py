@@ -26,7 +26,7 @@ from acclimate.methods.masking.policy import Policy
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entities import EntitySettings, require_entities, types_apart
-from acclimate.model.language_model import guesser_for
+from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
@@ -144,9 +144,9 @@ def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:
     masking = JointMasking(options.elm, options.blm, options.other_terms)
     other = None if options.masking == JOINT else other_policy(tagger, plan)
     asks = options.losses.words > 0 or other is not None
-    guesser = guesser_for(encoder_of(tagger)) if asks else None
+    mlm_head = mlm_head_for(encoder_of(tagger)) if asks else None
     seed = plan.seed if options.static else None
-    return MaskedTagger(tagger, guesser, masking, corruption(tagger, options), other, seed)
+    return MaskedTagger(tagger, mlm_head, masking, corruption(tagger, options), other, seed)
 
 
 def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[str, Objective]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.comparison.plan import merged
-from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.recipes.catalogue import RECIPES, find_recipe
 from acclimate.reproduction.measures import MEASURES, STATISTICS
 from acclimate.reproduction.table import CellSettings, Scale, SmallScale, Table
@@ -157,7 +157,7 @@ def _written(value: Any) -> str:
 
 def _value(settings: CellSettings, name: str) -> Any:
     """None where it is not set, or belongs to an encoder that the cell has not."""
-    if name.startswith(_OF_LSTM) and settings.tagger.encoder != OWN_ENCODER:
+    if name.startswith(_OF_LSTM) and settings.tagger.encoder != CNN_LSTM:
         return None
     found: Any = settings
     for part in name.split("."):

@@ -84,17 +84,17 @@ def _dev_curve(run: Finished) -> ScoreCurve:
     """Of the last stage, whose state was kept."""
     stage = run.curves[-1]
     series = next(iter(stage.scores.values()), Series())
-    looks = [Look(update, stage.epochs.get(update), 100 * value) for value, update in series.known]
-    return ScoreCurve("dev", tuple(looks))
+    evaluations = [Look(update, stage.epochs.get(update), 100 * value) for value, update in series.known]
+    return ScoreCurve("dev", tuple(evaluations))
 
 
 def _dev_by_epoch(run: Finished, _: Reference) -> Figures:
-    return {f"{look.epoch if look.epoch is not None else look.update:g}": look.score for look in _dev_curve(run).looks}
+    return {f"{look.epoch if look.epoch is not None else look.update:g}": look.score for look in _dev_curve(run).evaluations}
 
 
 def _epochs(run: Finished, reference: Reference) -> Figures:
     curve = _dev_curve(run)
-    if not curve.looks:
+    if not curve.evaluations:
         return {}
     found = {"best dev": curve.best.score, "its epoch": _when(curve.best)}
     if reference is not None:

@@ -19,7 +19,7 @@ from acclimate.data.problems import InputError
 from acclimate.inference.predict import predict
 from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.language_model import guesser_for
+from acclimate.model.language_model import mlm_head_for
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import written_aside
@@ -117,10 +117,10 @@ def _perplexity(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, 
     text = task.source_dev
     if text is None or not isinstance(tagger.encoder, Transformer):
         raise InputError("perplexity is of a masked language model, and of dev text.")
-    own = learner.guesser if isinstance(learner, MaskedTagger) else None
-    guesser = guesser_for(tagger.encoder) if own is None else own
+    own = learner.mlm_head if isinstance(learner, MaskedTagger) else None
+    mlm_head = mlm_head_for(tagger.encoder) if own is None else own
     device = next(tagger.parameters()).device
-    return {"perplexity": perplexity(tagger.encoder, guesser.to(device), text).perplexity}
+    return {"perplexity": perplexity(tagger.encoder, mlm_head.to(device), text).perplexity}
 
 
 def _separability(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, float]:

@@ -17,7 +17,7 @@ from acclimate.evaluation.table import count
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import save_language_model
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
 from acclimate.recipes.tuning_text import read_text
 from acclimate.runs.fingerprint import claim, encoder_digest
@@ -65,7 +65,7 @@ class DomainTuned:
     loss_after: float | None
     perplexity_before: float | None
     perplexity_after: float | None
-    looks: list[tuple[int, float]]
+    evaluations: list[tuple[int, float]]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -144,8 +144,8 @@ update {done.kept_update:,} was kept. {measured} `settings.yaml` holds every set
 """
 
 
-def _reader(encoder: str) -> Reader:
-    reader = Reader(load_masked_language_model(encoder), load_tokenizer(encoder))
+def _reader(encoder: str) -> MaskedLanguageModel:
+    reader = MaskedLanguageModel(load_masked_language_model(encoder), load_tokenizer(encoder))
     reader.encoder.origin = encoder
     return reader
 
@@ -178,8 +178,8 @@ def _expected_cost(
 
 
 def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, Any], sentences: int) -> DomainTuned:
-    looks = [(update, -score) for update, score in summary["looks"]] if summary["score"] is not None else []
-    before, after = (looks[0][1], -summary["score"]) if looks else (None, None)
+    evaluations = [(update, -score) for update, score in summary["evaluations"]] if summary["score"] is not None else []
+    before, after = (evaluations[0][1], -summary["score"]) if evaluations else (None, None)
     return DomainTuned(
         encoder=settings.encoder,
         masking=tuning.policy.name,
@@ -193,5 +193,5 @@ def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, An
         loss_after=after,
         perplexity_before=None if before is None else math.exp(before),
         perplexity_after=None if after is None else math.exp(after),
-        looks=looks,
+        evaluations=evaluations,
     )

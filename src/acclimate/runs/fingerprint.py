@@ -13,7 +13,7 @@ from typing import Any
 
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.pretrained import weight_files
-from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
@@ -159,7 +159,7 @@ _MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
 def files_read(tagger: TaggerSettings, options: Mapping[str, Any]) -> dict[str, str]:
     """What each file holds, by its name. What is not here has no part in it: a model of the hub, the vectors of a
     package, a file that is gone."""
-    own = tagger.encoder == OWN_ENCODER
+    own = tagger.encoder == CNN_LSTM
     chosen = {"lstm": tagger.lstm.model_dump(mode="json")} if own else {"encoder": tagger.encoder}
     settings = {"tagger": chosen, "options": dict(options)}
     files = {file: Path(file) for file in files_in(settings)}

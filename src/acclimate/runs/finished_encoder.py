@@ -44,7 +44,7 @@ def finished_report(
         )
     tell(f"{out} holds this encoder, finished: nothing is trained.")
     report: dict[str, Any] = read_json(out / "report.json")
-    return {**report, "looks": [(update, loss) for update, loss in report["looks"]]}
+    return {**report, "evaluations": [(update, loss) for update, loss in report["evaluations"]]}
 
 
 def sealed(begun_with: Mapping[str, Any]) -> dict[str, str]:

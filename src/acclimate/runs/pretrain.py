@@ -36,7 +36,7 @@ from acclimate.model.language_model import (
     new_language_model,
     save_language_model,
 )
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 from acclimate.model.storage import (
     StorageError,
     forget_checksums,
@@ -70,7 +70,7 @@ class Pretrained:
     held_out_pieces: int
     held_out_loss: float | None
     held_out_perplexity: float | None
-    looks: list[tuple[int, float]]
+    evaluations: list[tuple[int, float]]
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -80,9 +80,9 @@ def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
     """What anybody should know who finds this folder."""
     sizes, training = settings.encoder, settings.training
     files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
-    curve = "\n".join(f"| {update:,} | {loss:.3f} | {math.exp(loss):.2f} |" for update, loss in thinned(done.looks))
+    curve = "\n".join(f"| {update:,} | {loss:.3f} | {math.exp(loss):.2f} |" for update, loss in thinned(done.evaluations))
     held_out = f"{done.held_out_pieces:,} pieces were held out; the loss is in nats per hidden piece."
-    looks = (
+    evaluations = (
         f"{held_out}\n\n| update | held-out loss | perplexity |\n|---:|---:|---:|\n{curve}\n"
         if curve
         else "No text was held out."
@@ -112,14 +112,14 @@ decay {training.shrinking}, clipping at {training.clip}, dropout {sizes.dropout:
 hidden ({masks.swapped:.0%} of them swapped, {masks.kept:.0%} kept); seed {settings.seed}. `settings.yaml`
 holds every setting.
 
-{looks}"""
+{evaluations}"""
 
 
-def thinned(looks: list[tuple[int, float]], most: int = 12) -> list[tuple[int, float]]:
+def thinned(evaluations: list[tuple[int, float]], most: int = 12) -> list[tuple[int, float]]:
     """A dozen points of a long curve, first and last among them."""
-    if len(looks) <= most:
-        return looks
-    return [looks[round(place * (len(looks) - 1) / (most - 1))] for place in range(most)]
+    if len(evaluations) <= most:
+        return evaluations
+    return [evaluations[round(place * (len(evaluations) - 1) / (most - 1))] for place in range(most)]
 
 
 _STAGE = "masked-words"
@@ -196,7 +196,7 @@ def pretrain(
             tokenizer, text, held_out = _prepare(settings, training, tell)
     torch.manual_seed(settings.seed)
     model = model or new_language_model(settings.encoder, tokenizer)
-    reader = Reader(model, tokenizer)
+    reader = MaskedLanguageModel(model, tokenizer)
     engine = build_engine(settings.training, reader)
     pieces = Pieces(tokenizer, settings.encoder.row)
     common: dict[str, Any] = {"before": pieces.before, "after": pieces.after, "length": settings.encoder.row}
@@ -224,8 +224,8 @@ def pretrain(
         reader, [stage], engine, measure or LastUpdate("nothing held out"), settings.seed, training, watcher, record
     )[0]
     record.close()
-    looks = [(update, -score) for update, score in summary["looks"]] if measure else []
-    loss = looks[-1][1] if looks else None
+    evaluations = [(update, -score) for update, score in summary["evaluations"]] if measure else []
+    loss = evaluations[-1][1] if evaluations else None
     done = Pretrained(
         parameters=parameters,
         vocabulary=len(tokenizer),
@@ -236,7 +236,7 @@ def pretrain(
         held_out_pieces=len(held_out),
         held_out_loss=loss,
         held_out_perplexity=None if loss is None else math.exp(loss),
-        looks=looks,
+        evaluations=evaluations,
     )
     if engine.is_main_process:
         _save(model, tokenizer, out, settings, done, end)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 from acclimate.data.corpus import Corpus, LabelSet
 from acclimate.evaluation.table import count
-from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.runs.settings import RunSettings
@@ -117,7 +117,7 @@ class BlindTask(Task):
 def tagger_for(task: Task, settings: RunSettings) -> Tagger:
     """A new tagger for one recipe, which decides whose labels it has and which words it knows."""
     choice = settings.tagger
-    sizes = choice.lstm if choice.encoder == OWN_ENCODER else choice.transformer
+    sizes = choice.lstm if choice.encoder == CNN_LSTM else choice.transformer
     text, more = task.source, task.target
     if task.target_labelled is not None and task.trains_target(settings.recipe):
         # words of the source and of the target's other text are known if the vectors know them

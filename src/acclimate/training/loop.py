@@ -19,7 +19,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError
 from acclimate.training.muon import Muon
-from acclimate.training.quick_adamw import QuickAdamW, clip
+from acclimate.training.quick_adamw import FusedAdamW, clip
 from acclimate.training.settings import LoopSettings, TrainingSettings
 from acclimate.training.stage import Stage
 from acclimate.training.step import TrainingStep
@@ -52,7 +52,7 @@ class Training:
         step = TrainingStep(learner, stage.objectives, acceleration).to(engine.device).train()
         self.bare_step = step  # without what the engine wraps around it
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
-        self.players = players(step)
+        self.parameter_groups = parameter_groups(step)
         optimizer = build_optimizer(step, stage.settings, self.rate)
         self.step, self.optimizer = engine.prepare(step, optimizer)
         self.schedule = stage.schedule()
@@ -97,11 +97,11 @@ class Training:
     def _clip(self, most: float) -> None:
         """The learner and what belongs to it together, every other player alone."""
         if self.engine.scaler is None and self.engine.num_processes == 1:
-            for player in self.players:
+            for player in self.parameter_groups:
                 clip(player, most)
             return
-        self.engine.clip_grad_norm_(self.players[0], most)
-        for player in self.players[1:]:
+        self.engine.clip_grad_norm_(self.parameter_groups[0], most)
+        for player in self.parameter_groups[1:]:
             # the engine has undone the loss's scale by now, and would refuse to do it twice
             nn.utils.clip_grad_norm_(player, most)
 
@@ -145,10 +145,10 @@ def give_back_memory(engine: Accelerator) -> None:
         torch.cuda.empty_cache()
 
 
-def players(step: TrainingStep) -> list[list[nn.Parameter]]:
+def parameter_groups(step: TrainingStep) -> list[list[nn.Parameter]]:
     """All that is trained, in groups that are clipped together: first the learner's, then each player's that has an aim
     of its own."""
-    apart = [group for objective in step.objectives.values() for group in objective.apart()]  # type: ignore[operator]
+    apart = [group for objective in step.objectives.values() for group in objective.separate_parameters()]  # type: ignore[operator]
     others = {id(parameter) for group in apart for parameter in group}
     rest = [parameter for parameter in step.parameters() if id(parameter) not in others]
     return [[parameter for parameter in group if parameter.requires_grad] for group in (rest, *apart)]
@@ -188,7 +188,7 @@ def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
     separate = {
         id(parameter): objective.rate
         for objective in objectives
-        for group in objective.apart()
+        for group in objective.separate_parameters()
         for parameter in group
         if parameter.requires_grad
     }
@@ -233,5 +233,5 @@ def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> tor
     if settings.optimizer == "sgd":
         return torch.optim.SGD(groups, lr=rate, momentum=settings.momentum)
     if settings.optimizer == "adamw":
-        return QuickAdamW(groups, lr=rate, betas=settings.betas)
+        return FusedAdamW(groups, lr=rate, betas=settings.betas)
     return torch.optim.Adam(groups, lr=rate, betas=settings.betas, fused=True)

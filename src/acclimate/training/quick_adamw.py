@@ -21,7 +21,7 @@ class _Moved:
     steps: list[Tensor]
 
 
-class QuickAdamW(torch.optim.AdamW):
+class FusedAdamW(torch.optim.AdamW):
     """`torch.optim.AdamW(fused=True)`, which looks through all parameters and sorts them in every step. Here that is
     done once, and again when other parameters have a gradient or another state is loaded. The state is the same."""
 

@@ -41,8 +41,8 @@ def rehearse(learner: Learner, tagger: Any, stage: Stage, engine: Accelerator, s
     """Try a stage out for a moment. The learner is another one afterwards, and not to be used."""
     with under_way(learner, stage, engine) as training:
         seconds = _per_update(training) * stage.updates
-    looks = -(-stage.updates // stage.evaluate_every)
-    seconds += looks * _per_look(selector, tagger)
+    evaluations = -(-stage.updates // stage.evaluate_every)
+    seconds += evaluations * _per_look(selector, tagger)
     engine.free_memory()
     return Cost(seconds, stage.updates, ((stage.name, stage.updates),))
 

@@ -71,18 +71,18 @@ class Nobody:
 
 
 @dataclass
-class Memory:
+class BestState:
     """What the choice of the best state rests on; it travels with every checkpoint."""
 
     best_score: float | None = None
     best_update: int = 0
     improved_update: int = 0
-    looks: list[tuple[int, float]] = field(default_factory=list)
+    evaluations: list[tuple[int, float]] = field(default_factory=list)
     seconds: float = 0.0
 
     def judge(self, update: int, score: float) -> bool:
         """Whether this state is the one to keep. Of equal ones the later: it has learnt longer."""
-        self.looks.append((update, score))
+        self.evaluations.append((update, score))
         if not math.isfinite(score):
             return False  # a state that cannot be measured is not worth keeping
         if self.best_score is None or score > self.best_score:
@@ -96,15 +96,15 @@ class Memory:
         """Whether the look at this update beat all before it."""
         return self.best_score is not None and self.improved_update == update
 
-    def is_tired(self, patience: int | None, lowest: float) -> bool:
+    def out_of_patience(self, patience: int | None, lowest: float) -> bool:
         """Whether the last `patience` looks all failed to beat the best one. While none is above `lowest`, nothing has
         been learnt that could stop to grow."""
         if patience is None or self.best_score == lowest:
             return False
-        return sum(update > self.improved_update for update, _ in self.looks) >= patience
+        return sum(update > self.improved_update for update, _ in self.evaluations) >= patience
 
 
-class Pace:
+class CheckpointSchedule:
     """When to save: every so many updates, or else about once a minute and for at most a twentieth of the time."""
 
     def __init__(self, every: int | None) -> None:
@@ -184,12 +184,12 @@ def _run_stage(
     pupil = stage.learner or learner  # the learner is a part of it
     if engine.num_processes > 1:  # or every process would drop the same features; the weights are the first one's
         torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
-    memory = Memory()
+    memory = BestState()
     best: dict[str, Tensor] = {}
     resumed = None if folder is None else load_checkpoint(folder, training, watcher.warned)
     if resumed is not None:
         notes, best = resumed
-        memory = Memory(**{**notes, "looks": [(update, score) for update, score in notes["looks"]]})
+        memory = BestState(**{**notes, "evaluations": [(update, score) for update, score in notes["evaluations"]]})
     record.rewind(stage.name, -1 if resumed is None else training.update)
     watcher.begin(stage.name, training.update, stage.updates)
     earlier = memory.seconds
@@ -200,9 +200,9 @@ def _run_stage(
         memory.judge(0, score)
         best = _snapshot(pupil)
         watcher.judged(0, selector.told(score), False)
-        record.add("look", stage.name, 0, score=score, selector=selector.name, epoch=0.0)
+        record.add("evaluation", stage.name, 0, score=score, selector=selector.name, epoch=0.0)
         _write_watches(stage, pupil, 0, record)
-    pace = Pace(stage.settings.checkpoint_every)
+    pace = CheckpointSchedule(stage.settings.checkpoint_every)
     for progress in training:
         last = progress.update == stage.updates
         looking = last or progress.update % stage.evaluate_every == 0
@@ -218,9 +218,9 @@ def _run_stage(
             is_better = memory.is_improved_at(progress.update) and score > selector.lowest
             watcher.judged(progress.update, selector.told(score), is_better and not selector.is_blind)
             epoch = round(progress.update / stage.updates_per_epoch, 3)
-            record.add("look", stage.name, progress.update, score=score, selector=selector.name, epoch=epoch)
+            record.add("evaluation", stage.name, progress.update, score=score, selector=selector.name, epoch=epoch)
             _write_watches(stage, pupil, progress.update, record)
-            if not selector.is_blind and memory.is_tired(stage.settings.patience, selector.lowest):
+            if not selector.is_blind and memory.out_of_patience(stage.settings.patience, selector.lowest):
                 break
         if folder is not None and engine.is_main_process and not last and pace.is_due(progress.update):
             memory.seconds = time.monotonic() - started
@@ -235,7 +235,7 @@ def _run_stage(
         "kept_update": training.update if selector.is_blind else memory.best_update,
         "score": None if selector.is_blind else memory.best_score,
         "selector": selector.name,
-        "looks": memory.looks,
+        "evaluations": memory.evaluations,
         "seconds": round(time.monotonic() - started, 3),
         EARLIER: round(earlier, 3),
     }

@@ -16,7 +16,7 @@ from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.masked_batch import hide
 from acclimate.model.learner import Learner
-from acclimate.model.listening import listening
+from acclimate.model.listening import eval_mode
 from acclimate.model.tagger import Tagger
 
 
@@ -92,7 +92,7 @@ class HeldOutLoss:
         devices = [learner.device] if learner.device.type == "cuda" else []
         total, count = torch.zeros(2, device=learner.device)
         # the training's own stream of random numbers goes on undisturbed
-        with listening(objective), listening(learner), torch.random.fork_rng(devices):
+        with eval_mode(objective), eval_mode(learner), torch.random.fork_rng(devices):
             torch.manual_seed(0)
             for part in self.parts():
                 batch = objective.batch(learner.view(part))

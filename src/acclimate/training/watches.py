@@ -10,7 +10,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.model.learner import Learner
-from acclimate.model.listening import listening
+from acclimate.model.listening import eval_mode
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 
@@ -28,11 +28,11 @@ class Confidence:
 
     @torch.no_grad()
     def __call__(self, learner: Learner) -> dict[str, Any]:
-        with listening(self.tagger):
+        with eval_mode(self.tagger):
             return {"sentences": [self._sure_of(sentence) for sentence in self.corpus]}
 
     def _sure_of(self, sentence: Sentence) -> dict[str, Any]:
-        view = View(self.tagger, self.tagger.number([sentence]).to(self.tagger.device))
+        view = View(self.tagger, self.tagger.tensorize([sentence]).to(self.tagger.device))
         right = view.marginals[0].gather(-1, view.sentences.tags[0].unsqueeze(-1)).squeeze(-1)  # (word)
         probability = math.exp(-float(view.losses[0]))  # of a long sentence too small for float32
         marginals = [round(value, 6) for value in right.tolist()]

@@ -185,6 +185,6 @@ def test_without_a_number_of_sentences_they_are_taken_for_many() -> None:
 
 
 def test_other_rows_of_the_record_are_passed_over() -> None:
-    others = [{"kind": "look", "update": 5, "score": 0.3}] * 4
+    others = [{"kind": "evaluation", "update": 5, "score": 0.3}] * 4
     assert diagnosis([*others, *rows(0.5, 0.5, 0.5)]) == diagnosis(rows(0.5, 0.5, 0.5))
     assert diagnosis(others) is None

@@ -20,7 +20,7 @@ from acclimate.methods.alignment.domain_discriminator import (
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView, View
-from acclimate.training.loop import players
+from acclimate.training.loop import parameter_groups
 from acclimate.training.schedules import ganin_ramp
 from acclimate.training.step import TrainingStep
 
@@ -259,7 +259,7 @@ def tagger(request: pytest.FixtureRequest, build: Callable[..., Tagger]) -> Tagg
 
 def test_it_is_a_player_of_its_own(tagger: Tagger) -> None:
     player = DomainDiscriminator(tagger.encoder.width)
-    learners, own = players(TrainingStep(tagger, {"tagging": Tagging(), "domains": player}))
+    learners, own = parameter_groups(TrainingStep(tagger, {"tagging": Tagging(), "domains": player}))
     assert {id(weight) for weight in own} == {id(weight) for weight in player.parameters()}
     assert len(learners) == sum(weight.requires_grad for weight in tagger.parameters())
 
@@ -292,7 +292,7 @@ def test_at_strength_zero_it_learns_to_tell_news_from_tweets(
     build: Callable[..., Tagger], news: Corpus, tweets: Corpus, kind: str
 ) -> None:
     tagger, player = build().eval(), discriminator(14, kind=kind, strength=0).float()
-    source, target = (View(tagger, tagger.number(corpus.sentences)) for corpus in (news, tweets))
+    source, target = (View(tagger, tagger.tensorize(corpus.sentences)) for corpus in (news, tweets))
     optimizer = torch.optim.Adam(player.parameters(), lr=0.05)
     losses = []
     for _ in range(400):

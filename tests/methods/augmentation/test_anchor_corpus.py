@@ -263,27 +263,27 @@ def test_of_nothing_nothing_is_drawn() -> None:
 class _Watched(tuple):
     """A tuple that counts how many of its items are looked at."""
 
-    looks = 0
+    evaluations = 0
 
     def __iter__(self):
         for item in super().__iter__():
-            _Watched.looks += 1
+            _Watched.evaluations += 1
             yield item
 
     def __getitem__(self, place):
-        _Watched.looks += 1
+        _Watched.evaluations += 1
         return super().__getitem__(place)
 
 
 def test_donors_are_not_looked_through_for_every_entity():
     donors = Donors({"PER": _Watched((f"name{number}",) for number in range(5000))})
-    _Watched.looks = 0
+    _Watched.evaluations = 0
     sentence = Sentence(("name7", "met", "Eve"), ("B-PER", "O", "B-PER"))
     fitting = donors.for_sentence(sentence)
     assert [len(one) for one in fitting.values()] == [4999, 5000]
     choices = list(islice(draw_one(fitting, Random(1)), 6))
     assert len(choices) == 6
-    assert _Watched.looks <= 6
+    assert _Watched.evaluations <= 6
 
 
 def test_an_entity_is_no_donor_of_itself():

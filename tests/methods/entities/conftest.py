@@ -16,7 +16,7 @@ from acclimate.methods.masking.joint import JointMasking
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entities import EntitySettings
-from acclimate.model.language_model import guesser_for
+from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 
 
@@ -48,6 +48,6 @@ def make(build: Callable[..., Tagger]) -> Callable[..., MaskedTagger]:
             assert text is not None
             policy = build_policy(masked_by, PolicyContext(reader, text, text, PolicySettings()))
         seed = 1 if static and policy is None else None
-        return MaskedTagger(tagger, guesser_for(reader), masking or JointMasking(0.5, 0.2), corruption, policy, seed)
+        return MaskedTagger(tagger, mlm_head_for(reader), masking or JointMasking(0.5, 0.2), corruption, policy, seed)
 
     return maker

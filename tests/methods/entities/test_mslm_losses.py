@@ -25,8 +25,8 @@ Make = Callable[..., MaskedTagger]
 def slow_loss(learner: MaskedTagger, sentences: Sequence[Sentence], weights: MaskWeights) -> float:
     """Piece by piece, from the whole masked text, as Eq. 6 says, over the number of hidden pieces."""
     view = learner.view(sentences)
-    assert learner.guesser is not None
-    scores = learner.guesser(view.last_layer).log_softmax(-1)
+    assert learner.mlm_head is not None
+    scores = learner.mlm_head(view.last_layer).log_softmax(-1)
     total, count = 0.0, 0
     for row in range(len(scores)):
         for place in range(scores.shape[1]):
@@ -75,7 +75,7 @@ def twice_as_wide(view: MaskedView) -> MaskedView:
     masks = replace(view.masks, **{name: functional.pad(getattr(view.masks, name), (0, length)) for name in names})
     clean = View(view.tagger, view.sentences.reading(widened(view.clean.inputs)))
     padded = MaskedView(clean, view.sentences.reading(widened(view.inputs)), masks, view.masked_by)
-    padded.guesser = view.guesser
+    padded.mlm_head = view.mlm_head
     return padded
 
 
@@ -111,7 +111,7 @@ def reached(learner: MaskedTagger, loss: Tensor) -> set[str]:
         "encoder": list(learner.encoder.model.encoder.parameters()),  # type: ignore[operator, union-attr]
         "guesser": [
             weight
-            for name, weight in learner.guesser.named_parameters()  # type: ignore[union-attr]
+            for name, weight in learner.mlm_head.named_parameters()  # type: ignore[union-attr]
             if "decoder.weight" not in name
         ],
         "tags": [*learner.tagger.scores.parameters(), *learner.tagger.head.parameters()],

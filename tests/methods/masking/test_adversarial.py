@@ -16,7 +16,7 @@ from acclimate.methods.masking.adversarial import Adversarial, Draw
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, pose
 from acclimate.methods.masking.policy import Mixture, Policy
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.selectors import LastUpdate
@@ -27,18 +27,18 @@ ESTIMATORS = ["score", "gumbel-path", "relaxed"]
 
 
 @pytest.fixture
-def reader(bert: str) -> Reader:
+def reader(bert: str) -> MaskedLanguageModel:
     torch.manual_seed(0)
-    return Reader(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert))
+    return MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert))
 
 
-def adversary(reader: Reader, **options: Any) -> Adversarial:
+def adversary(reader: MaskedLanguageModel, **options: Any) -> Adversarial:
     torch.manual_seed(1)
     mask = reader.encoder.pieces.tokenizer.mask_token_id
     return Adversarial(reader.encoder.width, mask, inner=8, **{"beta": 1.0, "dropout": 0.0, **options})
 
 
-def objective(reader: Reader, policy: Policy, budget: Budget | None = None) -> MaskedWords:
+def objective(reader: MaskedLanguageModel, policy: Policy, budget: Budget | None = None) -> MaskedWords:
     tokenizer = reader.encoder.pieces.tokenizer
     corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)))
     return MaskedWords(policy, corruption, tuple(tokenizer.all_special_ids), budget or Budget(0.3))
@@ -51,7 +51,7 @@ def slopes(module: torch.nn.Module) -> list[bool]:
 @pytest.mark.parametrize("by_words", [False, True])
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_each_loss_reaches_its_own_weights_and_no_others(
-    reader: Reader, news: Corpus, estimator: str, by_words: bool
+    reader: MaskedLanguageModel, news: Corpus, estimator: str, by_words: bool
 ) -> None:
     policy = adversary(reader, estimator=estimator)
     mlm, view = objective(reader, policy, Budget(0.3, by_words)), reader.view(news[:6])
@@ -59,7 +59,7 @@ def test_each_loss_reaches_its_own_weights_and_no_others(
     lesson = PolicyLoss(policy)(view, view)
     loss.backward()
     assert not any(slopes(policy))
-    assert all(slopes(reader.guesser))
+    assert all(slopes(reader.mlm_head))
     reader.zero_grad()
     lesson.backward()
     assert not any(weight.grad is not None for weight in reader.parameters())
@@ -68,7 +68,7 @@ def test_each_loss_reaches_its_own_weights_and_no_others(
 
 @pytest.mark.parametrize(("options", "moves"), [({"beta": 0.0}, False), ({"beta": 1.0}, True)])
 def test_the_optimizer_moves_it_only_when_the_coin_says_so(
-    reader: Reader, news: Corpus, options: dict[str, float], moves: bool
+    reader: MaskedLanguageModel, news: Corpus, options: dict[str, float], moves: bool
 ) -> None:
     policy = adversary(reader, **options)
     before = [weight.clone() for weight in policy.parameters()]
@@ -76,7 +76,7 @@ def test_the_optimizer_moves_it_only_when_the_coin_says_so(
     assert any(not torch.equal(*pair) for pair in zip(before, policy.parameters(), strict=True)) == moves
 
 
-def test_its_own_step_leaves_the_language_model_bit_identical(reader: Reader, news: Corpus) -> None:
+def test_its_own_step_leaves_the_language_model_bit_identical(reader: MaskedLanguageModel, news: Corpus) -> None:
     before = {name: weight.clone() for name, weight in reader.named_parameters()}
     policy = adversary(reader)
     was = policy.generator.layers[0].weight.clone()
@@ -85,14 +85,14 @@ def test_its_own_step_leaves_the_language_model_bit_identical(reader: Reader, ne
     assert not torch.equal(was, policy.generator.layers[0].weight)
 
 
-def train(reader: Reader, news: Corpus, policy: Policy, weights: dict[str, float], **training: Any) -> None:
+def train(reader: MaskedLanguageModel, news: Corpus, policy: Policy, weights: dict[str, float], **training: Any) -> None:
     settings = TrainingSettings.model_validate({"updates": 3, "device": "cpu", "learning_rate": 1e-2, **training})
     objectives = {"masked_words": objective(reader, policy), "policy": PolicyLoss(policy)}
     stage = Stage("tune", objectives, Batches({TARGET: news}, 60), settings, weights=weights)
     run_stages(reader, [stage], build_engine(settings, reader), LastUpdate(), seed=1)
 
 
-def test_a_mixture_learns_from_its_own_rows_alone(reader: Reader, news: Corpus) -> None:
+def test_a_mixture_learns_from_its_own_rows_alone(reader: MaskedLanguageModel, news: Corpus) -> None:
     inner = adversary(reader)
     policy = Mixture(inner)
     mlm, view = objective(reader, policy), reader.view(news[:12])
@@ -136,7 +136,7 @@ def test_the_gradient_is_the_advantage_times_chosen_less_marginal() -> None:
 
 
 @pytest.mark.parametrize("by_words", [False, True])
-def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(reader: Reader, news: Corpus, by_words: bool) -> None:
+def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(reader: MaskedLanguageModel, news: Corpus, by_words: bool) -> None:
     """Its slope is minus that of the loss at the hidden pieces, whose embeddings the choices mix with [MASK]."""
     reader.eval()
     policy = adversary(reader, estimator="relaxed")
@@ -153,7 +153,7 @@ def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(reader: Reader, ne
         for numbers in (pieces, torch.full_like(pieces, policy.mask))
     )
     mixed = (1 - soft).unsqueeze(2) * shown + soft.unsqueeze(2) * masked
-    guesses = reader.guesser(reader.encoder.states_of(mixed, batch.attention)).log_softmax(-1)
+    guesses = reader.mlm_head(reader.encoder.states_of(mixed, batch.attention)).log_softmax(-1)
     loss = -guesses.gather(2, pieces.unsqueeze(2)).squeeze(2)[hidden.bool()].mean()
     lesson = policy.loss()
     assert lesson is not None
@@ -213,7 +213,7 @@ def test_a_row_alone_is_held_against_what_was_usual() -> None:
     assert 1 < bandit.usual[0] / bandit.usual[1] < 4
 
 
-def test_several_samples_are_learnt_from_together(reader: Reader, news: Corpus) -> None:
+def test_several_samples_are_learnt_from_together(reader: MaskedLanguageModel, news: Corpus) -> None:
     policy = adversary(reader)
     mlm, view = objective(reader, policy, Budget(0.3, samples=3)), reader.view(news[:4])
     mlm(view, view)
@@ -229,7 +229,7 @@ def test_a_lesson_before_any_reward_is_a_mistake_that_is_told() -> None:
         bandit.loss()
 
 
-def test_it_does_not_learn_while_it_is_only_looked_at(reader: Reader, news: Corpus) -> None:
+def test_it_does_not_learn_while_it_is_only_looked_at(reader: MaskedLanguageModel, news: Corpus) -> None:
     policy = adversary(reader).eval()
     mlm, view = objective(reader, policy).eval(), reader.view(news[:4])
     mlm(view, view)
@@ -268,14 +268,14 @@ def test_the_players_do_not_meet_in_the_clip_either(bert: str, news: Corpus) -> 
     moved = []
     for weight in (1.0, 0.0):
         torch.manual_seed(0)
-        reader = Reader(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)).eval()
+        reader = MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)).eval()
         train(reader, news, adversary(reader), {"policy": weight}, updates=1, clip=0.1)
         moved.append({name: value.clone() for name, value in reader.named_parameters()})
     assert all(torch.equal(value, moved[1][name]) for name, value in moved[0].items())
 
 
 @pytest.mark.parametrize("accumulate", [1, 4])
-def test_the_coin_is_tossed_once_an_update(reader: Reader, news: Corpus, accumulate: int) -> None:
+def test_the_coin_is_tossed_once_an_update(reader: MaskedLanguageModel, news: Corpus, accumulate: int) -> None:
     policy = adversary(reader, beta=0.3)
     learnt: list[int] = []
     policy.generator.layers[0].weight.register_hook(lambda slope: learnt.append(1))
@@ -284,7 +284,7 @@ def test_the_coin_is_tossed_once_an_update(reader: Reader, news: Corpus, accumul
     assert 0.15 * 60 < len(learnt) / accumulate < 0.45 * 60
 
 
-def test_the_coin_depends_on_the_number_of_the_update_alone(reader: Reader) -> None:
+def test_the_coin_depends_on_the_number_of_the_update_alone(reader: MaskedLanguageModel) -> None:
     tossed = []
     for _ in range(2):
         policy = adversary(reader, beta=0.5)
@@ -298,7 +298,7 @@ def test_the_coin_depends_on_the_number_of_the_update_alone(reader: Reader) -> N
     assert 10 < sum(map(bool, tossed[0])) < 30
 
 
-def test_draws_do_not_pile_up_when_nobody_asks_for_the_lesson(reader: Reader, news: Corpus) -> None:
+def test_draws_do_not_pile_up_when_nobody_asks_for_the_lesson(reader: MaskedLanguageModel, news: Corpus) -> None:
     policy = adversary(reader)
     mlm, view = objective(reader, policy), reader.view(news[:4])
     for update in range(5):

@@ -20,22 +20,22 @@ from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, as_c
 from acclimate.methods.masking.part_of_speech import PartOfSpeech
 from acclimate.methods.masking.policy import Mixture, Policy, Uniform
 from acclimate.methods.masking.word_runs import spans
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 from acclimate.settings import UsageError
 
 
-def reader_of(folder: str) -> Reader:
+def reader_of(folder: str) -> MaskedLanguageModel:
     torch.manual_seed(0)
-    return Reader(AutoModelForMaskedLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
+    return MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder))
 
 
-def objective(reader: Reader, policy: Policy, budget: Budget | None = None) -> MaskedWords:
+def objective(reader: MaskedLanguageModel, policy: Policy, budget: Budget | None = None) -> MaskedWords:
     tokenizer = reader.encoder.pieces.tokenizer
     corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)), 0.0, 0.0)
     return MaskedWords(policy, corruption, tuple(tokenizer.all_special_ids), budget or Budget(0.3))
 
 
-def puzzle_of(reader: Reader, sentences: Sequence[Sentence], budget: Budget | None = None) -> MaskedBatch:
+def puzzle_of(reader: MaskedLanguageModel, sentences: Sequence[Sentence], budget: Budget | None = None) -> MaskedBatch:
     return objective(reader, Uniform(), budget).to(reader.device).batch(reader.view(sentences))
 
 
@@ -94,24 +94,24 @@ def test_only_some_places_are_scored_at_once_and_all_come_out_the_same(news: Cor
     reader = reader_of(bert)
     states = puzzle_of(reader, news[:6]).states
     sizes: list[int] = []
-    watch = reader.guesser.register_forward_pre_hook(lambda module, given: sizes.append(len(given[0])))
-    found = entropies_of(reader.guesser, states, at_once=5)
+    watch = reader.mlm_head.register_forward_pre_hook(lambda module, given: sizes.append(len(given[0])))
+    found = entropies_of(reader.mlm_head, states, at_once=5)
     watch.remove()
     assert max(sizes) <= 5
-    torch.testing.assert_close(found, entropy(reader.guesser(states)).detach())
+    torch.testing.assert_close(found, entropy(reader.mlm_head(states)).detach())
 
 
 @torch.no_grad()
 def test_in_half_precision_weights_are_narrowed_once_and_entropies_are_those_of_autocast(bert: str) -> None:
     reader = reader_of(bert)
     states = torch.randn(3, 7, reader.encoder.state_width)
-    table = reader.guesser.head.predictions.decoder
+    table = reader.mlm_head.head.predictions.decoder
     table.weight.mul_(4)  # or all entropies are alike
     seen: list[Tensor] = []
     with torch.autocast("cpu", torch.bfloat16, cache_enabled=False):
-        wanted = entropy(reader.guesser(states))
+        wanted = entropy(reader.mlm_head(states))
         watch = table.register_forward_pre_hook(lambda layer, given: seen.append(layer.weight))
-        found = entropies_of(reader.guesser, states, at_once=5)
+        found = entropies_of(reader.mlm_head, states, at_once=5)
         watch.remove()
         assert torch.is_autocast_enabled("cpu")
     assert len(seen) == 5
@@ -125,22 +125,22 @@ def test_in_half_precision_weights_are_narrowed_once_and_entropies_are_those_of_
 def test_pieces_that_do_not_exist_change_no_entropy(bert: str) -> None:
     reader = reader_of(bert)
     states = torch.randn(2, 7, reader.encoder.state_width)
-    wanted = entropies_of(reader.guesser, states)
-    vocabulary = reader.guesser(states).shape[-1]
-    with in_whole_blocks(reader.guesser):
-        scores = reader.guesser(states)
-        torch.testing.assert_close(entropies_of(reader.guesser, states), wanted, rtol=1e-5, atol=1e-5)
+    wanted = entropies_of(reader.mlm_head, states)
+    vocabulary = reader.mlm_head(states).shape[-1]
+    with in_whole_blocks(reader.mlm_head):
+        scores = reader.mlm_head(states)
+        torch.testing.assert_close(entropies_of(reader.mlm_head, states), wanted, rtol=1e-5, atol=1e-5)
     assert vocabulary % 64  # or nothing was tried
     assert scores.shape[-1] == -(-vocabulary // 64) * 64
-    assert reader.guesser(states).shape[-1] == vocabulary
+    assert reader.mlm_head(states).shape[-1] == vocabulary
 
 
 def test_top_takes_the_highest_and_proportional_prefers_them(news: Corpus, bert: str) -> None:
     reader = reader_of(bert)
     with torch.no_grad():
-        reader.guesser.head.predictions.decoder.bias[20:40] += 4.0  # or all entropies are alike
+        reader.mlm_head.head.predictions.decoder.bias[20:40] += 4.0  # or all entropies are alike
     batch = puzzle_of(reader, news[:8], Budget(0.2, quick=False))  # in half precision neighbours could change places
-    entropies = entropies_of(reader.guesser, batch.states)
+    entropies = entropies_of(reader.mlm_head, batch.states)
     top = chosen_by(Entropy("top"), batch)
     for row in range(len(top)):
         rest = batch.allowed[row] & ~top[row]
@@ -161,9 +161,9 @@ def test_on_a_gpu_replayed_entropies_follow_the_weights(news: Corpus, bert: str)
         with torch.autocast("cuda", torch.bfloat16, cache_enabled=False):
             batch = puzzle_of(reader, news[:4])
             # those of places alone may come from another kernel than those of places with others behind them
-            found, wanted = policy(batch), entropies_of(reader.guesser, batch.states)
+            found, wanted = policy(batch), entropies_of(reader.mlm_head, batch.states)
             torch.testing.assert_close(found, wanted, atol=2e-2, rtol=2e-2)
-        for weight in reader.guesser.parameters():
+        for weight in reader.mlm_head.parameters():
             weight.mul_(1.3)
     assert [not isinstance(made, str) for made in policy.graphs.graphs.values()] == [True]
 
@@ -179,15 +179,15 @@ def test_entropy_reads_the_text_without_dropout_and_leaves_training_on(news: Cor
 def test_looking_first_takes_no_gradient_away_in_half_precision(news: Corpus, bert: str) -> None:
     """Autocast remembers weights it narrowed; remembered without a gradient they would learn nothing."""
     slopes = []
-    for looks in (False, True):
+    for evaluations in (False, True):
         reader = reader_of(bert).eval()
         mlm = objective(reader, Uniform())
         view = reader.view(news[:4])
         torch.manual_seed(5)
         with torch.autocast("cpu", torch.bfloat16):
             batch = mlm.batch(view)
-            if looks:
-                entropies_of(reader.guesser, batch.states)
+            if evaluations:
+                entropies_of(reader.mlm_head, batch.states)
                 Entropy()(batch)
             torch.manual_seed(5)
             hidden = hide(batch, Uniform()(batch))
@@ -216,7 +216,7 @@ class Spelled:
         return Corpus(corpus.with_tags(tags).sentences, corpus.name, "plain")
 
 
-def one_piece_words(reader: Reader, count: int) -> list[str]:
+def one_piece_words(reader: MaskedLanguageModel, count: int) -> list[str]:
     """Words that the tokenizer keeps whole."""
     tokenizer = reader.encoder.pieces.tokenizer
     found = [
@@ -318,15 +318,15 @@ def test_half_of_the_rows_are_the_named_policys_and_only_those_are_rewarded() ->
     assert torch.equal(told.heard, named.nonzero().flatten().float())
 
 
-def unsure(news: Corpus, bert: str) -> tuple[Reader, MaskedBatch]:
+def unsure(news: Corpus, bert: str) -> tuple[MaskedLanguageModel, MaskedBatch]:
     """Many rows, and a guesser that is unlike sure of them."""
     reader = reader_of(bert)
     with torch.no_grad():
-        reader.guesser.head.predictions.decoder.weight *= 30.0
+        reader.mlm_head.head.predictions.decoder.weight *= 30.0
     return reader, puzzle_of(reader, list(news) * 10, Budget(0.2, quick=False))
 
 
-def mixture_of_entropy(reader: Reader, news: Corpus, choice: str) -> Policy:
+def mixture_of_entropy(reader: MaskedLanguageModel, news: Corpus, choice: str) -> Policy:
     settings = PolicySettings.model_validate({"entropy": choice})
     return build_policy("mix-entropy", PolicyContext(reader.encoder, None, news, settings))
 
@@ -345,7 +345,7 @@ def test_half_of_a_mixture_with_entropy_hides_the_highest_and_the_other_half_doe
 def test_a_mixture_with_entropy_hides_what_is_harder_to_guess_than_plain_chance_does(news: Corpus, bert: str) -> None:
     """A mixture whose entropies were never computed would be plain chance under another name."""
     reader, batch = unsure(news, bert)
-    entropies = entropies_of(reader.guesser, batch.states)
+    entropies = entropies_of(reader.mlm_head, batch.states)
     policies = {"mixed": mixture_of_entropy(reader, news, "proportional"), "chance": Uniform(), "all": Entropy()}
     torch.manual_seed(3)
     means = {

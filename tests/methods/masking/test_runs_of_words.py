@@ -19,7 +19,7 @@ from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, b
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, as_chosen, hide
 from acclimate.methods.masking.policy import Uniform
 from acclimate.methods.masking.word_runs import RunsOfWords, collocations, lay_spans, room_of, spans
-from acclimate.model.reader import Reader
+from acclimate.model.reader import MaskedLanguageModel
 
 KNOWN = Collocations(tuple(Collocation(tuple(row.split()), 5, 1.0) for row in ("New York", "Blue Bank")))
 POLICIES = {
@@ -32,12 +32,12 @@ POLICIES = {
 
 
 @pytest.fixture
-def reader(bert: str) -> Reader:
+def reader(bert: str) -> MaskedLanguageModel:
     torch.manual_seed(0)
-    return Reader(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert))
+    return MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert))
 
 
-def puzzle_of(reader: Reader, sentences: Sequence[Sentence], share: float = 0.3, by_words: bool = False) -> MaskedBatch:
+def puzzle_of(reader: MaskedLanguageModel, sentences: Sequence[Sentence], share: float = 0.3, by_words: bool = False) -> MaskedBatch:
     tokenizer = reader.encoder.pieces.tokenizer
     corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)), 0.0, 0.0)
     objective = MaskedWords(Uniform(), corruption, tuple(tokenizer.all_special_ids), Budget(share, by_words))
@@ -59,7 +59,7 @@ def hidden_words(policy: RunsOfWords, batch: MaskedBatch) -> list[list[tuple[int
 @pytest.mark.parametrize("by_words", [False, True])
 @pytest.mark.parametrize("name", POLICIES)
 def test_it_ends_on_one_word_on_no_match_and_on_a_match_as_long_as_the_sentence(
-    name: str, by_words: bool, reader: Reader
+    name: str, by_words: bool, reader: MaskedLanguageModel
 ) -> None:
     sentences = [Sentence(("Oslo",)), Sentence(("It", "rained")), Sentence(("New", "York")), Sentence(("a",) * 9)]
     batch = puzzle_of(reader, sentences, by_words=by_words)
@@ -69,7 +69,7 @@ def test_it_ends_on_one_word_on_no_match_and_on_a_match_as_long_as_the_sentence(
 
 
 @pytest.mark.parametrize("by_words", [False, True])
-def test_whole_collocations_are_never_cut_while_single_words_are_left(by_words: bool, reader: Reader) -> None:
+def test_whole_collocations_are_never_cut_while_single_words_are_left(by_words: bool, reader: MaskedLanguageModel) -> None:
     sentence = Sentence(("Anna", "flew", "to", "New", "York", "with", "Blue", "Bank", "."))
     for share in (0.2, 0.35):
         batch = puzzle_of(reader, [sentence] * 40, share, by_words)
@@ -104,7 +104,7 @@ def distance(one: Counter[frozenset[int]], other: Counter[frozenset[int]]) -> fl
     return sum(abs(shares[0].get(key, 0) - shares[1].get(key, 0)) for key in one.keys() | other.keys()) / 2
 
 
-def test_runs_are_cut_to_the_budget_before_they_are_seen_to_touch(reader: Reader) -> None:
+def test_runs_are_cut_to_the_budget_before_they_are_seen_to_touch(reader: MaskedLanguageModel) -> None:
     """Algorithm 1, by brute force over all orders of starts; laid for the whole sentence and cut they are otherwise."""
     as_printed, cut_late = (sets_of_runs(5, 4, 3, laid) for laid in (4, 5))
     assert distance(as_printed, cut_late) > 0.1
@@ -117,7 +117,7 @@ def test_runs_are_cut_to_the_budget_before_they_are_seen_to_touch(reader: Reader
     assert distance(drawn, as_printed) < 0.03
 
 
-def test_the_room_of_a_sentence_is_that_of_its_rows(reader: Reader) -> None:
+def test_the_room_of_a_sentence_is_that_of_its_rows(reader: MaskedLanguageModel) -> None:
     sentences = [Sentence(("Anna", "flew")), Sentence(("It", "rained", "all", "day"))]
     batch = puzzle_of(reader, sentences)
     rooms = room_of(batch)
@@ -127,14 +127,14 @@ def test_the_room_of_a_sentence_is_that_of_its_rows(reader: Reader) -> None:
     assert [room.budget for room in room_of(batch.some(torch.tensor([1])))] == [0, int(batch.sizes[1])]
 
 
-def test_bare_pieces_have_no_words_to_run_over(reader: Reader) -> None:
+def test_bare_pieces_have_no_words_to_run_over(reader: MaskedLanguageModel) -> None:
     bare = replace(puzzle_of(reader, [Sentence(("Anna", "flew"))]), words=None)
     for policy in (collocations(KNOWN), collocations(KNOWN, whole=True)):
         with pytest.raises(ValueError, match="came as sentences"):
             policy(bare)
 
 
-def test_the_policy_reads_the_file_and_the_lengths_it_is_told(reader: Reader, news: Corpus, tmp_path: object) -> None:
+def test_the_policy_reads_the_file_and_the_lengths_it_is_told(reader: MaskedLanguageModel, news: Corpus, tmp_path: object) -> None:
     path = f"{tmp_path}/known.jsonl"
     KNOWN.save(path)
     told = PolicySettings.model_validate({"collocations": {"file": path, "whole": True}})

@@ -22,7 +22,7 @@ LONG = Sentence(
 
 
 def view_of(tagger: Tagger, *sentences: Sentence) -> View:
-    return View(tagger, tagger.number(sentences))
+    return View(tagger, tagger.tensorize(sentences))
 
 
 def gradients(loss: Tensor, view: View) -> dict[str, Tensor]:

@@ -55,7 +55,7 @@ class Scripted(Objective):
         return torch.tensor(self.losses.pop(0))
 
 
-class Memory(Objective):
+class BestState(Objective):
     """Remembers the views that it was shown."""
 
     def __init__(self, task: Objective) -> None:
@@ -146,14 +146,14 @@ def test_without_noise_it_is_masking_alone(tagger: Tagger, news: Corpus) -> None
 
 
 def test_changed_words_are_moved_by_the_noise_of_the_words_that_stood_there(tagger: Tagger, news: Corpus) -> None:
-    memory = Memory(Tagging())
+    memory = BestState(Tagging())
     changes = WordChanges(sorted(news.vocabulary), rate=1.0, hide=1.0)
     view = view_of(tagger, *news[:4])
     torch.manual_seed(3)
     adversarial(memory, changes=changes)(view, NOBODY)
     torch.manual_seed(3)
     changed = view.with_words(changes.draw(view))
-    plain = Memory(Tagging())
+    plain = BestState(Tagging())
     adversarial(plain)(view, NOBODY)
     for name, noisy in memory.views[1][0].embeddings.items():
         noise = plain.views[1][0].embeddings[name] - view.embeddings[name]
@@ -161,7 +161,7 @@ def test_changed_words_are_moved_by_the_noise_of_the_words_that_stood_there(tagg
 
 
 def test_the_radii_of_the_domains_are_their_own(tagger: Tagger, news: Corpus, tweets: Corpus) -> None:
-    memory = Memory(TaggingOfAll())
+    memory = BestState(TaggingOfAll())
     name = next(iter(view_of(tagger, *news[:1]).embeddings))
     views = view_of(tagger, *news[:2]), view_of(tagger, *tweets[:2])
     AdversarialTraining(memory, {"source": {name: 0.3}, "target": {name: 0.6}})(*views)
@@ -173,7 +173,7 @@ def test_the_radii_of_the_domains_are_their_own(tagger: Tagger, news: Corpus, tw
 
 
 def test_a_domain_without_radii_is_not_moved(tagger: Tagger, news: Corpus, tweets: Corpus) -> None:
-    memory = Memory(TaggingOfAll())
+    memory = BestState(TaggingOfAll())
     views = view_of(tagger, *news[:2]), view_of(tagger, *tweets[:2])
     adversarial(memory)(*views)
     assert all(torch.equal(memory.views[1][1].embeddings[n], value) for n, value in views[1].embeddings.items())
@@ -181,7 +181,7 @@ def test_a_domain_without_radii_is_not_moved(tagger: Tagger, news: Corpus, tweet
 
 
 def test_a_domain_that_the_task_does_not_read_gets_no_noise_and_no_complaint(tagger, news: Corpus, tweets) -> None:
-    memory = Memory(Tagging())
+    memory = BestState(Tagging())
     views = view_of(tagger, *news[:2]), view_of(tagger, *tweets[:2])
     AdversarialTraining(memory, {"source": RADII, "target": RADII})(*views).backward()
     assert all(torch.equal(memory.views[1][1].embeddings[n], value) for n, value in views[1].embeddings.items())
@@ -215,7 +215,7 @@ class Spread(Objective):
 
 
 def test_what_is_carried_counts_on_the_noisy_sentences_only(tagger: Tagger, news: Corpus) -> None:
-    carried = Memory(Spread())
+    carried = BestState(Spread())
     objective = adversarial(carried=carried, weight=0.6)
     view = view_of(tagger, *news[:4])
     total = objective(view, NOBODY)
@@ -230,7 +230,7 @@ def test_what_is_carried_counts_on_the_noisy_sentences_only(tagger: Tagger, news
 def test_what_is_carried_does_not_turn_the_noise(tagger: Tagger, news: Corpus) -> None:
     found = []
     for carried in (None, Spread()):
-        memory = Memory(Tagging())
+        memory = BestState(Tagging())
         adversarial(memory, carried=carried)(view_of(tagger, *news[:4]), NOBODY)
         found.append(memory.views[1][0].embeddings)
     assert all(torch.equal(found[0][name], found[1][name]) for name in found[0])
@@ -286,7 +286,7 @@ def test_features_that_were_there_before_do_not_spoil_the_same_dropout(dropping:
 @pytest.mark.parametrize("radii", [{}, RADII])
 def test_changed_words_do_not_disturb_the_dropout_of_the_others(build: Build, news: Corpus, radii: Any) -> None:
     tagger = build(dropout=0.5, forget_rare=0.0).train()
-    memory = Memory(Tagging())
+    memory = BestState(Tagging())
     changes = WordChanges(sorted(news.vocabulary), rate=0.4, hide=0.5)
     objective = adversarial(memory, radii=radii, changes=changes, same_dropout=True)
     objective.begin(tagger)
@@ -329,7 +329,7 @@ class Diary(Objective):
     def after_update(self, learner: Any) -> None:
         self.told.append("after")
 
-    def apart(self) -> list[list[nn.Parameter]]:
+    def separate_parameters(self) -> list[list[nn.Parameter]]:
         return [[self.own]]
 
     def notes(self) -> dict[str, Any]:
@@ -347,7 +347,7 @@ def test_the_task_inside_is_told_all_that_a_task_is_told(build: Build, news: Cor
     objective = adversarial(diary)
     run(build(), news, {"tag": objective})
     assert diary.told == ["begin", 0, "after", 1, "after", "end"]
-    assert objective.apart() == [[diary.own]]
+    assert objective.separate_parameters() == [[diary.own]]
     assert objective.notes() == {"kind": "diary"}
 
 

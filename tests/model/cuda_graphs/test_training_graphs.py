@@ -165,7 +165,7 @@ def sentences(*lengths: int) -> list[Sentence]:
 
 def reading(encoder: Transformer, *lengths: int) -> Tensor:
     device = next(encoder.parameters()).device
-    inputs = encoder.number(sentences(*lengths))
+    inputs = encoder.tensorize(sentences(*lengths))
     return encoder.states(inputs["pieces"].to(device), inputs["attention"].to(device))
 
 

@@ -62,7 +62,7 @@ def context_of(folder: str, **options: object) -> CharacterContext:
 
 def read(context: CharacterContext, *words: str) -> Tensor:
     """The vectors of one sentence."""
-    return context(context.number([Sentence(words)]))[0]
+    return context(context.tensorize([Sentence(words)]))[0]
 
 
 def slow_states(folder: str, direction: str, text: str, layers: int = 1) -> list[Tensor]:
@@ -116,7 +116,7 @@ def asked(context: CharacterContext, monkeypatch: pytest.MonkeyPatch) -> list[in
 def test_a_word_is_its_two_states_as_a_slow_loop_finds_them(tmp_path: Path, layers: int) -> None:
     folder = make_models(tmp_path / "models", layers)
     context = context_of(folder)
-    found = context(context.number(SENTENCES))
+    found = context(context.tensorize(SENTENCES))
     assert found.shape == (3, 5, 2 * SIZE)
     assert context.width == 2 * SIZE
     for row, sentence in zip(found, SENTENCES, strict=True):
@@ -127,7 +127,7 @@ def test_a_word_is_its_two_states_as_a_slow_loop_finds_them(tmp_path: Path, laye
 
 def test_where_there_is_no_word_the_models_say_nothing(models: str) -> None:
     context = context_of(models)
-    inputs = {name.removeprefix("context_"): tensor for name, tensor in context.number(SENTENCES).items()}
+    inputs = {name.removeprefix("context_"): tensor for name, tensor in context.tensorize(SENTENCES).items()}
     said = context.model(**inputs).any(-1)
     assert said.tolist() == [[place < len(sentence) for place in range(5)] for sentence in SENTENCES]
 
@@ -161,7 +161,7 @@ def test_words_with_a_blank_inside_are_not_taken_for_two(models: str) -> None:
 
 def test_batch_mates_do_not_matter(models: str) -> None:
     sentences = [*SENTENCES, Sentence(("long",) * 80), *[Sentence(("a", odd, "b")) for odd in ODD]]
-    together = context_of(models)(context_of(models).number(sentences))
+    together = context_of(models)(context_of(models).tensorize(sentences))
     for row, sentence in zip(together, sentences, strict=True):
         alone = read(context_of(models), *sentence.words)
         torch.testing.assert_close(row[: len(sentence)], alone, atol=1e-6, rtol=1e-5)
@@ -172,7 +172,7 @@ def test_a_sentence_costs_its_characters(models: str, build: Callable[..., Tagge
     short, long = Sentence((".",) * 4), Sentence(("rainedrained",) * 4)  # as many words
     assert tagger.encoder.count_pieces([short, long]) == [9, 53]
     for sentence in (short, long):
-        numbered = tagger.encoder.context.number([sentence])
+        numbered = tagger.encoder.context.tensorize([sentence])
         assert tagger.encoder.count_pieces([sentence]) == [numbered["context_forward"].size(1)]
     assert planned(tagger, Corpus.of([short, long] * 3), 159) == [[0, 2, 4], [1, 3, 5]]
 
@@ -213,7 +213,7 @@ def test_only_scale_and_squeeze_learn(
 ) -> None:
     tagger = build(contextual={"encoder": models, **options}).train()
     predict(tagger, news)  # what was remembered there must serve in training
-    View(tagger, tagger.number(news[:4].sentences)).losses.sum().backward()
+    View(tagger, tagger.tensorize(news[:4].sentences)).losses.sum().backward()
     context = tagger.encoder.context
     assert context.width == options.get("width", 2 * SIZE)
     assert all(weight.grad is None and not weight.requires_grad for weight in context.model.parameters())
@@ -239,8 +239,8 @@ def test_loading_draws_no_random_numbers(models: str) -> None:
 def test_a_sentence_is_read_once(models: str, monkeypatch: pytest.MonkeyPatch) -> None:
     context = context_of(models)
     calls = asked(context, monkeypatch)
-    first = context(context.number([*SENTENCES, *SENTENCES]))
-    again = context(context.number([*SENTENCES[::-1], Sentence(("new",))]))
+    first = context(context.tensorize([*SENTENCES, *SENTENCES]))
+    again = context(context.tensorize([*SENTENCES[::-1], Sentence(("new",))]))
     assert calls == [3, 1]
     assert torch.equal(first[:3], first[3:])
     assert torch.equal(again[:3], first[:3].flip(0))
@@ -251,7 +251,7 @@ def test_memory_has_an_end_and_what_came_first_stays(models: str, monkeypatch: p
     context.remembered = Remembered(most=6)
     calls = asked(context, monkeypatch)
     for _ in range(2):
-        context(context.number(SENTENCES))
+        context(context.tensorize(SENTENCES))
     assert context.remembered.words == 6  # five and one; the two of the last sentence found no room
     assert calls == [3, 1]
     for states in context.remembered.states.values():
@@ -283,7 +283,7 @@ def test_another_precision_is_read_anew(models: str) -> None:
 
 def test_a_hidden_word_is_one_unknown_character(build: Callable[..., Tagger], models: str) -> None:
     encoder = build(contextual={"encoder": models}).encoder
-    inputs = encoder.number(SENTENCES)
+    inputs = encoder.tensorize(SENTENCES)
     changes = [Change(0, 1, 1, None), Change(2, 0, 6, "flew")]
     found = encoder.embed(encoder.reread(inputs, SENTENCES, changes))["context"]
     hidden, swapped = Sentence(("Anna", "ß", "to", "New", "York")), Sentence(("flew", "Anna"))
@@ -384,7 +384,7 @@ def test_a_folder_of_something_else_is_told(tmp_path: Path, bert: str) -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 def test_a_gpu_reads_the_same(build: Callable[..., Tagger], models: str, news: Corpus) -> None:
     tagger = build(contextual={"encoder": models, "mix": "learned"}).eval()
-    here = View(tagger, tagger.number(news.sentences)).embeddings["context"]
-    there = View(tagger.cuda(), tagger.number(news.sentences).to("cuda")).embeddings["context"]
+    here = View(tagger, tagger.tensorize(news.sentences)).embeddings["context"]
+    there = View(tagger.cuda(), tagger.tensorize(news.sentences).to("cuda")).embeddings["context"]
     torch.testing.assert_close(there.cpu(), here, atol=1e-2, rtol=1e-2)
     assert len(predict(tagger, news)) == len(news)

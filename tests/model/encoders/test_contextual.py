@@ -39,7 +39,7 @@ def layers_of(context: FrozenContext, sentence: Sentence) -> Tensor:
 @pytest.mark.parametrize("weights", [None, (0.5, 0.3, 0.2)])
 def test_layers_are_mixed_with_the_given_shares(bert: str, mix: str, weights: tuple[float, ...] | None) -> None:
     context = context_of(bert, mix=mix, weights=weights)
-    found = context(context.number(SENTENCES))
+    found = context(context.tensorize(SENTENCES))
     shares = torch.tensor(weights or (1 / 3, 1 / 3, 1 / 3))
     for place, sentence in enumerate(SENTENCES):
         expected = (shares[:, None, None] * layers_of(context, sentence)).sum(0)
@@ -55,7 +55,7 @@ def test_the_wrong_number_of_shares_is_refused(bert: str) -> None:
 def test_the_first_layers_alone_say_what_they_say_in_the_whole(bert: str, layers: int) -> None:
     whole = context_of(bert)
     context = context_of(bert, layers=layers, weights=(0.0,) * layers + (1.0,))
-    found = context(context.number(SENTENCES))
+    found = context(context.tensorize(SENTENCES))
     assert len(context.model.encoder.layer) == layers
     for place, sentence in enumerate(SENTENCES):
         expected = layers_of(whole, sentence)[layers]
@@ -64,7 +64,7 @@ def test_the_first_layers_alone_say_what_they_say_in_the_whole(bert: str, layers
 
 def test_a_word_can_be_read_at_both_its_ends(bert: str) -> None:
     context, plain = context_of(bert, pieces="ends"), context_of(bert)
-    found, firsts = (one(one.number(SENTENCES)) for one in (context, plain))
+    found, firsts = (one(one.tensorize(SENTENCES)) for one in (context, plain))
     assert (found.shape[-1], context.width) == (32, 32)
     torch.testing.assert_close(found[..., :16], firsts, atol=1e-5, rtol=1e-5)
     encoded = context.pieces.tokenizer([list(SENTENCES[0].words)], is_split_into_words=True, return_tensors="pt")
@@ -79,7 +79,7 @@ def test_a_word_can_be_read_at_both_its_ends(bert: str) -> None:
 def test_the_last_piece_of_a_word_stands_in_the_row_of_its_first(bert: str) -> None:
     context = context_of(bert, pieces="ends")
     sentence = Sentence(("Unfathomably", "a", "rainedrained") * 30)
-    numbered = context.number([SENTENCES[1], sentence])
+    numbered = context.tensorize([SENTENCES[1], sentence])
     pieces = numbered["context_pieces"].flatten()
     for place, (word, spelled) in enumerate(zip(sentence.words, context.pieces.of_words(sentence.words), strict=True)):
         first, last = (int(numbered[f"context_{end}"][1, place]) for end in ("first", "last"))
@@ -89,7 +89,7 @@ def test_the_last_piece_of_a_word_stands_in_the_row_of_its_first(bert: str) -> N
 def test_the_vectors_can_be_squeezed(build: Callable[..., Tagger], bert: str, news: Corpus, tmp_path: Path) -> None:
     tagger = build(contextual={"encoder": bert, "width": 5, "pieces": "ends"}).train()
     assert tagger.encoder.context.width == 5
-    View(tagger, tagger.number(news[:4].sentences)).losses.sum().backward()
+    View(tagger, tagger.tensorize(news[:4].sentences)).losses.sum().backward()
     assert tagger.encoder.context.squeeze.weight.grad is not None
     tagger.save(tmp_path / "tagger")
     assert predict(Tagger.load(tmp_path / "tagger"), news) == predict(tagger, news)
@@ -112,7 +112,7 @@ def test_only_the_mix_learns_and_the_frozen_encoder_gets_no_gradient(
     build: Callable[..., Tagger], bert: str, news: Corpus, mix: str
 ) -> None:
     tagger = build(contextual={"encoder": bert, "mix": mix}).train()
-    View(tagger, tagger.number(news[:4].sentences)).losses.sum().backward()
+    View(tagger, tagger.tensorize(news[:4].sentences)).losses.sum().backward()
     context = tagger.encoder.context
     assert all(weight.grad is None and not weight.requires_grad for weight in context.model.parameters())
     learnt = {name for name, weight in context.named_parameters() if weight.grad is not None}
@@ -123,16 +123,16 @@ def test_the_frozen_encoder_stays_asleep_while_the_tagger_trains(build: Callable
     context = build(contextual={"encoder": bert}).train().encoder.context
     assert context.training
     assert not any(module.training for module in context.model.modules())
-    first, second = (context(context.number(SENTENCES)) for _ in range(2))
+    first, second = (context(context.tensorize(SENTENCES)) for _ in range(2))
     assert torch.equal(first, second)
 
 
 def test_a_long_sentence_is_read_through_windows_and_does_not_disturb_a_short_one(bert: str) -> None:
     context = context_of(bert)
     long = Sentence(SENTENCES[0].words * 60)
-    found = context(context.number([long, SENTENCES[0]]))
+    found = context(context.tensorize([long, SENTENCES[0]]))
     assert found.shape[1] == len(long)
-    alone = context(context.number([SENTENCES[0]]))[0]
+    alone = context(context.tensorize([SENTENCES[0]]))[0]
     torch.testing.assert_close(found[1, : len(alone)], alone, atol=1e-5, rtol=1e-5)
 
 

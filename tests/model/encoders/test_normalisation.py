@@ -110,8 +110,8 @@ def test_running_text_has_mean_0_and_variance_1_in_every_dimension(build: Build,
         mean, variance = moments_of(rows, table.shares)
         torch.testing.assert_close(mean, torch.zeros_like(mean), atol=1e-5, rtol=0)
         torch.testing.assert_close(variance, torch.ones_like(variance), atol=1e-3, rtol=0)
-    embedded = View(build(normalise=kind, forget_rare=0.0), build().number(news.sentences)).embeddings["words"]
-    seen = embedded[build().number(news.sentences).mask].detach()
+    embedded = View(build(normalise=kind, forget_rare=0.0), build().tensorize(news.sentences)).embeddings["words"]
+    seen = embedded[build().tensorize(news.sentences).mask].detach()
     if kind == "weighted":
         torch.testing.assert_close(seen.mean(0), torch.zeros(6), atol=1e-5, rtol=0)
         torch.testing.assert_close(seen.var(0, correction=0), torch.ones(6), atol=1e-3, rtol=0)
@@ -142,14 +142,14 @@ def test_the_scale_of_the_tables_does_not_matter(build: Build, news: Corpus, kin
     plain, scaled = (build(normalise=kind).eval() for _ in range(2))
     for table in (scaled.encoder.word_table, scaled.encoder.character_table):
         table.weight.data *= size
-    views = [View(tagger, tagger.number(news.sentences)) for tagger in (plain, scaled)]
+    views = [View(tagger, tagger.tensorize(news.sentences)) for tagger in (plain, scaled)]
     torch.testing.assert_close(views[1].scores, views[0].scores, atol=1e-4, rtol=1e-4)
     assert predict(scaled, news) == predict(plain, news)
     without = build().eval()
     without.encoder.word_table.weight.data *= size
     assert not torch.allclose(
-        View(without, without.number(news.sentences)).scores,
-        View(build().eval(), without.number(news.sentences)).scores,
+        View(without, without.tensorize(news.sentences)).scores,
+        View(build().eval(), without.tensorize(news.sentences)).scores,
     )
 
 
@@ -157,7 +157,7 @@ def test_normalising_can_be_taken_back(build: Build, news: Corpus) -> None:
     tagger, plain = build(normalise="weighted").eval(), build().eval()
     tagger.encoder.normalise_by(news, "none")
     assert torch.equal(
-        View(tagger, tagger.number(news.sentences)).scores, View(plain, plain.number(news.sentences)).scores
+        View(tagger, tagger.tensorize(news.sentences)).scores, View(plain, plain.tensorize(news.sentences)).scores
     )
     assert tagger.state_dict().keys() == plain.state_dict().keys()
 
@@ -206,7 +206,7 @@ def test_of_a_frozen_table_only_the_special_rows_learn(
 def test_a_word_without_a_vector_is_unknown_to_a_frozen_table(build: Build, news: Corpus, vectors: str) -> None:
     encoder = build(vectors=vectors, train_vectors=False).encoder
     assert set(encoder.vocabulary.items) == {"paris", "anna", "flew"}
-    numbers = encoder.number([Sentence(("Paris", "rained", "<unknown>"))])["words"][0].tolist()
+    numbers = encoder.tensorize([Sentence(("Paris", "rained", "<unknown>"))])["words"][0].tolist()
     assert numbers == [encoder.vocabulary.number("paris"), UNKNOWN, UNKNOWN]
     assert encoder.rare_words == []
     assert "rained" in build(vectors=vectors).encoder.vocabulary
@@ -220,7 +220,7 @@ def test_vectors_that_know_no_word_leave_a_frozen_table_without_words(build: Bui
 
 def test_a_word_of_a_frozen_table_can_be_moved_by_noise(build: Build, news: Corpus, vectors: str) -> None:
     tagger = build(vectors=vectors, train_vectors=False).eval()
-    view = View(tagger, tagger.number([Sentence(("Paris", "flew"))]))
+    view = View(tagger, tagger.tensorize([Sentence(("Paris", "flew"))]))
     assert view.embeddings["words"].requires_grad
     (slope,) = torch.autograd.grad(view.losses.sum(), view.embeddings["words"])
     assert slope.any()
@@ -269,7 +269,7 @@ def test_a_saved_tagger_predicts_the_same(build, news, tmp_path: Path, vectors: 
     again = Tagger.load(tmp_path / "tagger")
     assert same_weights(again, tagger)
     tagger.eval()
-    numbered = tagger.number(news.sentences)
+    numbered = tagger.tensorize(news.sentences)
     assert torch.equal(View(again, numbered).scores, View(tagger, numbered).scores)
     assert predict(again, news) == predict(tagger, news)
     frozen = {name for name, parameter in tagger.named_parameters() if not parameter.requires_grad}

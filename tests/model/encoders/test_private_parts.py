@@ -27,7 +27,7 @@ def split_tagger(build: Build, encoder: str) -> Tagger:
 
 
 def view_of(tagger: Tagger, corpus: Corpus) -> View:
-    return View(tagger, tagger.number(corpus.sentences))
+    return View(tagger, tagger.tensorize(corpus.sentences))
 
 
 def private(tagger: Tagger) -> dict[str, Tensor]:
@@ -102,7 +102,7 @@ def test_a_split_tagger_can_be_saved_and_loaded(build, news, tmp_path: Path, sam
     tagger.eval().save(tmp_path / "tagger")
     again = Tagger.load(tmp_path / "tagger")
     assert same_weights(again, tagger)
-    numbered = tagger.number(news.sentences)
+    numbered = tagger.tensorize(news.sentences)
     assert torch.equal(View(again, numbered).scores, View(tagger, numbered).scores)
     assert torch.equal(View(again, numbered).shared_features, View(tagger, numbered).shared_features)
 

@@ -26,7 +26,7 @@ def lstm(build: Build) -> Tagger:
 
 
 def view_of(tagger: Tagger, *sentences: Sentence) -> View:
-    return View(tagger, tagger.number(sentences))
+    return View(tagger, tagger.tensorize(sentences))
 
 
 def letters_at(view: View, sentence: int, word: int) -> list[int]:
@@ -110,7 +110,7 @@ def test_all_other_embeddings_are_the_same_even_where_rare_words_are_forgotten(b
     width = view.embeddings["characters"].size(1)
     rows = [row for row in range(len(view.embeddings["characters"])) if row != 2]
     assert torch.equal(changed.embeddings["characters"][rows, :width], view.embeddings["characters"][rows])
-    forgotten = view.inputs["words"] != tagger.number(TEXT * 20).inputs["words"]
+    forgotten = view.inputs["words"] != tagger.tensorize(TEXT * 20).inputs["words"]
     assert forgotten.any()
 
 
@@ -146,7 +146,7 @@ def test_noise_is_cut_or_followed_by_nothing() -> None:
 
 
 def test_no_change_is_no_change(lstm: Tagger) -> None:
-    inputs = lstm.number(TEXT).inputs
+    inputs = lstm.tensorize(TEXT).inputs
     assert lstm.encoder.replaced(inputs, []) is inputs
 
 

@@ -121,7 +121,7 @@ def test_its_features_are_those_of_plain_transformers(folder: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     model = AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32).eval()
     encoder = Transformer.build(folder.name, TransformerSettings()).eval()
-    inputs = encoder.number(SENTENCES)
+    inputs = encoder.tensorize(SENTENCES)
     with torch.inference_mode():
         ours = encoder.encode(encoder.embed(inputs), inputs)
         for place, sentence in enumerate(SENTENCES):
@@ -133,7 +133,7 @@ def test_its_features_are_those_of_plain_transformers(folder: Path) -> None:
 
 def test_its_rows_are_as_long_as_its_table_of_positions(folder: Path) -> None:
     encoder = Transformer.build(folder.name, TransformerSettings())
-    inputs = encoder.number([Sentence(("Paris",) * 300)])
+    inputs = encoder.tensorize([Sentence(("Paris",) * 300)])
     assert inputs["pieces"].shape[1] == encoder.model.config.max_position_embeddings
     with torch.inference_mode():
         assert encoder.encode(encoder.embed(inputs), inputs).isfinite().all()
@@ -161,6 +161,6 @@ def test_a_tagger_reads_words_with_their_case_and_accents(name: str) -> None:
     tagger = Tagger.build(name, labels=["PER"])
     encoder: Any = tagger.encoder
     tokenizer = encoder.pieces.tokenizer
-    pieces = tokenizer.convert_ids_to_tokens(tagger.number([Sentence(words)]).inputs["pieces"][0].tolist())
+    pieces = tokenizer.convert_ids_to_tokens(tagger.tensorize([Sentence(words)]).inputs["pieces"][0].tolist())
     spelled = "".join(piece if piece.startswith("##") else f" {piece}" for piece in pieces[1:-1])
     assert spelled.replace("##", "").split() == list(words)

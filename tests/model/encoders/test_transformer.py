@@ -23,7 +23,7 @@ LONG = Sentence(SHORT.words * 40)
 
 def features(tagger: Tagger, *sentences: Sentence) -> Tensor:
     with torch.no_grad():
-        return View(tagger, tagger.eval().number(sentences)).features
+        return View(tagger, tagger.eval().tensorize(sentences)).features
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -55,13 +55,13 @@ def test_each_word_of_a_long_sentence_is_read_in_the_window_that_keeps_it(build,
 def test_pieces_are_counted_as_they_stand_in_a_row(build, encoder: str) -> None:
     tagger = build(encoder)
     sentences = [SHORT, Sentence(("ok",)), Sentence(SHORT.words[::-1])]
-    assert tagger.encoder.count_pieces(sentences) == tagger.number(sentences).inputs["attention"].sum(1).tolist()
+    assert tagger.encoder.count_pieces(sentences) == tagger.tensorize(sentences).inputs["attention"].sum(1).tolist()
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_rows_fill_every_position_that_the_encoder_has_and_no_more(build, encoder: str) -> None:
     tagger = build(encoder)
-    assert tagger.number([LONG]).inputs["pieces"].size(1) == 64
+    assert tagger.tensorize([LONG]).inputs["pieces"].size(1) == 64
     assert features(tagger, LONG).isfinite().all()
 
 
@@ -203,7 +203,7 @@ def test_other_encoders_read_long_sentences_learn_and_come_back_from_disk(
     getattr(transformers, f"{kind}Model")(config).save_pretrained(tmp_path / "encoder")
     byte_level.save_pretrained(tmp_path / "encoder")
     tagger = Tagger.build(str(tmp_path / "encoder"), labels=news.labels)
-    View(tagger, tagger.number(news[:2].sentences)).losses.sum().backward()
+    View(tagger, tagger.tensorize(news[:2].sentences)).losses.sum().backward()
     assert all(weight.grad is not None for weight in (*tagger.scores.parameters(), *tagger.head.parameters()))
     tagger.save(tmp_path / "tagger")
     loaded = Tagger.load(tmp_path / "tagger")

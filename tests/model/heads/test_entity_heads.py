@@ -157,10 +157,10 @@ def test_the_likelihood_of_all_typed_taggings_is_that_of_all_bare_ones(build: Bu
             if all(is_legal(a, b, tagger.scheme) for a, b in zip((None, *row), (*row, None), strict=True))
         ]
         if what == "bare":
-            scores = View(tagger, tagger.number([Sentence(words)])).scores.expand(len(rows), -1, -1)
+            scores = View(tagger, tagger.tensorize([Sentence(words)])).scores.expand(len(rows), -1, -1)
             given = torch.tensor([[tags.index(tag) for tag in row] for row in rows])
             return (-tagger.head.loss(scores, given, torch.ones_like(given).bool())).exp().sum().item()
-        view = View(tagger, tagger.number([Sentence(words, tuple(row)) for row in rows]))
+        view = View(tagger, tagger.tensorize([Sentence(words, tuple(row)) for row in rows]))
         return (-view.losses).exp().sum().item()
 
     assert total(tagger.tags, "typed") == pytest.approx(total(bare_tags, "bare"), rel=1e-5)
@@ -185,8 +185,8 @@ def test_with_a_single_type_there_is_nothing_to_classify(build: Build, news: Cor
 
 def test_batch_mates_and_padding_change_no_tag(build: Build, news: Corpus) -> None:
     tagger = entity_tagger(build, extra="token")
-    alone = [View(tagger, tagger.number([sentence])) for sentence in news[:6]]
-    together = View(tagger, tagger.number(news[:6].sentences))
+    alone = [View(tagger, tagger.tensorize([sentence])) for sentence in news[:6]]
+    together = View(tagger, tagger.tensorize(news[:6].sentences))
     for number, view in enumerate(alone):
         length = len(news[number])
         torch.testing.assert_close(together.losses[number], view.losses[0], rtol=1e-4, atol=1e-4)
@@ -222,7 +222,7 @@ def test_the_confidence_of_a_sentence_is_its_likelihood(build: Build, news: Corp
 
     tagger = entity_tagger(build)
     told = Confidence(news[:2], tagger)(tagger)["sentences"]
-    view = View(tagger, tagger.number(news[:2].sentences))
+    view = View(tagger, tagger.tensorize(news[:2].sentences))
     assert [row["probability"] for row in told] == pytest.approx(
         [math.exp(-loss) for loss in view.losses.tolist()], rel=1e-3
     )

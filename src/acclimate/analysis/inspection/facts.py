@@ -21,9 +21,9 @@ from acclimate.data.mapping import LabelMap, alike, fitting_map, shared_labels
 from acclimate.evaluation.tally import ratio
 from acclimate.evaluation.unseen import surface
 from acclimate.methods.alignment.mmd import squared_mmd
-from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound
+from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.language_model import guesser_for
+from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import DEFAULT_ENCODER, Tagger
 from acclimate.recipes.domain_tuning import Perplexity, perplexity
 from acclimate.settings import UsageError
@@ -82,10 +82,10 @@ def look_through(
     remarks: list[str] = []
     losses = None
     try:
-        guesser = guesser_for(read)
+        mlm_head = mlm_head_for(read)
         if read.pieces.tokenizer.mask_token_id is None:
             raise EncoderNotFound(f"the tokenizer of {encoder} has no [MASK].")
-        one, other = (perplexity(read, guesser, part, seed=seed, progress=watch.add) for part in hidden)
+        one, other = (perplexity(read, mlm_head, part, seed=seed, progress=watch.add) for part in hidden)
         losses = one, other
     except EncoderNotFound as problem:
         remarks.append(f"No loss on hidden words: {problem}")
@@ -102,9 +102,9 @@ def look_through(
 
 
 def _reader(encoder: str, source: Corpus) -> Tagger:
-    if encoder == OWN_ENCODER:
+    if encoder == CNN_LSTM:
         raise UsageError(
-            f"{OWN_ENCODER} knows nothing before it is trained, so there is nothing to look through: take the encoder "
+            f"{CNN_LSTM} knows nothing before it is trained, so there is nothing to look through: take the encoder "
             f"{SHIPPED[0]}, or another pre-trained one."
         )
     return Tagger.build(encoder, labels=source.labels, seed=0)  # its head stays unused

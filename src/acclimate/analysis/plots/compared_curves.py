@@ -32,7 +32,7 @@ def draw_compared_curves(found: Sequence[EpochsToMatch], title: str = "Scores al
 
 def _draw(axes: Axes, found: EpochsToMatch) -> None:
     clear_frame(axes)
-    in_epochs = all(look.epoch is not None for curve in found.curves for look in curve.looks)
+    in_epochs = all(look.epoch is not None for curve in found.curves for look in curve.evaluations)
 
     def place(look: Look) -> float:
         return look.epoch if in_epochs and look.epoch is not None else look.update
@@ -45,8 +45,8 @@ def _draw(axes: Axes, found: EpochsToMatch) -> None:
             "color": COLOURS[number % len(COLOURS)],
             "linestyle": _DASHES[number // len(COLOURS) % len(_DASHES)],
         }
-        scores = [look.score for look in curve.looks]
-        handles += axes.plot([place(look) for look in curve.looks], scores, marker=".", **style)
+        scores = [look.score for look in curve.evaluations]
+        handles += axes.plot([place(look) for look in curve.evaluations], scores, marker=".", **style)
         axes.plot([place(curve.best)], [curve.best.score], marker="x", markersize=8, color=style["color"])
         reached = curve.reaches(goal) if number else None
         if reached is not None:

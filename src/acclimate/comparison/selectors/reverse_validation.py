@@ -14,7 +14,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.subsets import take_sentences
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import answers
-from acclimate.model.encoders.shipped import OWN_ENCODER
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.encoders.transformer import TransformerSettings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE
@@ -50,7 +50,7 @@ class ReverseValidation:
         if material.source_dev is None or not material.source_dev.word_count or not len(material.sample):
             return None
         taught = material.answers(tagger)
-        if material.tagger.encoder != OWN_ENCODER:
+        if material.tagger.encoder != CNN_LSTM:
             return linear_score(taught, material.source_dev, material.tagger, tagger.device)
         torch.manual_seed(material.seed)
         # a source of the same labels, whichever of them were predicted

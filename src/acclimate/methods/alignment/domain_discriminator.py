@@ -15,7 +15,7 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
 from acclimate.model.learner import Learner
-from acclimate.model.listening import listening
+from acclimate.model.listening import eval_mode
 from acclimate.model.view import NoView, View
 
 
@@ -183,7 +183,7 @@ class DomainDiscriminator(Objective):
             return plain_loss(logits, is_source)
         return grad_loss(logits, is_source, self.alpha, self.gamma)
 
-    def apart(self) -> list[list[nn.Parameter]]:
+    def separate_parameters(self) -> list[list[nn.Parameter]]:
         """It plays against the learner: neither may shorten the other's steps."""
         return [list(self.parameters())]
 
@@ -251,7 +251,7 @@ class DiscriminatorDiagnostics:
         the mean of both domains' as well. `sentences` is how many were looked at; for domains of unlike size, how many
         of like size would be as sure."""
         accuracies, losses = {}, {}
-        with listening(learner), listening(self.discriminator), torch.no_grad():
+        with eval_mode(learner), eval_mode(self.discriminator), torch.no_grad():
             for domain in (SOURCE, TARGET):
                 logits = torch.cat(list(self._logits(learner, domain)))  # (sentence)
                 right = (logits > self.discriminator.border) == (domain == SOURCE)
@@ -278,11 +278,11 @@ class DiscriminatorDiagnostics:
 def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
     """What is wrong with the game that these rows of a record tell of, and what to try; None when nothing is, or when
     there is too little to judge by. Rows of other kinds, or without an accuracy, are passed over."""
-    looks = [row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))]
-    if len(looks) < FEWEST_EVALUATIONS:
+    evaluations = [row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))]
+    if len(evaluations) < FEWEST_EVALUATIONS:
         return None
-    accuracies = [float(row["accuracy"]) for row in looks]
-    sentences = min(float(row.get("sentences", math.inf)) for row in looks)
+    accuracies = [float(row["accuracy"]) for row in evaluations]
+    sentences = min(float(row.get("sentences", math.inf)) for row in evaluations)
     last = accuracies[-FEWEST_EVALUATIONS:]
     is_enough = sentences >= FEWEST_SENTENCES
     if is_enough and min(last) > WON:
@@ -299,7 +299,7 @@ def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
     margin = max(NEAR_CHANCE, STANDARD_ERRORS * 0.5 / math.sqrt(sentences))
     if max(abs(accuracy - 0.5) for accuracy in accuracies) <= margin <= WIDEST:
         return (
-            f"The discriminator was no better than chance at any of {len(looks)} looks (accuracy {min(accuracies):.2f} "
+            f"The discriminator was no better than chance at any of {len(evaluations)} looks (accuracy {min(accuracies):.2f} "
             f"to {max(accuracies):.2f}), so it had nothing to teach the features: try a smaller options.strength, or "
             "options.ramp so that it learns first; if that changes nothing, the domains may already look alike to it."
         )

@@ -43,14 +43,14 @@ class HiddenWords(Objective):
     def losses(view: MaskedView) -> Tensor:
         """Of every hidden place, without weights (row, hidden); what stands where a row is only filled up is of no
         meaning."""
-        if view.guesser is None:
+        if view.mlm_head is None:
             raise ValueError(
-                "Hidden words need somebody to guess them: MaskedTagger(tagger, guesser_for(encoder), ...)."
+                "Hidden words need somebody to guess them: MaskedTagger(tagger, mlm_head_for(encoder), ...)."
             )
         places = view.masks.hidden.places
         layer = view.last_layer
         states = layer.gather(1, places.unsqueeze(2).expand(-1, -1, layer.shape[2]))
-        scores = view.guesser(states)  # (row, hidden, piece of the vocabulary)
+        scores = view.mlm_head(states)  # (row, hidden, piece of the vocabulary)
         wanted = view.clean.inputs["pieces"].gather(1, places)
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         losses = functional.cross_entropy(scores.flatten(0, 1), wanted.flatten(), reduction="none")

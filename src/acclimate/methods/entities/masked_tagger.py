@@ -27,7 +27,7 @@ from acclimate.model.learner import Learner
 from acclimate.model.sentences import Sentences
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.word_guesser import MlmHead
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class MaskedTagger(Learner):
     def __init__(
         self,
         tagger: Tagger,
-        guesser: WordGuesser | None,
+        mlm_head: MlmHead | None,
         masking: JointMasking,
         corruption: Corruption,
         policy: Policy | None = None,
@@ -127,7 +127,7 @@ class MaskedTagger(Learner):
         super().__init__()
         if policy is not None and seed is not None:
             raise ValueError(f"{policy.name} draws anew every time: only joint masking can hide the same words always.")
-        self.tagger, self.guesser, self.corruption, self.policy = tagger, guesser, corruption, policy
+        self.tagger, self.mlm_head, self.corruption, self.policy = tagger, mlm_head, corruption, policy
         self.masking, self.seed = masking, seed
         self._special = torch.tensor(self.encoder.pieces.tokenizer.all_special_ids)  # asked on the CPU alone
 
@@ -141,14 +141,14 @@ class MaskedTagger(Learner):
         return self.tagger.device
 
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> MaskedView:
-        here = self.tagger.number(part)
+        here = self.tagger.tensorize(part)
         masks = masks_of(here, self._kinds(here), self._special).to(self.device)
         sentences = here.to(self.device)
         shown = self.corruption(sentences.inputs["pieces"], masks.hidden)
         masked = sentences.reading({**sentences.inputs, "pieces": shown})
         by = "joint" if self.policy is None else self.policy.name
         view = MaskedView(View(self.tagger, sentences), masked, masks, by)
-        view.guesser = self.guesser
+        view.mlm_head = self.mlm_head
         return view
 
     def askable(self, words: Sequence[str]) -> list[int]:
@@ -172,4 +172,4 @@ class MaskedTagger(Learner):
         """The batch where the encoder is, and with it: some policies look at the text."""
         names = ("pieces", "allowed", "sizes", "ordinary", "attention", "first", "words")
         moved = {name: getattr(batch, name).to(self.device, non_blocking=True) for name in names}
-        return replace(batch, encoder=self.encoder, guesser=self.guesser, **moved)
+        return replace(batch, encoder=self.encoder, mlm_head=self.mlm_head, **moved)

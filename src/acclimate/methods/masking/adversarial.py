@@ -155,7 +155,7 @@ class Adversarial(Policy):
 
     def _relaxed(self, draw: Draw) -> Tensor:
         assert draw.path is not None
-        encoder, guesser = draw.batch.model
+        encoder, mlm_head = draw.batch.model
         pieces, chosen, soft = draw.batch.pieces, draw.chosen, draw.path.relaxed
         if draw.batch.by_words and draw.batch.first is not None:  # a word's choice is that of all its pieces
             chosen, soft = (values.gather(1, draw.batch.first) for values in (chosen, soft))
@@ -166,7 +166,7 @@ class Adversarial(Policy):
         leaf = mixed.detach().requires_grad_()
         with torch.enable_grad(), looking(pieces.device, quick=False):
             states = encoder.states_of(leaf, draw.batch.attention)
-            scores = guesser(states)
+            scores = mlm_head(states)
             losses = functional.cross_entropy(scores.flatten(0, 1).float(), pieces.flatten(), reduction="none")
             loss = (losses * chosen.flatten()).sum() / chosen.sum().clamp(min=1)
             (slope,) = torch.autograd.grad(loss, leaf)

@@ -15,7 +15,7 @@ from acclimate.methods.masking.masked_batch import MaskedBatch, looking
 from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.model.cuda_graphs.cast_weights import cast_module
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.word_guesser import MlmHead
 
 _BLOCK = 64  # scores
 _PLACES = 512  # on a GPU their number is rounded up to a multiple of this
@@ -47,35 +47,35 @@ class Entropy(Policy):
 
     @torch.no_grad()
     def forward(self, batch: MaskedBatch) -> Tensor:
-        _, guesser = batch.model
+        _, mlm_head = batch.model
         with looking(batch.pieces.device, batch.quick):
-            entropies = batch.per_place(self._entropies(guesser, batch.states))
+            entropies = batch.per_place(self._entropies(mlm_head, batch.states))
         if self.choice == "top":
             return entropies
         return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
 
-    def _entropies(self, guesser: WordGuesser, states: Tensor) -> Tensor:
+    def _entropies(self, mlm_head: MlmHead, states: Tensor) -> Tensor:
         """On a GPU as a CUDA graph, with places behind them that nobody asks for: then few graphs serve all batches."""
         kind = states.device.type
         if kind != "cuda":
-            return entropies_of(guesser, states)
+            return entropies_of(mlm_head, states)
 
         def work(states: Tensor) -> tuple[Tensor]:
-            return (entropies_of(guesser, states),)
+            return (entropies_of(mlm_head, states),)
 
         flat = states.flatten(0, -2)
         narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
         key = (
             "entropies",
             narrow,
-            *(weight.data_ptr() for weight in guesser.parameters()),
+            *(weight.data_ptr() for weight in mlm_head.parameters()),
         )  # others, another graph
         (found,) = self.graphs(key, work, functional.pad(flat, (0, 0, 0, -len(flat) % _PLACES)))
         return found[: len(flat)].view(states.shape[:-1])
 
 
 @torch.no_grad()
-def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = None) -> Tensor:
+def entropies_of(mlm_head: MlmHead, states: Tensor, at_once: int | None = None) -> Tensor:
     """Entropy in nats of the guesser's distribution at every place (row, piece), from states (row, piece, feature). The
     scores of the vocabulary are made and forgotten some places at a time."""
     kind = states.device.type
@@ -87,11 +87,11 @@ def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = Non
         if torch.is_autocast_enabled(kind):
             # the table of pieces is narrowed once, not for each part
             flat = flat.to(torch.get_autocast_dtype(kind))
-            narrowed.enter_context(cast_module(guesser, flat.dtype))
+            narrowed.enter_context(cast_module(mlm_head, flat.dtype))
             if kind == "cuda":
-                narrowed.enter_context(in_whole_blocks(guesser))
+                narrowed.enter_context(in_whole_blocks(mlm_head))
         for start in range(0, len(flat), at_once):
-            scores = guesser(flat[start : start + at_once])
+            scores = mlm_head(flat[start : start + at_once])
             found = in_one_reading(scores)
             if found is None:
                 parts += [entropy(scores[first : first + few]) for first in range(0, len(scores), few)]
@@ -101,10 +101,10 @@ def entropies_of(guesser: WordGuesser, states: Tensor, at_once: int | None = Non
 
 
 @contextmanager
-def in_whole_blocks(guesser: WordGuesser) -> Iterator[None]:
+def in_whole_blocks(mlm_head: MlmHead) -> Iterator[None]:
     """Inside, the guesser scores a few pieces more, which do not exist and are impossible: products of matrices are
     slow on a GPU where rows do not end at a whole block of memory."""
-    *others, last = (layer for layer in guesser.modules() if isinstance(layer, nn.Linear))
+    *others, last = (layer for layer in mlm_head.modules() if isinstance(layer, nn.Linear))
     more = -last.out_features % _BLOCK
     # a head may put its table together from several (MobileBERT): then it is left alone
     pieced = any(last.out_features in (other.in_features, other.out_features) for other in others)

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.listening import listening
-from acclimate.model.word_guesser import WordGuesser
+from acclimate.model.listening import eval_mode
+from acclimate.model.word_guesser import MlmHead
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class MaskedBatch:
     words: Tensor | None = None  # (row, piece), the number of each piece's word in the whole batch, -1 where none is
     originals: Sequence[Sentence] = ()  # of the whole batch
     encoder: Transformer | None = None  # who will have to solve it
-    guesser: WordGuesser | None = None
+    mlm_head: MlmHead | None = None
     quick: bool = True  # looks at the text in half precision where that is fast
     look: Look | None = None  # a faster one
 
@@ -75,10 +75,10 @@ class MaskedBatch:
             return (self.look or in_evaluation(Transformer.states))(encoder, self.pieces, self.attention).float()
 
     @property
-    def model(self) -> tuple[Transformer, WordGuesser]:
-        if self.encoder is None or self.guesser is None:
+    def model(self) -> tuple[Transformer, MlmHead]:
+        if self.encoder is None or self.mlm_head is None:
             raise ValueError("This policy asks a language model, and the batch has none: give encoder and guesser.")
-        return self.encoder, self.guesser
+        return self.encoder, self.mlm_head
 
     def some(self, rows: Tensor) -> MaskedBatch:
         """The batch of some rows only."""
@@ -115,7 +115,7 @@ class MaskedBatch:
 
 def in_evaluation(read: Look) -> Look:
     def look(encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
-        with listening(encoder):
+        with eval_mode(encoder):
             return read(encoder, pieces, attention)
 
     return look

@@ -106,8 +106,8 @@ class AdversarialTraining(Objective):
         rows = [noted_row(sentence.words, [_edit(change)]) for sentence, change in found]
         return {"kind": CHANGES, "by": "masked noise", "rows": rows}
 
-    def apart(self) -> list[list[nn.Parameter]]:
-        return self.task.apart()
+    def separate_parameters(self) -> list[list[nn.Parameter]]:
+        return self.task.separate_parameters()
 
     def before_update(self, update: int) -> None:
         self.task.before_update(update)

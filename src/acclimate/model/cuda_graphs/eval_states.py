@@ -14,7 +14,7 @@ from acclimate.model.cuda_graphs.cast_weights import WeightCast, cast_module, un
 from acclimate.model.cuda_graphs.fused_bert import FusedBert
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.listening import listening
+from acclimate.model.listening import eval_mode
 
 _BUCKET = 8  # rows and pieces that are not full are rounded up to multiples of this, so that many batches share a shape
 
@@ -37,7 +37,7 @@ class EvalStates:
             pieces, attention = pad_rows(pieces, attention, encoder.pieces.longest)
 
         def read(pieces: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
-            with listening(encoder):  # not for every replay: to turn hundreds of parts costs the CPU milliseconds
+            with eval_mode(encoder):  # not for every replay: to turn hundreds of parts costs the CPU milliseconds
                 return (in_this_mode(pieces, attention),)
 
         def in_this_mode(pieces: Tensor, attention: Tensor | None) -> Tensor:

@@ -200,7 +200,7 @@ class CharacterCnnLstm(Encoder):
     def stand_alone(self, alone: bool = True) -> None:
         self.share_characters = not alone
 
-    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+    def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """`words` (sentence, word); `characters` (distinct word, character); `spelling` (sentence, word): row there."""
         lengths = [len(sentence) for sentence in sentences]
         words = [word for sentence in sentences for word in sentence.words]
@@ -217,7 +217,7 @@ class CharacterCnnLstm(Encoder):
             "lengths": _numbers(lengths),
         }
         if self.context is not None:
-            inputs |= self.context.number(sentences)
+            inputs |= self.context.tensorize(sentences)
         return inputs
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int] | None:
@@ -311,7 +311,7 @@ class CharacterCnnLstm(Encoder):
         changed = [list(sentence.words) for sentence in sentences]
         for change in changes:
             changed[change.sentence][change.word] = hidden if change.by is None else change.by
-        numbered = self.context.number([Sentence(tuple(words)) for words in changed])
+        numbered = self.context.tensorize([Sentence(tuple(words)) for words in changed])
         return {**inputs, **{name: tensor.to(inputs["words"].device) for name, tensor in numbered.items()}}
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:

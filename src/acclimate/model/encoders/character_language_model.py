@@ -68,7 +68,7 @@ class CharacterContext(nn.Module):
         """What stands for a word that must not be read: one unknown character."""
         return _NO_CHARACTER
 
-    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+    def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """The text of each sentence both ways, (sentence, character), and where each of its words is read there,
         (sentence, word): behind its last character in one, behind its first in the other."""
         start, end = self.model.config.start_marker, self.model.config.end_marker

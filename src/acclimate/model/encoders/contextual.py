@@ -110,8 +110,8 @@ class FrozenContext(nn.Module):
         tokenizer = self.pieces.tokenizer
         return str(tokenizer.mask_token or tokenizer.unk_token or "")
 
-    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
-        numbered = self.pieces.number([sentence.words for sentence in sentences])
+    def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+        numbered = self.pieces.tensorize([sentence.words for sentence in sentences])
         if self.settings.pieces == "ends":
             numbered["last"] = self._last_places(sentences, numbered["first"])
         return {f"context_{name}": tensor for name, tensor in numbered.items()}

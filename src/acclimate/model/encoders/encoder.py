@@ -41,7 +41,7 @@ class Encoder(nn.Module):
     longest_part = 1024  # the longest sentence that is tagged in one part: words, or what `count_pieces` counts
     shared_part = 256  # of it, by which neighbouring parts overlap
 
-    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+    def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """Sentences as tensors on the CPU. `lengths` (sentence) stays there; the rest may travel."""
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ import torch
 from tokenizers.pre_tokenizers import ByteLevel
 from torch import nn
 
-from acclimate.model.encoders.shipped import OWN_ENCODER, SHIPPED, EncoderNotFound, resolved
+from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound, resolved
 from acclimate.model.encoders.untrusted import SAFELY, require_harmless
 from acclimate.model.storage import MANIFEST, verify
 
@@ -103,7 +103,7 @@ def weight_files(encoder: str | Path) -> list[Path]:
 def _where(encoder: str | Path, is_verified: bool = False) -> tuple[str, dict[str, Any]]:
     """What to hand to `from_pretrained`, and whether it may look further than this machine. A sealed folder is checked
     byte for byte, and nothing is handed on that asks for code."""
-    if str(encoder) == OWN_ENCODER:  # the hub would be asked for it
+    if str(encoder) == CNN_LSTM:  # the hub would be asked for it
         raise EncoderNotFound(
             f"{encoder} is no masked language model: take {SHIPPED[0]}, a folder with a saved encoder, or a model name."
         )
@@ -215,7 +215,7 @@ def _not_found(place: str, what: str, failure: BaseException) -> EncoderNotFound
         hint = f"That folder was found but could not be loaded: {reason}"
     else:
         hint = f"It is no folder here, and the model hub gave: {reason}"
-    ours = "" if what == "masked language model" else f" or {OWN_ENCODER!r}"
+    ours = "" if what == "masked language model" else f" or {CNN_LSTM!r}"
     return EncoderNotFound(
         f"No {what} under {place!r}. {hint} Use {', '.join(map(repr, SHIPPED))}{ours}, from the package, "
         "a folder with a saved encoder, or a model name while online."

@@ -94,8 +94,8 @@ class Transformer(Encoder):
         private = layer(settings.private_width) if settings.private_width else None
         return layer(settings.feed_forward) if settings.feed_forward else nn.Identity(), private
 
-    def number(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
-        return self.pieces.number([sentence.words for sentence in sentences])
+    def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
+        return self.pieces.tensorize([sentence.words for sentence in sentences])
 
     def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
         return self.pieces.count([sentence.words for sentence in sentences])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 SHIPPED = ("acclimate-mini",)
-OWN_ENCODER = "character-cnn-lstm"  # comes without weights: it is made anew for each tagger
+CNN_LSTM = "character-cnn-lstm"  # comes without weights: it is made anew for each tagger
 HOME = Path(__file__).parent
 
 
