@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from acclimate.model.heads.crf import ConditionalRandomField
+from acclimate.model.heads.tag_heads import ConditionalRandomField
 
 try:
     from torchcrf import CRF

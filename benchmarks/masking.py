@@ -27,7 +27,7 @@ import torch
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.settings import complete, with_assignments
 from acclimate.training.engine import build_engine

@@ -33,7 +33,7 @@ from acclimate.methods import masked_words
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.word_runs import draw_collocations, draw_spans, words_to_hide
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training

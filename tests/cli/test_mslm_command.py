@@ -41,7 +41,10 @@ def test_what_its_runs_wrote_down_can_be_looked_at(tmp_path: Path, files: Files,
     compared = acclimate("curves", tmp_path / "joint", tmp_path / "span", "--json").json["compared"]
     curves = {curve["name"]: curve["evaluations"] for curve in compared[0]["curves"]}
     assert {"joint: mslm", "span: mslm"} < set(curves)
-    assert all([look["update"] for look in evaluations] == [2, 4] and evaluations[0]["epoch"] > 0 for evaluations in curves.values())
+    assert all(
+        [look["update"] for look in evaluations] == [2, 4] and evaluations[0]["epoch"] > 0
+        for evaluations in curves.values()
+    )
     shown = acclimate("masks", tmp_path / "joint", tmp_path / "span", "--gold", files.news, "--json").json["runs"]
     assert [run["policy"] for run in shown] == ["joint", "span"]
     inside = [run["in_entities"]["hidden"] for run in shown]

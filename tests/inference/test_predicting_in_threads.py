@@ -10,7 +10,7 @@ import pytest
 
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
-from acclimate.model.listening import eval_mode
+from acclimate.model.learner import eval_mode
 from acclimate.model.tagger import Tagger
 
 

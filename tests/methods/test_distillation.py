@@ -13,11 +13,11 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.methods.distillation import Distillation, cross_entropy, frozen_copy, log_probabilities
 from acclimate.methods.tagging import Tagging
-from acclimate.model.heads.crf import ConditionalRandomField
+from acclimate.model.heads.tag_heads import ConditionalRandomField
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView
 from acclimate.training.loop import parameter_groups
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import TrainingStep
 
 # Oracle 9b_pdaln_distill
 TEACHER = torch.tensor([[[0.7, 0.2, 0.1], [0.1, 0.8, 0.1]]], dtype=torch.float64)

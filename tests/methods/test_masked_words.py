@@ -16,9 +16,8 @@ from acclimate.methods.masked_words import Budget, MaskedWords, first_pieces, hi
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
 from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel, MlmHead
 from acclimate.model.view import NoView, TextView
-from acclimate.model.word_guesser import MlmHead
 from acclimate.training.record import Record
 
 

@@ -13,7 +13,7 @@ from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.training.loop import parameter_groups
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import TrainingStep
 
 ENCODERS = ["character-cnn-lstm", "bert"]
 

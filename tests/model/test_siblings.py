@@ -18,7 +18,7 @@ from acclimate.model.siblings import Siblings
 from acclimate.model.storage import read_tensors, write_tensors
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import TrainingStep
 
 Build = Callable[..., Tagger]
 CHATTER = Corpus.of(

@@ -183,7 +183,9 @@ def test_labels_are_learnt_in_the_rounds_whoever_teaches_them(build, news, tweet
 def test_every_part_can_be_had_alone_and_left_out(
     build: Callable[..., Tagger], news, tweets, part: str, few: int, alone: bool
 ) -> None:
-    options = {**NONE, part: True} if alone else {**ALL, "tuning": True, "separate_heads": True, "finish": True, part: False}
+    options = (
+        {**NONE, part: True} if alone else {**ALL, "tuning": True, "separate_heads": True, "finish": True, part: False}
+    )
     watcher = Losses()
     given = {"training": QUICK, "select": "last", "watcher": watcher}
     labelled = tweets[:few] if few else None

@@ -220,7 +220,10 @@ def test_apart_the_source_has_a_head_of_its_own_that_begins_as_the_tagger_s(
 
 def test_a_stage_apart_that_is_undone_leaves_the_tagger_as_it_was(build: Callable[..., Tagger], news, tweets) -> None:
     tagger = build("bert", dropout=0.0)
-    first, ruin = {"name": "first", **TAGGING, "updates": 40}, {"name": "ruin", "objectives": BOTH, "separate_heads": True}
+    first, ruin = (
+        {"name": "first", **TAGGING, "updates": 40},
+        {"name": "ruin", "objectives": BOTH, "separate_heads": True},
+    )
     stages = composed(first, {**ruin, "learning_rate": 30.0, "updates": 2, "keep_best": True})
     alone = build("bert", dropout=0.0)
     given = {"source_dev": news, "target_labelled": tweets, "training": TRAINING}

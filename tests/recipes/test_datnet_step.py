@@ -21,8 +21,7 @@ from acclimate.recipes.datnet import DatnetSettings, datnet
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import complete
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import Stage, TrainingStep
 
 STILL = {"dropout": 0.0}
 NO_NOISE = {"source_words": 0, "target_words": 0, "characters": 0, "pieces": 0}

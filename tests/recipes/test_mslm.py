@@ -28,8 +28,7 @@ from acclimate.settings import SettingsError, UsageError, complete
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import Stage, TrainingStep
 
 QUICK = {"updates": 3, "words_per_batch": 60}
 Build = Callable[..., Tagger]

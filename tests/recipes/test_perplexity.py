@@ -12,7 +12,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import perplexity
 
 
@@ -41,7 +41,9 @@ def slow_loss(reader: MaskedLanguageModel, text: Corpus, share: float, seed: int
 
 
 @pytest.mark.parametrize(("share", "seed"), [(0.15, 0), (0.4, 7)])
-def test_it_is_the_mean_loss_of_hidden_pieces(reader: MaskedLanguageModel, news: Corpus, share: float, seed: int) -> None:
+def test_it_is_the_mean_loss_of_hidden_pieces(
+    reader: MaskedLanguageModel, news: Corpus, share: float, seed: int
+) -> None:
     found = perplexity(reader.encoder, reader.mlm_head, news, share, seed)
     loss, pieces = slow_loss(reader, news, share, seed)
     assert (found.pieces, found.sentences) == (pieces, len(news))
@@ -72,7 +74,9 @@ def test_another_seed_asks_other_questions(reader: MaskedLanguageModel, news: Co
     assert first.pieces == other.pieces
 
 
-def test_a_head_that_knows_nothing_has_the_perplexity_of_the_vocabulary(reader: MaskedLanguageModel, news: Corpus) -> None:
+def test_a_head_that_knows_nothing_has_the_perplexity_of_the_vocabulary(
+    reader: MaskedLanguageModel, news: Corpus
+) -> None:
     class Blank(torch.nn.Module):
         def forward(self, states: torch.Tensor) -> torch.Tensor:
             return torch.zeros(*states.shape[:-1], 150)

@@ -97,7 +97,10 @@ def test_a_spreadsheet_has_the_changes_and_what_the_paper_prints_of_them(news: C
 @pytest.mark.parametrize(
     ("lines", "weights"),
     [
-        ([{"kind": "evaluation"}, {"kind": "masks", "policy": "joint", "weights": {"elm": 0.6, "blm": 0.4}}], (0.6, 0.4)),
+        (
+            [{"kind": "evaluation"}, {"kind": "masks", "policy": "joint", "weights": {"elm": 0.6, "blm": 0.4}}],
+            (0.6, 0.4),
+        ),
         ([{"kind": "masks", "policy": "random", "rows": []}], None),  # domain tuning's have none
         ([], None),
     ],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
-from acclimate.model.heads.entities import EntitySettings
+from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import PdalnSettings, exchanged
 from acclimate.reproduction.cells import Cell, cells_of

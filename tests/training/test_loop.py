@@ -20,8 +20,7 @@ from acclimate.model.view import View
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress, Training, build_optimizer, completed, default_learning_rate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import Stage, TrainingStep
 
 PLAIN = {"optimizer": "sgd", "momentum": 0.0, "weight_decay": 0.0, "decay": "none", "warm_up": 0, "clip": None}
 """One update then moves each weight by the learning rate times its gradient, and by nothing else."""

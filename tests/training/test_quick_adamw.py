@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from acclimate.training.quick_adamw import FusedAdamW, clip
+from acclimate.training.optimizers import FusedAdamW, clip
 
 SHAPES = ((3, 4), (5,), (2, 2), (7,))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.training import schedules
+from acclimate.training import settings as schedules
 from acclimate.training.settings import Decay, TrainingSettings
 
 

@@ -20,7 +20,9 @@ TRAINING = {"updates": 8, "words_per_batch": 60}
 
 
 @pytest.mark.parametrize(("share", "updates", "evaluations"), [(1.0, 20, 10), (0.5, 10, 5), (0.26, 5, 3), (1e-6, 1, 1)])
-def test_updates_and_looks_become_fewer_and_never_none(news: Corpus, share: float, updates: int, evaluations: int) -> None:
+def test_updates_and_looks_become_fewer_and_never_none(
+    news: Corpus, share: float, updates: int, evaluations: int
+) -> None:
     settings = TrainingSettings(updates=20, evaluate_every=10)
     short = Stage("a", {"tag": Tagging()}, Batches({SOURCE: news}), settings).shortened(share)
     assert (short.updates, short.evaluate_every) == (updates, evaluations)

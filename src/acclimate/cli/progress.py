@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from acclimate.cli.wording import in_options
-from acclimate.training.console import stderr_console as stderr_console
+from acclimate.training.progress_bar import stderr_console as stderr_console
 
 
 def warn(message: str) -> None:

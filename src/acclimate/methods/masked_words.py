@@ -24,9 +24,9 @@ from acclimate.methods.masking.policy import Policy
 from acclimate.methods.objective import Objective
 from acclimate.model.cuda_graphs.eval_states import EvalStates
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import MlmHead
 from acclimate.model.learner import Learner
 from acclimate.model.view import TextView
-from acclimate.model.word_guesser import MlmHead
 
 _NOTED = 8  # rows of a batch that are written down now and then
 

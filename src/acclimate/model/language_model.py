@@ -1,17 +1,88 @@
-"""Masked language models as `transformers` has them: made anew, taken up where somebody left off, and saved."""
+"""Masked language models: the head, the learner of pre-training, and how `transformers` makes and saves them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
+from torch import Tensor, nn
 
+from acclimate.data.batches import SOURCE
+from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row, quietly
-from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.encoders.transformer import Transformer, TransformerSettings
+from acclimate.model.learner import Learner
 from acclimate.model.storage import write_json, written_aside
-from acclimate.model.word_guesser import MlmHead
+from acclimate.model.view import TextView
 from acclimate.settings import Settings, UsageError
+
+_HEADS = ("cls", "lm_head", "predictions")  # as BERT, RoBERTa and ALBERT call theirs, with their kin
+
+
+class MlmHead(nn.Module):
+    """The head of a masked language model of `transformers`, apart from its encoder, so that it can be asked about
+    chosen places only. Its last layer is the encoder's own table of pieces where the model ties the two."""
+
+    def __init__(self, head: nn.Module) -> None:
+        super().__init__()
+        self.head = head
+
+    @classmethod
+    def of(cls, model: Any) -> MlmHead:
+        """The head of an `AutoModelForMaskedLM`."""
+        for name in _HEADS:
+            if hasattr(model, name):
+                return cls(getattr(model, name))
+        if hasattr(model, "head") and hasattr(model, "decoder"):  # ModernBERT
+            return cls(nn.Sequential(model.head, model.decoder))
+        if hasattr(model, "vocab_transform"):  # DistilBERT
+            layers = (model.vocab_transform, model.activation, model.vocab_layer_norm, model.vocab_projector)
+            return cls(nn.Sequential(*layers))
+        if hasattr(model, "generator_predictions"):  # ELECTRA
+            return cls(nn.Sequential(model.generator_predictions, model.generator_lm_head))
+        raise ValueError(
+            f"{type(model).__name__} keeps its language-model head in a way that Acclimate does not know. "
+            f"Known: {', '.join(_HEADS)}, ModernBERT's, DistilBERT's and ELECTRA's."
+        )
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Scores of every piece of the vocabulary, for states of any leading shape."""
+        scores: Tensor = self.head(states)
+        return scores
+
+
+class MaskedLanguageModel(Learner):
+    """A masked language model. Reads rows of pieces that are full to the brim, or sentences; tags it does not see."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        """`model` is an `AutoModelForMaskedLM`; its parts are shared, not copied, so it can be saved as it is."""
+        super().__init__()
+        self._model = (model,)  # its parts are modules of their own here
+        self.encoder: Transformer = Transformer(TransformerSettings(dropout=0.0), model.base_model, tokenizer)
+        self.mlm_head = MlmHead.of(model)
+
+    @property
+    def model(self) -> Any:
+        """The whole, as `transformers` has it: what to save."""
+        return self._model[0]
+
+    def view(self, part: Tensor | Sequence[Sentence], domain: str = SOURCE) -> TextView:
+        inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.tensorize(part)
+        if "attention" in inputs and inputs["attention"].all():
+            del inputs["attention"]  # full rows need no mask, and without one the fast attention kernels serve
+        view = TextView(self.encoder, {name: self._sent(tensor) for name, tensor in inputs.items()})
+        view.mlm_head = self.mlm_head
+        if not isinstance(part, Tensor):
+            view.originals = part
+        return view
+
+    def _sent(self, tensor: Tensor) -> Tensor:
+        if self.device.type == "cuda":
+            tensor = tensor.pin_memory()  # from other memory the copy waits for all work under way on the GPU
+        return tensor.to(self.device, non_blocking=True)
+
 
 # what the kinds of models call their dropouts
 _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")

@@ -23,16 +23,15 @@ from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, Charac
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
-from acclimate.model.heads.choice import HeadName, build_head
-from acclimate.model.heads.entities import (
+from acclimate.model.heads.entity_heads import (
     EntitySettings,
     detected_labels,
     detection_layer,
     require_entities,
     span_types,
 )
+from acclimate.model.heads.tag_heads import HeadName, build_head
 from acclimate.model.learner import Learner
-from acclimate.model.sentences import Sentences
 from acclimate.model.storage import (
     StorageError,
     read_json,
@@ -43,7 +42,7 @@ from acclimate.model.storage import (
     write_tensors,
     written_aside,
 )
-from acclimate.model.view import View
+from acclimate.model.view import Sentences, View
 from acclimate.settings import S, Settings, SettingsError, complete
 
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line

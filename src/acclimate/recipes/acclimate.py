@@ -156,7 +156,9 @@ def parts(plan: Plan) -> bool:
     """Left to the data: where it was measured, with a selector that may take it back
     (docs/explanation/results/leaderboard.md)."""
     options: AcclimateSettings = plan.options
-    wanted = chooses_for_target(plan) and not finishes(plan) if options.separate_heads is None else options.separate_heads
+    wanted = (
+        chooses_for_target(plan) and not finishes(plan) if options.separate_heads is None else options.separate_heads
+    )
     return wanted and len(plan.target.labelled()) > 0
 
 

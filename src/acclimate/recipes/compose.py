@@ -18,8 +18,8 @@ from acclimate.methods.distillation import frozen_copy
 from acclimate.methods.masking.catalogue import policy_names
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
-from acclimate.model.encoders.normalisation import Normalise
-from acclimate.model.heads.entities import EntitySettings
+from acclimate.model.encoders.layers import Normalise
+from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.compose_objectives import (
@@ -56,9 +56,8 @@ from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, EditS
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
 from acclimate.settings import UsageError
-from acclimate.training.schedules import Schedule
 from acclimate.training.selectors import LastUpdate, Selector
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import Stage, Watch
 
 PARTS = {
@@ -244,8 +243,8 @@ def check_stage(tagger: Tagger, plan: Plan, stage: StageSettings, where: str, ca
         check_text(tagger, plan, stage, name, where, can_tag, number)
     if stage.separate_heads and not any(learns_beside(name, term) for name, term in stage.objectives.items()):
         raise UsageError(
-            f"{where}: with separate_heads the tagger learns tags from what stands beside alone, and no objective does: set a "
-            "side to both or target, or take target-tagging."
+            f"{where}: with separate_heads the tagger learns tags from what stands beside alone, and no objective "
+            "does: set a side to both or target, or take target-tagging."
         )
     if not set(learns) & LABELLED and any(OBJECTIVES[name].learns_tags for name in stage.objectives):
         raise UsageError(f"{where} learns tags from {', '.join(learns)}, which has none.")

@@ -32,7 +32,7 @@ from acclimate.recipes.pdaln_edits import ContrastSettings, edit_for
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
 from acclimate.training.engine import device_for
-from acclimate.training.schedules import Schedule
+from acclimate.training.settings import Schedule
 from acclimate.training.stage import Watch
 
 Domain = Literal["source", "target"]

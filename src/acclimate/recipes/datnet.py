@@ -24,7 +24,7 @@ from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.noise import Scope
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
-from acclimate.model.encoders.normalisation import Normalise
+from acclimate.model.encoders.layers import Normalise
 from acclimate.model.encoders.vectors import vectors_width
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
@@ -32,7 +32,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.mat import normalise_tables
 from acclimate.recipes.recipe import Plan, Recipe, Sibling
 from acclimate.settings import Settings, UsageError
-from acclimate.training.schedules import ganin_ramp
+from acclimate.training.settings import ganin_ramp
 from acclimate.training.stage import Stage
 
 _HELD_OUT = 200  # sentences of each domain on which the discriminator is judged

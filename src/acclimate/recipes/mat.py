@@ -25,7 +25,7 @@ from acclimate.methods.perturbation.noise import Radii, Scope
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
-from acclimate.model.encoders.normalisation import Normalise
+from acclimate.model.encoders.layers import Normalise
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger

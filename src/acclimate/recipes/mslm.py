@@ -25,7 +25,7 @@ from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.policy import Policy
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.heads.entities import EntitySettings, require_entities, types_apart
+from acclimate.model.heads.entity_heads import EntitySettings, require_entities, types_apart
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import require_language_model

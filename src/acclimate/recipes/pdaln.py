@@ -35,8 +35,7 @@ from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
 from acclimate.settings import Settings, UsageError
 from acclimate.training.loop import completed
-from acclimate.training.schedules import Schedule
-from acclimate.training.settings import TrainingSettings
+from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import Stage
 
 Variant = Literal["distillation", "mean-teacher", "vat", "none"]

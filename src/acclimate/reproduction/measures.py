@@ -89,7 +89,9 @@ def _dev_curve(run: Finished) -> ScoreCurve:
 
 
 def _dev_by_epoch(run: Finished, _: Reference) -> Figures:
-    return {f"{look.epoch if look.epoch is not None else look.update:g}": look.score for look in _dev_curve(run).evaluations}
+    return {
+        f"{look.epoch if look.epoch is not None else look.update:g}": look.score for look in _dev_curve(run).evaluations
+    }
 
 
 def _epochs(run: Finished, reference: Reference) -> Figures:

@@ -36,8 +36,8 @@ from acclimate.runs.task import BlindTask, tagger_for
 from acclimate.training.engine import build_engine
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
+from acclimate.training.selectors import Confidence
 from acclimate.training.stage import Stage
-from acclimate.training.watches import Confidence
 
 _POINTS = 1000  # of each domain, that are told apart and put on a map
 _ALONE = threading.Lock()  # seeds and the engine's state belong to a process

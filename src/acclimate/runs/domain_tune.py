@@ -16,8 +16,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.table import count
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED
-from acclimate.model.language_model import save_language_model
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel, save_language_model
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
 from acclimate.recipes.tuning_text import read_text
 from acclimate.runs.fingerprint import claim, encoder_digest

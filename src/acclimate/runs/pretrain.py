@@ -31,12 +31,12 @@ from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.policy import Uniform
 from acclimate.model.encoders.pretrained import load_tokenizer
 from acclimate.model.language_model import (
+    MaskedLanguageModel,
     SizeSettings,
     language_model_to_go_on_from,
     new_language_model,
     save_language_model,
 )
-from acclimate.model.reader import MaskedLanguageModel
 from acclimate.model.storage import (
     StorageError,
     forget_checksums,
@@ -80,7 +80,9 @@ def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
     """What anybody should know who finds this folder."""
     sizes, training = settings.encoder, settings.training
     files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
-    curve = "\n".join(f"| {update:,} | {loss:.3f} | {math.exp(loss):.2f} |" for update, loss in thinned(done.evaluations))
+    curve = "\n".join(
+        f"| {update:,} | {loss:.3f} | {math.exp(loss):.2f} |" for update, loss in thinned(done.evaluations)
+    )
     held_out = f"{done.held_out_pieces:,} pieces were held out; the loss is in nats per hidden piece."
     evaluations = (
         f"{held_out}\n\n| update | held-out loss | perplexity |\n|---:|---:|---:|\n{curve}\n"

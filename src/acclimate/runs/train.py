@@ -31,9 +31,9 @@ from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
 from acclimate.training.run import EARLIER, Watcher, first_seed, run_stages
+from acclimate.training.selectors import Confidence
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, Watch
-from acclimate.training.watches import Confidence
 
 
 @in_locked_folder

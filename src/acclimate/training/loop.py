@@ -18,11 +18,9 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError
-from acclimate.training.muon import Muon
-from acclimate.training.quick_adamw import FusedAdamW, clip
+from acclimate.training.optimizers import FusedAdamW, Muon, clip
 from acclimate.training.settings import LoopSettings, TrainingSettings
-from acclimate.training.stage import Stage
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import Stage, TrainingStep
 
 
 @dataclass(frozen=True)

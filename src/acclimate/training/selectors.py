@@ -1,4 +1,4 @@
-"""Selectors: which state of a training run to keep, and on which split that was decided."""
+"""Which state of a training run to keep, on which split that is decided, and what else to write down on the way."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 import torch
 
-from acclimate.data.corpus import Corpus
+from acclimate.data.corpus import Corpus, Sentence
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import count
 from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.masked_batch import hide
-from acclimate.model.learner import Learner
-from acclimate.model.listening import eval_mode
+from acclimate.model.learner import Learner, eval_mode
 from acclimate.model.tagger import Tagger
+from acclimate.model.view import View
 
 
 class Selector(Protocol):
@@ -119,3 +119,27 @@ class LastUpdate:
 
     def told(self, score: float) -> str:
         return ""
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure the tagger is of the right tags of a few chosen sentences (MAT, Figure 2).
+
+    For each: the probability of all its tags together, as the head has it, and that of each word's own tag.
+    """
+
+    corpus: Corpus
+    tagger: Tagger
+    kind: str = "confidence"
+
+    @torch.no_grad()
+    def __call__(self, learner: Learner) -> dict[str, Any]:
+        with eval_mode(self.tagger):
+            return {"sentences": [self._sure_of(sentence) for sentence in self.corpus]}
+
+    def _sure_of(self, sentence: Sentence) -> dict[str, Any]:
+        view = View(self.tagger, self.tagger.tensorize([sentence]).to(self.tagger.device))
+        right = view.marginals[0].gather(-1, view.sentences.tags[0].unsqueeze(-1)).squeeze(-1)  # (word)
+        probability = math.exp(-float(view.losses[0]))  # of a long sentence too small for float32
+        marginals = [round(value, 6) for value in right.tolist()]
+        return {"words": " ".join(sentence.words), "probability": probability, "marginals": marginals}

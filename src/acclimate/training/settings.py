@@ -1,15 +1,53 @@
-"""How a stage is trained."""
+"""How a stage is trained: its settings, and the schedules that they name."""
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from acclimate.settings import Settings
-from acclimate.training import schedules
-from acclimate.training.schedules import Schedule
+
+Schedule = Callable[[int], float]
+
+
+def constant(value: float = 1.0) -> Schedule:
+    return lambda update: value
+
+
+def linear_decay(updates: int) -> Schedule:
+    """From 1 down to 0 at the last update."""
+    return lambda update: max(0.0, 1 - update / max(1, updates))
+
+
+def cosine_decay(updates: int) -> Schedule:
+    """From 1 down to 0 along half a cosine."""
+    return lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / max(1, updates))))
+
+
+def inverse_decay(rate: float, period: int) -> Schedule:
+    """1 / (1 + rate · t), t counted in whole periods: DATNet's, with rate 0.05 and a period of one epoch."""
+    return lambda update: 1 / (1 + rate * (update // max(1, period)))
+
+
+def exponential_decay(rate: float, period: int) -> Schedule:
+    """rate^t, t counted in whole periods: MAT's, with rate 0.992 and a period of one epoch."""
+    return lambda update: float(rate ** (update // max(1, period)))
+
+
+def warm_up(updates: int, then: Schedule) -> Schedule:
+    """Rise in a straight line to 1 over the first updates, then follow the other schedule from its beginning."""
+    return lambda update: (update + 1) / (updates + 1) if update < updates else then(update - updates)
+
+
+def ganin_ramp(updates: int) -> Schedule:
+    """2 / (1 + exp(-10 p)) - 1, p the share of the updates that is done: from 0 steeply up to nearly 1 (Ganin et al.
+    2016). A discriminator learns first, and only then is it listened to."""
+    return lambda update: 2 / (1 + math.exp(-10 * min(1.0, update / max(1, updates)))) - 1
+
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
@@ -81,13 +119,13 @@ class LoopSettings(Settings):
         first = round(self.warm_up * updates) if self.warm_up < 1 else round(self.warm_up)
         period = max(1, round(self.updates_per_epoch(epoch_length)))
         decays: dict[Decay, Schedule] = {
-            "none": schedules.constant(),
-            "linear": schedules.linear_decay(updates - first),
-            "cosine": schedules.cosine_decay(updates - first),
-            "inverse": schedules.inverse_decay(0.05 if self.decay_rate is None else self.decay_rate, period),
-            "exponential": schedules.exponential_decay(0.992 if self.decay_rate is None else self.decay_rate, period),
+            "none": constant(),
+            "linear": linear_decay(updates - first),
+            "cosine": cosine_decay(updates - first),
+            "inverse": inverse_decay(0.05 if self.decay_rate is None else self.decay_rate, period),
+            "exponential": exponential_decay(0.992 if self.decay_rate is None else self.decay_rate, period),
         }
-        return schedules.warm_up(first, decays[self.decay])
+        return warm_up(first, decays[self.decay])
 
 
 class TrainingSettings(LoopSettings):

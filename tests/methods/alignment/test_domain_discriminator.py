@@ -21,8 +21,8 @@ from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView, View
 from acclimate.training.loop import parameter_groups
-from acclimate.training.schedules import ganin_ramp
-from acclimate.training.step import TrainingStep
+from acclimate.training.settings import ganin_ramp
+from acclimate.training.stage import TrainingStep
 
 SOURCE_AND_TARGET = torch.tensor([True, False])
 LOGITS = torch.tensor([0.9, 0.2], dtype=torch.float64).logit()  # r = 0.9 for the source sentence, 0.2 for the target

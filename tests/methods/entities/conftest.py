@@ -15,7 +15,7 @@ from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, b
 from acclimate.methods.masking.joint import JointMasking
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.heads.entities import EntitySettings
+from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 

@@ -16,7 +16,7 @@ from acclimate.methods.masking.adversarial import Adversarial, Draw
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, pose
 from acclimate.methods.masking.policy import Mixture, Policy
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.selectors import LastUpdate
@@ -85,7 +85,9 @@ def test_its_own_step_leaves_the_language_model_bit_identical(reader: MaskedLang
     assert not torch.equal(was, policy.generator.layers[0].weight)
 
 
-def train(reader: MaskedLanguageModel, news: Corpus, policy: Policy, weights: dict[str, float], **training: Any) -> None:
+def train(
+    reader: MaskedLanguageModel, news: Corpus, policy: Policy, weights: dict[str, float], **training: Any
+) -> None:
     settings = TrainingSettings.model_validate({"updates": 3, "device": "cpu", "learning_rate": 1e-2, **training})
     objectives = {"masked_words": objective(reader, policy), "policy": PolicyLoss(policy)}
     stage = Stage("tune", objectives, Batches({TARGET: news}, 60), settings, weights=weights)
@@ -136,7 +138,9 @@ def test_the_gradient_is_the_advantage_times_chosen_less_marginal() -> None:
 
 
 @pytest.mark.parametrize("by_words", [False, True])
-def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(reader: MaskedLanguageModel, news: Corpus, by_words: bool) -> None:
+def test_the_relaxed_lesson_goes_up_the_language_model_s_loss(
+    reader: MaskedLanguageModel, news: Corpus, by_words: bool
+) -> None:
     """Its slope is minus that of the loss at the hidden pieces, whose embeddings the choices mix with [MASK]."""
     reader.eval()
     policy = adversary(reader, estimator="relaxed")
@@ -268,7 +272,9 @@ def test_the_players_do_not_meet_in_the_clip_either(bert: str, news: Corpus) -> 
     moved = []
     for weight in (1.0, 0.0):
         torch.manual_seed(0)
-        reader = MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)).eval()
+        reader = MaskedLanguageModel(
+            AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert)
+        ).eval()
         train(reader, news, adversary(reader), {"policy": weight}, updates=1, clip=0.1)
         moved.append({name: value.clone() for name, value in reader.named_parameters()})
     assert all(torch.equal(value, moved[1][name]) for name, value in moved[0].items())

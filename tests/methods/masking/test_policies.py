@@ -20,7 +20,7 @@ from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, as_c
 from acclimate.methods.masking.part_of_speech import PartOfSpeech
 from acclimate.methods.masking.policy import Mixture, Policy, Uniform
 from acclimate.methods.masking.word_runs import spans
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.settings import UsageError
 
 

@@ -19,7 +19,7 @@ from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, b
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, as_chosen, hide
 from acclimate.methods.masking.policy import Uniform
 from acclimate.methods.masking.word_runs import RunsOfWords, collocations, lay_spans, room_of, spans
-from acclimate.model.reader import MaskedLanguageModel
+from acclimate.model.language_model import MaskedLanguageModel
 
 KNOWN = Collocations(tuple(Collocation(tuple(row.split()), 5, 1.0) for row in ("New York", "Blue Bank")))
 POLICIES = {
@@ -37,7 +37,9 @@ def reader(bert: str) -> MaskedLanguageModel:
     return MaskedLanguageModel(AutoModelForMaskedLM.from_pretrained(bert), AutoTokenizer.from_pretrained(bert))
 
 
-def puzzle_of(reader: MaskedLanguageModel, sentences: Sequence[Sentence], share: float = 0.3, by_words: bool = False) -> MaskedBatch:
+def puzzle_of(
+    reader: MaskedLanguageModel, sentences: Sequence[Sentence], share: float = 0.3, by_words: bool = False
+) -> MaskedBatch:
     tokenizer = reader.encoder.pieces.tokenizer
     corruption = Corruption(tokenizer.mask_token_id, torch.arange(5, len(tokenizer)), 0.0, 0.0)
     objective = MaskedWords(Uniform(), corruption, tuple(tokenizer.all_special_ids), Budget(share, by_words))
@@ -69,7 +71,9 @@ def test_it_ends_on_one_word_on_no_match_and_on_a_match_as_long_as_the_sentence(
 
 
 @pytest.mark.parametrize("by_words", [False, True])
-def test_whole_collocations_are_never_cut_while_single_words_are_left(by_words: bool, reader: MaskedLanguageModel) -> None:
+def test_whole_collocations_are_never_cut_while_single_words_are_left(
+    by_words: bool, reader: MaskedLanguageModel
+) -> None:
     sentence = Sentence(("Anna", "flew", "to", "New", "York", "with", "Blue", "Bank", "."))
     for share in (0.2, 0.35):
         batch = puzzle_of(reader, [sentence] * 40, share, by_words)
@@ -134,7 +138,9 @@ def test_bare_pieces_have_no_words_to_run_over(reader: MaskedLanguageModel) -> N
             policy(bare)
 
 
-def test_the_policy_reads_the_file_and_the_lengths_it_is_told(reader: MaskedLanguageModel, news: Corpus, tmp_path: object) -> None:
+def test_the_policy_reads_the_file_and_the_lengths_it_is_told(
+    reader: MaskedLanguageModel, news: Corpus, tmp_path: object
+) -> None:
     path = f"{tmp_path}/known.jsonl"
     KNOWN.save(path)
     told = PolicySettings.model_validate({"collocations": {"file": path, "whole": True}})

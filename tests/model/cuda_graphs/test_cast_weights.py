@@ -19,8 +19,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, acceleration_for
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import Stage, TrainingStep
 
 Build = Callable[..., Tagger]
 OBJECTIVES: dict[str, Callable[[], Objective]] = {

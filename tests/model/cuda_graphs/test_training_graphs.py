@@ -33,8 +33,7 @@ from acclimate.training.record import Record
 from acclimate.training.run import run_stages
 from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
-from acclimate.training.step import TrainingStep
+from acclimate.training.stage import Stage, TrainingStep
 
 Build = Callable[..., Tagger]
 

@@ -133,5 +133,7 @@ def test_words_seen_too_rarely_stay_out_of_the_word_table(build) -> None:
     text = Corpus.of([Sentence(("to", "go", "to", "Oslo", "go"), ("O",) * 3 + ("B-LOC", "O"))])
     encoder = encoder_of(build, text=text, least_seen=2)
     assert encoder.vocabulary.items == ("go", "to")
-    assert encoder.tensorize([Sentence(("go", "oslo"))])["words"].tolist() == [[encoder.vocabulary.number("go"), UNKNOWN]]
+    assert encoder.tensorize([Sentence(("go", "oslo"))])["words"].tolist() == [
+        [encoder.vocabulary.number("go"), UNKNOWN]
+    ]
     assert encoder.rare_words == []

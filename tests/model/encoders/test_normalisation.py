@@ -12,7 +12,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.vocabulary import HIDDEN, PADDING, SPECIAL, UNKNOWN
 from acclimate.inference.predict import predict
-from acclimate.model.encoders.normalisation import Table, moments, shares_of
+from acclimate.model.encoders.layers import Table, moments, shares_of
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from acclimate.model.encoders.recurrent import BidirectionalLstm, VariationalDropout, reversed_places
+from acclimate.model.encoders.layers import BidirectionalLstm, VariationalDropout, reversed_places
 
 
 def torch_twin(ours: BidirectionalLstm, input_width: int, width: int, layers: int) -> nn.LSTM:

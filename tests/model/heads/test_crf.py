@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from acclimate.model.heads.crf import ConditionalRandomField
-from acclimate.model.heads.legality import Legality
+from acclimate.model.heads.tag_heads import ConditionalRandomField, Legality
 
 # O, B-PER, I-PER, B-LOC, I-LOC under IOB2
 NAMES = ("O", "B-PER", "I-PER", "B-LOC", "I-LOC")

@@ -5,9 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from acclimate.model.heads.crf import ConditionalRandomField
-from acclimate.model.heads.legality import Legality
-from acclimate.model.heads.softmax import IndependentTags
+from acclimate.model.heads.tag_heads import ConditionalRandomField, IndependentTags, Legality
 
 NO_SECOND_AFTER_FIRST = Legality([True] * 3, [[True, False, True], [True] * 3, [True] * 3], [True] * 3)
 

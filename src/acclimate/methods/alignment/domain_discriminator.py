@@ -14,8 +14,7 @@ from torch.nn import functional
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
-from acclimate.model.learner import Learner
-from acclimate.model.listening import eval_mode
+from acclimate.model.learner import Learner, eval_mode
 from acclimate.model.view import NoView, View
 
 
@@ -278,7 +277,9 @@ class DiscriminatorDiagnostics:
 def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
     """What is wrong with the game that these rows of a record tell of, and what to try; None when nothing is, or when
     there is too little to judge by. Rows of other kinds, or without an accuracy, are passed over."""
-    evaluations = [row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))]
+    evaluations = [
+        row for row in rows if row.get("kind", "game") == "game" and isinstance(row.get("accuracy"), (int, float))
+    ]
     if len(evaluations) < FEWEST_EVALUATIONS:
         return None
     accuracies = [float(row["accuracy"]) for row in evaluations]
@@ -299,8 +300,9 @@ def diagnosis(rows: Sequence[Mapping[str, Any]]) -> str | None:
     margin = max(NEAR_CHANCE, STANDARD_ERRORS * 0.5 / math.sqrt(sentences))
     if max(abs(accuracy - 0.5) for accuracy in accuracies) <= margin <= WIDEST:
         return (
-            f"The discriminator was no better than chance at any of {len(evaluations)} looks (accuracy {min(accuracies):.2f} "
-            f"to {max(accuracies):.2f}), so it had nothing to teach the features: try a smaller options.strength, or "
-            "options.ramp so that it learns first; if that changes nothing, the domains may already look alike to it."
+            f"The discriminator was no better than chance at any of {len(evaluations)} looks (accuracy "
+            f"{min(accuracies):.2f} to {max(accuracies):.2f}), so it had nothing to teach the features: try a smaller "
+            "options.strength, or options.ramp so that it learns first; if that changes nothing, the domains may "
+            "already look alike to it."
         )
     return None

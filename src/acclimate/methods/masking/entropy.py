@@ -15,7 +15,7 @@ from acclimate.methods.masking.masked_batch import MaskedBatch, looking
 from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.model.cuda_graphs.cast_weights import cast_module
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
-from acclimate.model.word_guesser import MlmHead
+from acclimate.model.language_model import MlmHead
 
 _BLOCK = 64  # scores
 _PLACES = 512  # on a GPU their number is rounded up to a multiple of this

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.listening import eval_mode
-from acclimate.model.word_guesser import MlmHead
+from acclimate.model.language_model import MlmHead
+from acclimate.model.learner import eval_mode
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from acclimate.model.cuda_graphs.cast_weights import WeightCast, cast_module, un
 from acclimate.model.cuda_graphs.fused_bert import FusedBert
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.listening import eval_mode
+from acclimate.model.learner import eval_mode
 
 _BUCKET = 8  # rows and pieces that are not full are rounded up to multiples of this, so that many batches share a shape
 

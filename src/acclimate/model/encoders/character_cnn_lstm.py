@@ -18,10 +18,8 @@ from acclimate.data.pieces import Window
 from acclimate.data.vocabulary import HIDDEN, PADDING, UNKNOWN, Vocabulary
 from acclimate.model.encoders.contextual import Context, ContextualSettings, load_context
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
-from acclimate.model.encoders.lexicon import Lexicon
-from acclimate.model.encoders.normalisation import Normalise, Table, shares_of
-from acclimate.model.encoders.recurrent import BidirectionalLstm, VariationalDropout
-from acclimate.model.encoders.vectors import Coverage, in_table
+from acclimate.model.encoders.layers import BidirectionalLstm, Normalise, Table, VariationalDropout, shares_of
+from acclimate.model.encoders.vectors import Coverage, Lexicon, in_table
 from acclimate.settings import Settings
 
 _LONGEST_WORD = 64  # a longer one is read by its first 48 and last 16 characters, or one web address fills the memory

@@ -15,8 +15,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Pieces, Window, overlapping_rows
-from acclimate.model.encoders.character_language_model import CharacterContext
-from acclimate.model.encoders.character_models import holds_character_models
+from acclimate.model.encoders.character_language_model import CharacterContext, holds_character_models
 from acclimate.model.encoders.encoder import Inputs
 from acclimate.model.encoders.pretrained import load_backbone, load_tokenizer, longest_row, quietly
 from acclimate.model.encoders.shipped import SHIPPED, resolved, shipped_encoder_path

@@ -1,0 +1,196 @@
+"""MSLM's heads: find entities first, then type them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from acclimate.data.corpus import LabelSet
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import OUTSIDE, TYPELESS, Scheme, split_tag
+from acclimate.settings import Settings
+
+Extra = Literal["shared", "token"]
+_SPREAD = 0.02  # of the first vectors, as in BERT's own tables
+
+
+class EntityLayer(nn.Module):
+    """Linear, ReLU, dropout, Linear on the features with an extra vector at their end.
+
+    `shared`: one vector for all words, as the paper has it; it can do no more than the layer's bias. `token`: a
+    row for each piece of the vocabulary, as the released code has it. That code looks up the words as they were before
+    some were hidden; here the layer is handed what the encoder reads, so a hidden word is [MASK] to it too.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        outputs: int,
+        extra: Extra = "shared",
+        extra_width: int = 100,
+        dropout: float = 0.1,
+        pieces: int | None = None,
+    ) -> None:
+        """`pieces` is the size of the vocabulary, for `token`."""
+        super().__init__()
+        if extra == "token" and pieces is None:
+            raise ValueError("A vector for each piece needs an encoder that reads pieces: take extra='shared'.")
+        self.extra = extra
+        self.vector = nn.Parameter(_SPREAD * torch.randn(extra_width)) if pieces is None or extra == "shared" else None
+        self.table = None
+        if pieces is not None and extra == "token":
+            self.table = nn.Embedding(pieces, extra_width)
+            nn.init.normal_(self.table.weight, std=_SPREAD)
+        self.inner, self.dropout = nn.Linear(width + extra_width, width), nn.Dropout(dropout)
+        self.outer = nn.Linear(width, outputs)
+
+    def forward(self, features: Tensor, pieces: Tensor | None) -> Tensor:
+        """(sentence, word, feature) and the first piece of each word as it is read (sentence, word) → (sentence, word,
+        output)."""
+        return self.decide(self.joined(features, pieces))
+
+    def joined(self, features: Tensor, pieces: Tensor | None) -> Tensor:
+        """The features with the extra vector at their end, (sentence, word, feature + extra)."""
+        if self.vector is not None:
+            more = self.vector.expand(*features.shape[:-1], -1)
+        else:
+            assert self.table is not None
+            more = self.table(pieces)
+        return torch.cat([features, more.to(features.dtype)], dim=-1)
+
+    def decide(self, joined: Tensor) -> Tensor:
+        """What `joined` gives, or means of it, of any leading shape → scores."""
+        scores: Tensor = self.outer(self.dropout(self.inner(joined).relu()))
+        return scores
+
+
+class SpanTypes(nn.Module):
+    """Scores each span's type from the mean of its words' features.
+
+    Words are tagged bare (B, I, O) by another head. Training looks at the spans of the gold tags, everything else at
+    those that were found. Both together are a distribution over typed tags: the bare tags' probability times that of
+    each span's type.
+    """
+
+    bare: Tensor
+    types: Tensor
+    tags: Tensor
+    inside: Tensor
+    begins: Tensor
+
+    def __init__(self, layer: EntityLayer, tags: Sequence[str], bare_tags: Sequence[str], names: Sequence[str]) -> None:
+        """`tags` are typed (B-PER), `bare_tags` the same under one name; `names` are the types, as `layer` scores
+        them. Schemes in which a span shows its beginning (IOB2, BIOES)."""
+        super().__init__()
+        self.layer = layer
+        bare_letters = [split_tag(tag)[0] for tag in bare_tags]
+        split = [split_tag(tag) for tag in tags]
+        numbers = {tag: number for number, tag in enumerate(split)}
+        typed = [
+            [numbers[letter, "" if letter == OUTSIDE else name] for name in names] for letter in bare_letters
+        ]  # (bare tag, type)
+        tables = {
+            "bare": torch.tensor([bare_letters.index(letter) for letter, _ in split]),  # (tag)
+            "types": torch.tensor([names.index(name) if name else 0 for _, name in split]),  # (tag)
+            "tags": torch.tensor(typed),
+            "inside": torch.tensor([letter != OUTSIDE for letter in bare_letters]),  # (bare tag)
+            "begins": torch.tensor([letter in "BS" for letter in bare_letters]),
+        }
+        for name, table in tables.items():  # not persistent: the tag names say it already
+            self.register_buffer(name, table, persistent=False)
+
+    def scores(self, features: Tensor, pieces: Tensor | None, bare: Tensor) -> Tensor:
+        """At each word the scores of its span's types (sentence, word, type). A word outside of all spans is scored as
+        if it were one."""
+        joined = self.layer.joined(features, pieces)
+        joined = joined.to(torch.promote_types(joined.dtype, torch.float32)).flatten(0, 1)
+        owners = self.owners(bare).flatten()
+        sums = torch.zeros_like(joined).index_add(0, owners, joined)
+        counts = torch.zeros_like(joined[:, :1]).index_add(0, owners, torch.ones_like(joined[:, :1]))
+        by_owner = self.layer.decide(sums / counts.clamp(min=1))
+        return by_owner[owners].view(*bare.shape, -1)
+
+    def owners(self, bare: Tensor) -> Tensor:
+        """The flat number of the first word of each word's span (sentence, word); a word outside owns itself."""
+        inside = self.inside[bare]
+        starts = ~inside | self.begins[bare]
+        starts[:, 0] = True
+        starts[:, 1:] |= ~inside[:, :-1]
+        places = torch.arange(bare.shape[1], device=bare.device).expand_as(bare)
+        first = places.masked_fill(~starts, 0).cummax(1).values
+        return first + bare.shape[1] * torch.arange(len(bare), device=bare.device).unsqueeze(1)
+
+    def losses(self, features: Tensor, pieces: Tensor | None, tags: Tensor, mask: Tensor) -> Tensor:
+        """The cross-entropy of the types of the spans in typed `tags`, summed over each sentence's spans (sentence)."""
+        scores = self.scores(features, pieces, self.bare[tags])
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+        chosen = scores.log_softmax(-1).gather(-1, self.types[tags].unsqueeze(-1)).squeeze(-1)
+        return -chosen.masked_fill(~self.spans_begin(tags, mask), 0).sum(1)
+
+    def spans_begin(self, tags: Tensor, mask: Tensor) -> Tensor:
+        """True at the first word of each span of typed `tags`, (sentence, word)."""
+        return self.begins[self.bare[tags]] & mask
+
+    def marginals(self, bare: Tensor, scores: Tensor) -> Tensor:
+        """Probabilities of bare tags (sentence, word, bare tag) and type scores (sentence, word, type) → those of typed
+        tags (sentence, word, tag)."""
+        chances = scores.to(bare.dtype).softmax(-1)[..., self.types]
+        return bare[..., self.bare] * torch.where(self.inside[self.bare], chances, 1)
+
+    def typed(self, bare: Tensor, scores: Tensor) -> Tensor:
+        """Bare tags with the likeliest type of each span, as numbers of typed tags (sentence, word)."""
+        return self.tags[bare, scores.argmax(-1)]
+
+
+class EntitySettings(Settings):
+    """The detection head, and the classification head on the mean of a span."""
+
+    tags: Literal["untyped", "typed"] = "untyped"
+    """untyped: bare B, I, O and a type for each span that is found; typed: B-PER and so on."""
+    extra: Extra = "shared"
+    """One more vector for all words (shared), or one for each piece of the vocabulary (token)."""
+    width: int = Field(100, ge=1)
+    """Width of that vector in the detection head."""
+    type_width: int = Field(100, ge=1)
+    """Width of that vector in the classification head."""
+    dropout: float = Field(0.1, ge=0, lt=1)
+    """Dropout in both heads."""
+
+
+def types_apart(settings: EntitySettings | None, labels: LabelSet) -> bool:
+    """Whether spans are found first and typed by a head of their own."""
+    return settings is not None and settings.tags == "untyped" and len(labels) > 1
+
+
+def detected_labels(settings: EntitySettings | None, labels: LabelSet) -> LabelSet:
+    """The labels of the tags that words are scored for."""
+    return LabelSet((TYPELESS,)) if types_apart(settings, labels) else labels
+
+
+def detection_layer(settings: EntitySettings, width: int, outputs: int, pieces: int | None) -> EntityLayer:
+    return EntityLayer(width, outputs, settings.extra, settings.width, settings.dropout, pieces)
+
+
+def span_types(
+    settings: EntitySettings | None, width: int, labels: LabelSet, scheme: Scheme, pieces: int | None
+) -> SpanTypes | None:
+    """The head that types spans; None where the tags tell the types, or there is only one."""
+    if settings is None or not types_apart(settings, labels):
+        return None
+    layer = EntityLayer(width, len(labels), settings.extra, settings.type_width, settings.dropout, pieces)
+    return SpanTypes(layer, labels.tags(scheme), detected_labels(settings, labels).tags(scheme), labels.names)
+
+
+def require_entities(settings: EntitySettings, labels: LabelSet, scheme: Scheme) -> None:
+    """Refuse what has no entities to find, or cannot tell where one begins."""
+    if labels.kind == "plain":
+        raise InputError("entities are spans of words, and this tagger's labels are one tag per word.")
+    if types_apart(settings, labels) and scheme not in ("IOB2", "BIOES"):
+        raise InputError(
+            f"with the scheme {scheme} neighbouring entities run together before they are typed: take IOB2 or BIOES, "
+            "or let the tags tell the types (tags=typed)."
+        )
