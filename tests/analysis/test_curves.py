@@ -136,7 +136,7 @@ def test_a_run_that_recorded_nothing_is_refused(tmp_path: Path) -> None:
         (losses("a", 1, tag=True), "True is no number"),
         (
             {"kind": "evaluation", "stage": "a", "update": 1, "score": 1.0},
-            "kind look cannot be read: it lacks 'selector'",
+            "kind evaluation cannot be read: it lacks 'selector'",
         ),
         ({"kind": "game", "stage": "a", "update": 1}, "it lacks 'accuracy'"),
         ({"kind": "confidence", "stage": "a", "update": 1, "sentences": [{"words": "x"}]}, "it lacks 'probability'"),
