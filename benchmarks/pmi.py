@@ -31,7 +31,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.reading import read_corpus
 from acclimate.methods import masked_words
 from acclimate.methods.masking.masked_batch import Corruption
-from acclimate.methods.masking.word_runs import draw_collocations, draw_spans, words_to_hide
+from acclimate.methods.masking.word_runs import draw_spans, draw_units, first_words, words_to_hide
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.recipes.domain_tuning import DomainTuning, tuning_stage
@@ -67,11 +67,14 @@ def masking(text: Corpus, known: Collocations, sample: int) -> dict[str, Any]:
     dice = np.random.default_rng(0)
 
     def by_rank(part: Corpus) -> list[list[int]]:
-        return [draw_collocations(s.words, known, words_to_hide(SHARE, len(s)), dice, ranked=True) for s in part]
+        return [drawn_from(s.words, ranked=True) for s in part]
+
+    def drawn_from(words: tuple[str, ...], ranked: bool = False) -> list[int]:
+        return first_words(draw_units(words, known, dice, ranked), words_to_hide(SHARE, len(words)))
 
     known.find(text[0].words)  # the index is made at the first look
     _, ranked = timed(lambda: by_rank(text))
-    _, drawn = timed(lambda: [draw_collocations(s.words, known, words_to_hide(SHARE, len(s)), dice) for s in text])
+    _, drawn = timed(lambda: [drawn_from(s.words) for s in text])
     _, spans = timed(lambda: [draw_spans(len(s), words_to_hide(SHARE, len(s)), dice) for s in text])
     some = text.select(sorted(random.Random(0).sample(range(len(text)), min(sample, len(text)))))
     ours, ours_takes = timed(lambda: by_rank(some))

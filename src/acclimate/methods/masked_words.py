@@ -156,7 +156,6 @@ class MaskedWords(Objective):
 
     def end(self, learner: Learner) -> None:
         self._eval_states = EvalStates()  # the memory of its graphs is given back
-        self.policy.end()
 
     def notes(self) -> Mapping[str, Any] | None:
         """Which words of some rows were hidden last, and by which policy."""

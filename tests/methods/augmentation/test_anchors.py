@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import SCHEMES, Scheme, Span, convert_tags, faults, spans_from_tags, tags_from_spans
-from acclimate.methods.augmentation.anchors import AnchorPair, anchor_pairs, mentions, replace_entities
+from acclimate.methods.augmentation.anchors import mentions, replace_entities
 
 LABELS = ("PER", "LOC")
 SAN_FRANCISCO = Sentence(
@@ -57,27 +55,6 @@ def all_entities(corpus: Corpus) -> set[tuple[str, tuple[str, ...]]]:
                 end += 1
             found.add((tag[2:], sentence.words[start:end]))
     return found
-
-
-@given(small_corpora(), small_corpora())
-def test_the_pairs_are_those_of_a_slow_enumeration(source: Corpus, target: Corpus) -> None:
-    pairs = list(anchor_pairs(source, target))
-    slow = {
-        AnchorPair(label, mine, theirs)
-        for (label, mine), (other, theirs) in product(all_entities(source), all_entities(target))
-        if label == other and mine != theirs
-    }
-    assert set(pairs) == slow
-    assert len(pairs) == len(slow)
-
-
-def test_a_type_of_one_domain_only_makes_no_pair() -> None:
-    assert not list(anchor_pairs(corpus_of("Anna/B-PER"), corpus_of("Oslo/B-LOC")))
-
-
-def test_an_entity_is_no_partner_of_itself() -> None:
-    assert not list(anchor_pairs(corpus_of("Oslo/B-LOC"), corpus_of("in Oslo/B-LOC")))
-    assert list(anchor_pairs(corpus_of("OSLO/B-LOC"), corpus_of("Oslo/B-LOC")))  # another spelling is another entity
 
 
 def test_entities_are_listed_once_in_the_order_of_the_text() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acclimate.data.collocations import Collocation, Collocations
-from acclimate.methods.masking.word_runs import draw_collocations, fitting_first
+from acclimate.methods.masking.word_runs import draw_units, first_words, fitting_first, require_budget
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "benchmarks"))
 
@@ -28,6 +28,20 @@ BOTH_WAYS = pytest.mark.parametrize("ranked", [False, True])
 
 def vocabulary(*rows: str) -> Collocations:
     return Collocations(tuple(Collocation(tuple(row.split()), 5, 1.0) for row in rows))
+
+
+def draw_collocations(
+    words: list[str],
+    known: Collocations,
+    budget: int,
+    dice: np.random.Generator,
+    ranked: bool = False,
+    whole: bool = False,
+) -> list[int]:
+    """The units as the policy puts them in order, cut off where the budget ends."""
+    require_budget(budget, len(words))
+    units = draw_units(words, known, dice, ranked)
+    return first_words(fitting_first(units, budget) if whole else units, budget)
 
 
 def drawn(text: str, known: Collocations, budget: int, seed: int = 0, ranked: bool = False) -> list[int]:

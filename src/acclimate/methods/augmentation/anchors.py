@@ -25,15 +25,6 @@ from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, sp
 Mention = tuple[str, ...]  # the words of an entity, as they are written
 
 
-@dataclass(frozen=True, slots=True)
-class AnchorPair:
-    """An entity of the source and one of the target; both are of type `label`, and their words differ."""
-
-    label: str
-    source: Mention
-    target: Mention
-
-
 def mentions(corpus: Corpus) -> dict[str, tuple[Mention, ...]]:
     """The different entities of each type, in the order in which they first occur."""
     found: dict[str, dict[Mention, None]] = {}
@@ -41,14 +32,6 @@ def mentions(corpus: Corpus) -> dict[str, tuple[Mention, ...]]:
         for span in sentence.spans:
             found.setdefault(span.label, {})[sentence.words[span.start : span.end]] = None
     return {label: tuple(found[label]) for label in sorted(found)}
-
-
-def anchor_pairs(source: Corpus, target: Corpus) -> Iterator[AnchorPair]:
-    """All of them, type by type. They are many, and so are given one at a time."""
-    of_source, of_target = mentions(source), mentions(target)
-    for label in sorted(of_source.keys() & of_target.keys()):
-        for mine in of_source[label]:
-            yield from (AnchorPair(label, mine, theirs) for theirs in of_target[label] if mine != theirs)
 
 
 def replace_entities(sentence: Sentence, donors: Mapping[Span, Mention], scheme: Scheme = "IOB2") -> Sentence:

@@ -11,12 +11,12 @@ from torch.nn import functional
 
 from acclimate.methods.masking.masked_batch import MaskedBatch, looking
 from acclimate.methods.masking.policy import Policy
-from acclimate.methods.masking.quick_draw import QuickDraw
 from acclimate.methods.masking.sequential_subset_distribution import (
     GumbelPath,
     SequentialSubsetDistribution,
     gumbel_path,
 )
+from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 Estimator = Literal["score", "gumbel-path", "relaxed"]
 
@@ -90,7 +90,6 @@ class Adversarial(Policy):
         self._seed = int(torch.randint(2**31, ()))  # every process draws the same here
         self._learns: bool | None = None  # the coin of this update
         self._draws: list[Draw] = []
-        self._quick_draw = QuickDraw()
         self._rewarded = False  # whether the last draw is one to learn from
 
     def forward(self, batch: MaskedBatch) -> Tensor:
@@ -104,9 +103,6 @@ class Adversarial(Policy):
         self._rewarded = learns
         return draw.chosen.float()
 
-    def end(self) -> None:
-        self._quick_draw = QuickDraw()
-
     def before_update(self, update: int) -> None:
         """One coin for the whole update, however many batches and processes it has; a function of its number, so that a
         run that goes on tosses the same."""
@@ -117,13 +113,19 @@ class Adversarial(Policy):
     def _draw(self, batch: MaskedBatch, scores: Tensor, learns: bool) -> Draw:
         question = (scores, batch.allowed, batch.sizes, batch.most)
         if self.estimator == "score" and not self.paper_boundary:
-            return Draw(batch, *self._quick_draw(*question, learns))
+            return self._scored(batch, SubsetDistribution(*question), learns)
         slow = SequentialSubsetDistribution(*question, paper_boundary=self.paper_boundary)
         if self.estimator == "score":
-            chosen = slow.draw()
-            return Draw(batch, chosen, slow.log_probability(chosen) if learns else None)
+            return self._scored(batch, slow, learns)
         path = gumbel_path(slow, self.temperature)
         return Draw(batch, path.chosen, path.log_product, path)
+
+    @staticmethod
+    def _scored(
+        batch: MaskedBatch, distribution: SubsetDistribution | SequentialSubsetDistribution, learns: bool
+    ) -> Draw:
+        chosen = distribution.draw()
+        return Draw(batch, chosen, distribution.log_probability(chosen) if learns else None)
 
     def reward(self, losses: Tensor) -> None:
         if self._rewarded:

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from torch import Tensor
 
-from acclimate.methods.masking.entropy_kernel import in_one_reading
 from acclimate.methods.masking.masked_batch import MaskedBatch, looking
 from acclimate.methods.masking.policy import Policy, gumbel_like
 from acclimate.model.cuda_graphs.cast_weights import cast_module
-from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.language_model import MlmHead
 
-_BLOCK = 64  # scores
-_PLACES = 512  # on a GPU their number is rounded up to a multiple of this
-_IMPOSSIBLE = -1e4  # a score that no chance is left to; not infinite, since 0 times that is no number
 # places whose scores of the whole vocabulary are in memory together
 _AT_ONCE = {"cpu": 256, "cuda": 2048}
 # those of them whose entropies are found together: a CPU likes what fits into its cache, and large pieces of memory it
@@ -40,38 +33,15 @@ class Entropy(Policy):
     def __init__(self, choice: Literal["proportional", "top"] = "proportional") -> None:
         super().__init__()
         self.choice = choice
-        self.end()
-
-    def end(self) -> None:
-        self.graphs = GraphCache(most=16, on_second_use=True)
 
     @torch.no_grad()
     def forward(self, batch: MaskedBatch) -> Tensor:
         _, mlm_head = batch.model
         with looking(batch.pieces.device, batch.quick):
-            entropies = batch.per_place(self._entropies(mlm_head, batch.states))
+            entropies = batch.per_place(entropies_of(mlm_head, batch.states))
         if self.choice == "top":
             return entropies
         return entropies.clamp(min=1e-6).log() + gumbel_like(entropies)
-
-    def _entropies(self, mlm_head: MlmHead, states: Tensor) -> Tensor:
-        """On a GPU as a CUDA graph, with places behind them that nobody asks for: then few graphs serve all batches."""
-        kind = states.device.type
-        if kind != "cuda":
-            return entropies_of(mlm_head, states)
-
-        def work(states: Tensor) -> tuple[Tensor]:
-            return (entropies_of(mlm_head, states),)
-
-        flat = states.flatten(0, -2)
-        narrow = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
-        key = (
-            "entropies",
-            narrow,
-            *(weight.data_ptr() for weight in mlm_head.parameters()),
-        )  # others, another graph
-        (found,) = self.graphs(key, work, functional.pad(flat, (0, 0, 0, -len(flat) % _PLACES)))
-        return found[: len(flat)].view(states.shape[:-1])
 
 
 @torch.no_grad()
@@ -83,46 +53,15 @@ def entropies_of(mlm_head: MlmHead, states: Tensor, at_once: int | None = None) 
     at_once = at_once or _AT_ONCE.get(kind, 1024)
     few = _FEW.get(kind, at_once)
     parts: list[Tensor] = []
-    with ExitStack() as narrowed:
+    with ExitStack() as stack:
         if torch.is_autocast_enabled(kind):
-            # the table of pieces is narrowed once, not for each part
+            # the table of pieces is cast once, not for each part
             flat = flat.to(torch.get_autocast_dtype(kind))
-            narrowed.enter_context(cast_module(mlm_head, flat.dtype))
-            if kind == "cuda":
-                narrowed.enter_context(in_whole_blocks(mlm_head))
+            stack.enter_context(cast_module(mlm_head, flat.dtype))
         for start in range(0, len(flat), at_once):
             scores = mlm_head(flat[start : start + at_once])
-            found = in_one_reading(scores)
-            if found is None:
-                parts += [entropy(scores[first : first + few]) for first in range(0, len(scores), few)]
-            else:
-                parts.append(found)
+            parts += [entropy(scores[first : first + few]) for first in range(0, len(scores), few)]
     return torch.cat(parts).view(states.shape[:-1])
-
-
-@contextmanager
-def in_whole_blocks(mlm_head: MlmHead) -> Iterator[None]:
-    """Inside, the guesser scores a few pieces more, which do not exist and are impossible: products of matrices are
-    slow on a GPU where rows do not end at a whole block of memory."""
-    *others, last = (layer for layer in mlm_head.modules() if isinstance(layer, nn.Linear))
-    more = -last.out_features % _BLOCK
-    # a head may put its table together from several (MobileBERT): then it is left alone
-    pieced = any(last.out_features in (other.in_features, other.out_features) for other in others)
-    if last.bias is None or not more or pieced:
-        yield
-        return
-    names = ("weight", "bias")
-    before: dict[str, Tensor] = {name: last.__dict__[name] for name in names if name in last.__dict__}
-    last.__dict__ |= {
-        "weight": functional.pad(last.weight, (0, 0, 0, more)),
-        "bias": functional.pad(last.bias, (0, more), value=_IMPOSSIBLE),
-    }
-    try:
-        yield
-    finally:
-        for name in names:
-            del last.__dict__[name]
-        last.__dict__ |= before
 
 
 def entropy(scores: Tensor) -> Tensor:

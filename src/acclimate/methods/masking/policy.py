@@ -30,9 +30,6 @@ class Policy(nn.Module):
         """The policy's own loss after the rewards of this update; None when it has nothing to learn."""
         return None
 
-    def end(self) -> None:
-        """A stage is over: what was recorded on a GPU is given back."""
-
     def chosen_by(self, rows: int) -> list[str]:
         """Which policy decided each row of the last batch; they differ in mixtures."""
         return [self.name] * rows
@@ -94,9 +91,6 @@ class Mixture(Policy):
 
     def loss(self) -> Tensor | None:
         return self.policy.loss()
-
-    def end(self) -> None:
-        self.policy.end()
 
     def chosen_by(self, rows: int) -> list[str]:
         named = set(self._rows.tolist())

@@ -75,37 +75,18 @@ def lay_spans(count: int, budget: int, spans: Iterable[tuple[int, int]]) -> list
     return list(chosen)
 
 
-def draw_collocations(
-    words: Sequence[str],
-    collocations: Collocations,
-    budget: int,
-    dice: np.random.Generator,
-    ranked: bool = False,
-    whole: bool = False,
-) -> list[int]:
-    """Exactly `budget` of the words, by number, in the order in which they were chosen.
-
-    The default is Levine's way: the sentence is cut into its collocations and the single words between them, and these
-    units are drawn at random, all with the same chance. Each epoch then hides other words. Of two collocations that
-    overlap the longer is the unit, and of two equally long the better ranked; Levine draws one of them, unless it lies
-    within the other.
-
-    `ranked=True` is the order of MSLM's Algorithm 2: the best ranked collocation of the sentence first, down to the
-    last, and then single random words. It hides the same words of a sentence every time, as far as its collocations
-    reach, and the other words are hardly ever asked for. Prefer it only to repeat that paper.
-
-    Either way no collocation shares a word with another. One is cut only if the budget ends inside it, or, with
-    `whole=True`, passed over then: smaller units take the rest of the budget, and only where there are none is it cut.
-    """
-    require_budget(budget, len(words))
-    units = draw_units(words, collocations, dice, ranked)
-    return first_words(fitting_first(units, budget) if whole else units, budget)
-
-
 def draw_units(
     words: Sequence[str], collocations: Collocations, dice: np.random.Generator, ranked: bool = False
 ) -> list[range]:
-    """All words of a sentence as collocations and single words, in the order in which they are to be hidden."""
+    """All words of a sentence as collocations and single words, in the order in which they are to be hidden.
+
+    The default is Levine's way: the sentence is cut into its collocations and the single words between them, and these
+    units come in random order, so that each epoch hides other words. Of two collocations that overlap, the longer is
+    the unit, and of two equally long ones the better ranked.
+
+    `ranked` is the order of MSLM's Algorithm 2: the best ranked collocation of the sentence first, down to the last,
+    and then single random words. It hides the same words of a sentence every time. Use it only to repeat that paper.
+    """
     found = collocations.find(words)
     if ranked:
         best_first = _apart(sorted(found, key=lambda one: (one.rank, one.start)))
