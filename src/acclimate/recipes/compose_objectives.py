@@ -1,4 +1,7 @@
-"""The objectives that can be composed, by the names people type. To add one is to add a function and one line here."""
+"""The objectives that can be composed, by the names people type, and the settings of each.
+
+To add one is to add a group of settings, a function and one line here.
+"""
 
 from __future__ import annotations
 

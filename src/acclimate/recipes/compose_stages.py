@@ -1,4 +1,4 @@
-"""What can be set about a composition: its stages, and in each the objectives, the text and the length."""
+"""The stages of a composition as settings, and the text that each of them learns from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Domain tuning: go on with masked-language-model training on text of both domains (Vu, Phung, Haffari 2020)."""
+"""Domain tuning: go on with masked-language-model training on text of both domains (Vu, Phung, Haffari 2020).
+
+The recipe adversarial-masking tunes the encoder in this way, a learned adversary or another policy choosing the words
+to hide, and then trains the tagger on the labelled source. `perplexity` says how well a model guesses held-out text, so
+that models compare (MSLM, Table 4).
+"""
 
 from __future__ import annotations
 

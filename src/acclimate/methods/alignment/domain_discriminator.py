@@ -1,4 +1,8 @@
-"""A discriminator tells the domains apart; the encoder learns to give it nothing to go by (AD, and DATNet's GRAD)."""
+"""A discriminator tells the domains apart; the encoder learns to give it nothing to go by (AD, and DATNet's GRAD).
+
+The gradient is reversed on its way to the encoder (Ganin et al. 2016). A sentence is one vector: its words weighed by
+attention (Zhou et al. 2019, section 3.2.3). `DiscriminatorDiagnostics` watches how the two play on held-out sentences.
+"""
 
 from __future__ import annotations
 

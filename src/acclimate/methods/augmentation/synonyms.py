@@ -1,4 +1,13 @@
-"""Where synonyms come from, without a network: a table of one's own, WordNet's files, or neighbours of word vectors."""
+"""Where synonyms come from, without a network: a table of one's own, WordNet's files, or neighbours of word vectors.
+
+WordNet's database files are read as WordNet comes (Debian's `wordnet-base` puts them in /usr/share/wordnet). For each
+part of speech there are two files. In `index.noun` a line is, say, `pup n 2 1 @ 2 0 00000148 00000310`: the word, some
+counts and pointers, and the bytes at which its two meanings begin in `data.noun`, the commonest first. The line at byte
+148 is then `00000148 05 n 02 pup 0 whelp 0 ... | young dog`: how many words share the meaning (a hexadecimal number),
+and which ones.
+
+Neighbours of word vectors are less than synonyms: `good` and `bad` are used alike.
+"""
 
 from __future__ import annotations
 

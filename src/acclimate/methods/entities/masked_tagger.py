@@ -1,4 +1,4 @@
-"""A tagger that reads sentences of which some words are hidden, and guesses them (MSLM, Abaho et al. 2024)."""
+"""A tagger that reads sentences of which some words are hidden, and guesses them (MSLM)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Hide whole terms and, apart from them, a few other words (MSLM, Abaho et al. 2024, section 3.1).
+"""Hide whole terms and, apart from them, a few other words, each kind at its weight (MSLM, section 3.1, equations 2 to
+6).
 
 Terms are the entities of a labelled sentence: such masking is for training, never for text to be tagged.
 """

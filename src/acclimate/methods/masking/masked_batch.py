@@ -1,4 +1,8 @@
-"""What a masker decides."""
+"""Rows of text of which some places are to be hidden: the masking budget, the hiding, and what is shown instead.
+
+A `MaskedBatch` says what may be hidden and how much. A policy gives each place a priority, `hide` takes the places with
+the highest, and `Corruption` puts [MASK] there (Devlin et al. 2019).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who decides which places of a batch are hidden."""
+"""Policies decide which places of a batch are hidden: their interface, chance, and mixtures of chance and another."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""The distribution over subsets told place by place, as Vu, Phung, Haffari (EMNLP 2020, section 4) tell it, for study
-and tests.
+"""The distribution over subsets place by place, as the paper has it (Vu, Phung, Haffari 2020, section 4).
 
-Each place in turn says yes or no, given how many are left to choose: equations 11 to 14. A table holds the log sum over
-the subsets of each size among the places from here on. It takes as many steps as there are places; `SubsetDistribution`
-gives the same distribution in far fewer.
+Each place in turn says yes or no, given how many are left to choose (equations 11 to 14). A table holds the log sum
+over the subsets of each size among the places from here on. It takes as many steps as there are places;
+`SubsetDistribution` gives the same distribution in far fewer. This one is for study and tests.
 """
 
 from __future__ import annotations

@@ -1,4 +1,18 @@
-"""What the distributions over subsets share: the question they are asked, and the two ways to write a subset down."""
+"""Choose just K of the allowed places of a row, each subset in proportion to its places' exponentiated scores.
+
+The distribution over subsets of K places does not change when one number, the threshold, is taken from all scores of a
+row. Take the one under which independent coins, with probabilities sigmoid(score - threshold), fall K times on heads in
+the mean. Then K heads is about the likeliest number of heads, never a rare one, and all that has to be computed are the
+probabilities of small numbers of heads: sums and products of numbers between 0 and 1. No logarithm is needed inside,
+although the sums over subsets span thousands of powers of e. A term too small to be held is smaller than the rounding
+of the sum. A tree counts the heads in about log2(places) rounds:
+
+    leaves   (heads, place, row)         each coin's probabilities of 0 and of 1 heads
+    levels   (heads, pair, side, row)    neighbours side by side; the level above holds the pairs' sums of heads
+
+Rows stand last, so that a short sum over heads runs over long stretches of memory. Products are multiplied and summed,
+not handed to a matrix product: that could round to TensorFloat-32 without telling.
+"""
 
 from __future__ import annotations
 

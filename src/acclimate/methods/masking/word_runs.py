@@ -1,4 +1,12 @@
-"""How many words are hidden, and how that number is spent to the last one."""
+"""Hiding words that stand side by side: random spans (SPAN) and collocations (PMI), as MSLM compares them.
+
+SPAN hides random runs of neighbouring words (Joshi et al. 2020; MSLM, Algorithm 1). The algorithm is repaired where its
+print is wrong: a run stops at the end of the sentence, where the printed one would make the sentence longer, and a
+budget that its runs leave over is spent on single words.
+
+PMI hides collocations whole (Levine et al. 2021; MSLM, Algorithm 2). A word of a collocation is easily guessed from the
+others ("New [MASK] City"), and little is learnt by it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Virtual adversarial training (VAT; Miyato et al. 2018): tags must not change when the embeddings move a little."""
+"""Virtual adversarial training: tags must not change when the embeddings move a little.
+
+`VirtualAdversarialTraining` is that of Miyato et al. (2018); `SymmetricVirtualTraining` that of BOND (Liang et al.
+2020), with a tiny noise, sized word by word, and the divergence both ways.
+"""
 
 from __future__ import annotations
 
