@@ -85,7 +85,7 @@ def markdown(found: Reproduction, pictures: list[str]) -> str:
     if settings:
         lines += [f"- Trained with {', '.join(f'`{name}={value}`' for name, value in settings.items())}."]
     lines += [f"- Failed: {name}. {why}" for name, why in found.failures.items()]
-    lines += [f"- Not as in the paper: {remark}" for remark in found.remarks]
+    lines += [f"- {'Not as in the paper' if table.published else 'Note'}: {remark}" for remark in found.remarks]
     if found.seeds:
         lines += [f"- Seeds {', '.join(map(str, found.seeds))}; {found.seconds:,.0f} s of training in all."]
     if found.command:
@@ -96,9 +96,8 @@ def markdown(found: Reproduction, pictures: list[str]) -> str:
 def _what(found: Reproduction) -> str:
     table, runs = found.table, len(found.seeds)
     spread = f", mean ± standard deviation of {runs} seeds" if runs > 1 else ", one seed" if runs else ""
-    return (
-        f"Rows are {table.rows_are}, columns {table.columns_are}{spread}. Lines marked “{PAPER}” are its own numbers."
-    )
+    marked = f" Lines marked “{PAPER}” are its own numbers." if table.published else ""
+    return f"Rows are {table.rows_are}, columns {table.columns_are}{spread}.{marked}"
 
 
 def rows_of(panel: Panel, found: Reproduction) -> Iterator[list[str]]:
