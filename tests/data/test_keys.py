@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.selection.keys import NOT_FOUND, PADDING, KeyTable, different, pair_keys, stand_ins, stretch_keys
+from acclimate.data.selection.keys import (
+    NOT_FOUND,
+    PADDING,
+    KeyTable,
+    different,
+    pair_keys,
+    representatives_of,
+    stretch_keys,
+)
 
 KEYS = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=300)
 
@@ -45,7 +53,7 @@ def test_different_pairs_have_different_keys() -> None:
 @given(KEYS)
 def test_equal_keys_have_one_stand_in_among_them(numbers: list[int]) -> None:
     keys = np.array(numbers, np.uint64)
-    found = stand_ins(keys)
+    found = representatives_of(keys)
     assert keys[found].tolist() == numbers
     assert len(set(found.tolist())) == len(set(numbers))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.data.mapping import alike
+from acclimate.data.mapping import similar_names_of
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from acclimate.data.mapping import alike
     ],
 )
 def test_names_that_only_look_different_are_found(name: str, known: str) -> None:
-    assert alike([name], [known, "MISC"]) == {name: known}
+    assert similar_names_of([name], [known, "MISC"]) == {name: known}
 
 
 @pytest.mark.parametrize(
@@ -28,9 +28,9 @@ def test_names_that_only_look_different_are_found(name: str, known: str) -> None
     ],
 )
 def test_names_that_are_different_are_left_alone(name: str, known: str) -> None:
-    assert alike([name], [known]) == {}
+    assert similar_names_of([name], [known]) == {}
 
 
 def test_a_name_that_fits_two_is_not_guessed() -> None:
-    assert alike(["chem"], ["chemical", "chemist"]) == {}
-    assert alike(["org"], ["organization", "organism"]) == {"org": "organization"}
+    assert similar_names_of(["chem"], ["chemical", "chemist"]) == {}
+    assert similar_names_of(["org"], ["organization", "organism"]) == {"org": "organization"}

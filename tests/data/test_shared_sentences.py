@@ -38,8 +38,8 @@ def test_real_sentences_are_counted_and_short_ones_where_they_are_the_most(
 
 
 def test_what_is_shared_is_told_with_what_was_counted() -> None:
-    assert Shared(3, 40).told("target test") == "3 of 40 target test sentences"
-    assert Shared(3, 1040, 6).told("source test") == "3 of 1,040 source test sentences of 6 or more words"
+    assert Shared(3, 40).describe("target test") == "3 of 40 target test sentences"
+    assert Shared(3, 1040, 6).describe("source test") == "3 of 1,040 source test sentences of 6 or more words"
     assert Shared.from_dict(Shared(3, 40, 6).as_dict()) == Shared(3, 40, 6)
 
 

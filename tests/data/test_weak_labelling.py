@@ -17,7 +17,7 @@ from acclimate.data.concepts.annotators import load_annotator
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import Concept
 from acclimate.data.concepts.labelling import Labeller, RawText, choose
-from acclimate.data.concepts.mentions import REACH, Finding, Groups, explains
+from acclimate.data.concepts.mentions import REACH, Groups, Mention, explains
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
@@ -46,7 +46,7 @@ def tags_of(found: Iterator[Sentence]) -> list[str]:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 4)), max_size=12))
 def test_the_longest_is_kept_then_the_leftmost(places: list[tuple[int, int]]) -> None:
-    found = [Finding(start, start + length, (), str(number)) for number, (start, length) in enumerate(places)]
+    found = [Mention(start, start + length, (), str(number)) for number, (start, length) in enumerate(places)]
     kept = choose(found)
     assert kept == sorted(kept, key=lambda one: one.start)
     assert all(one.end <= other.start for one, other in combinations(kept, 2))
@@ -67,7 +67,7 @@ def test_an_annotator_never_sees_tags() -> None:
     seen: list[Sentence] = []
 
     class Curious:
-        def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Finding]]:
+        def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
             seen.extend(sentences)
             return iter([[] for _ in sentences])
 

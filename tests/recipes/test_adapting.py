@@ -310,7 +310,7 @@ def test_held_out_sentences_that_are_learnt_from_are_told(
     is_most = parts["source"] is tweets or parts.get("target_labelled") is tweets
     assert outcome.learnt is not None
     assert outcome.learnt.is_most == is_most
-    assert (outcome.reservation is not None and "learnt from" in outcome.reservation.said) == is_most
+    assert (outcome.reservation is not None and "learnt from" in outcome.reservation.headline) == is_most
 
 
 def test_text_that_holds_the_test_is_told_mildly_and_forbids_no_claim(

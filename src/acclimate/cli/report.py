@@ -103,7 +103,7 @@ def verdict(outcome: Outcome) -> str:
     reserved = outcome.reservation
     if reserved is not None:
         moved = f"{100 * headline(change.before):.2f} → {100 * headline(change.after):.2f}"
-        return f"{reserved.said} (target {moved})."
+        return f"{reserved.headline} (target {moved})."
     if found.bootstrap_p <= SURE < found.permutation_p:
         sure += f"; but p = {found.permutation_p:.3f} by a permutation test"
     if found.larger_p > SURE:

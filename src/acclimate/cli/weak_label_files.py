@@ -12,7 +12,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import inner_name
 from acclimate.data.subsets import Size, split
-from acclimate.data.writers.saving import written_aside
+from acclimate.data.writers.saving import atomic_file
 from acclimate.data.writing import WRITERS, write_corpus
 from acclimate.settings import UsageError
 
@@ -83,7 +83,7 @@ class LabelledFiles:
 
     def _stream(self, sentences: Iterator[Sentence], format: str) -> None:
         written = 0
-        with written_aside(self.out) as file:
+        with atomic_file(self.out) as file:
             while batch := tuple(islice(sentences, _AT_ONCE)):
                 data = WRITERS[format](Corpus(batch, "weak labels"), "IOB2")
                 # a byte-order mark is doubled at the beginning of a file, where readers take one away; only there

@@ -69,7 +69,7 @@ def legend(found: Comparison) -> Iterator[str]:
     """What the tables say, and what they do not."""
     reserved = found.reservation
     if reserved is not None:
-        yield f"{reserved.said}. {reserved.why}"
+        yield f"{reserved.headline}. {reserved.why}"
     yield from found.remarks
     for name, why in found.failures.items():
         yield f"Missing: {name}. {why}"

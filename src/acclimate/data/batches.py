@@ -193,8 +193,8 @@ class Batches:
                 corpus = self.corpora[name]
                 self._sizes[name] = [len(sentence) for sentence in corpus], self.costs(corpus)
             lengths, costs = self._sizes[name]
-            found = plan(lengths, self.words_per_batch, generator, self.sentences_per_batch, costs)
-            self._plans[name] = epoch, found
+            batches = plan(lengths, self.words_per_batch, generator, self.sentences_per_batch, costs)
+            self._plans[name] = epoch, batches
         return self._plans[name][1]
 
 

@@ -19,7 +19,7 @@ from operator import attrgetter, itemgetter
 
 from acclimate.data.corpus import BorderMiss
 from acclimate.data.problems import InputError, Place, shorten
-from acclimate.data.readers.source import Found, Ledger, Request
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions
 from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets, find_blank_separated, find_lines, find_sentences, find_words, trimmed
 
@@ -100,12 +100,12 @@ def split_words_at(spans: Sequence[CharacterSpan], words: Sequence[tuple[int, in
 
 def _cuts(span: CharacterSpan, words: Offsets) -> list[int]:
     """Where a span begins or ends inside one of the words, which are in order."""
-    found = []
+    cuts = []
     for place in (span.start, span.end):
         number = bisect_left(words, place, key=itemgetter(1))  # the first word that ends there or later
         if number < len(words) and words[number][0] < place < words[number][1]:
-            found.append(place)
-    return found
+            cuts.append(place)
+    return cuts
 
 
 def _listed(span: CharacterSpan, text: str, outcome: str) -> BorderMiss:
@@ -160,19 +160,19 @@ def in_characters(
     return (moved, True) if fits(moved) else (spans, False)
 
 
-def find_words_as_asked(text: str, request: Request) -> Offsets:
-    return find_blank_separated(text) if request.tokenize == "blanks" else find_words(text)
+def find_words_as_asked(text: str, options: ReadingOptions) -> Offsets:
+    return find_blank_separated(text) if options.tokenize == "blanks" else find_words(text)
 
 
 def sentences_of_text(
     text: str,
     spans: Sequence[CharacterSpan] | None,
-    ledger: Ledger,
+    log: ReadingLog,
     place: Place,
     document: str | None = None,
     words: Offsets | None = None,
     first_line: int | None = None,
-) -> list[Found]:
+) -> list[RawSentence]:
     """The sentences of one text. `words` are given by formats that bring their own.
 
     `first_line`: the line of the text's first line where the text is the file itself (brat); otherwise all sentences
@@ -181,17 +181,17 @@ def sentences_of_text(
     check_characters(text)
     for span in spans or ():
         check_range(span, text)
-    words = find_words_as_asked(text, ledger.request) if words is None else words
-    aligned = None if spans is None else align(spans, words, text, ledger.request.borders)
+    words = find_words_as_asked(text, log.options) if words is None else words
+    aligned = None if spans is None else align(spans, words, text, log.options.borders)
     words = words if aligned is None else aligned.words
-    borders = find_sentences(text) if ledger.request.paragraphs else find_lines(text)
+    borders = find_sentences(text) if log.options.paragraphs else find_lines(text)
     whole = [*words, *((span.start, span.end) for span in spans or ())]
-    found: list[Found] = []
+    sentences: list[RawSentence] = []
     line, counted = place.line if first_line is None else first_line, 0
     for first, last in grouped(words, without_cuts(borders, whole)):
         if first_line is not None and line is not None:
             line, counted = line + text.count("\n", counted, words[first][0]), words[first][0]
-        one = Found(
+        one = RawSentence(
             words=[text[start:end] for start, end in words[first:last]],
             spans=None if aligned is None else spans_within(aligned.spans, first, last),
             lines=[line] * (last - first) if line is not None else (),
@@ -200,14 +200,14 @@ def sentences_of_text(
             document=document,
             file=place.file,
         )
-        found.append(one)
+        sentences.append(one)
     if aligned is not None:
-        ledger.border_misses.extend(aligned.misses)
+        log.border_misses.extend(aligned.misses)
         if aligned.twice:
-            ledger.count("spans stood twice and were taken once", aligned.twice)
-    if not found:
-        ledger.count("texts hold no word and were left out")
-    return found
+            log.count("spans stood twice and were taken once", aligned.twice)
+    if not sentences:
+        log.count("texts hold no word and were left out")
+    return sentences
 
 
 def without_cuts(borders: Offsets, whole: Sequence[tuple[int, int]]) -> Offsets:

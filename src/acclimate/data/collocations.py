@@ -27,7 +27,7 @@ from acclimate.data.ngrams import (
 )
 from acclimate.data.problems import InputError
 from acclimate.data.readers.records import Fields, Record, expect_strings, json_records, require
-from acclimate.data.readers.source import Ledger, Request, Source
+from acclimate.data.readers.source import ReadingLog, ReadingOptions, Source
 from acclimate.data.writers import saving
 
 _FORMAT, _VERSION = "acclimate collocations", 1
@@ -58,7 +58,7 @@ def write_collocations(entries: Sequence[Collocation], lower_case: bool, path: s
 def read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:
     """The collocations of a file, the best first, and whether their words are in lower case."""
     source = Source(path)
-    records = json_records(source, Ledger(Request()))
+    records = json_records(source, ReadingLog(ReadingOptions()))
     lower_case, promised = _read_head(source, next(records, None))
     lines: dict[tuple[str, ...], int] = {}
     entries = []
@@ -110,14 +110,14 @@ def _pointing_at(source: Source, record: Record) -> Iterator[None]:
         raise InputError(problem, file=source.name, line=record.line, text=record.spelled) from error
 
 
-__all__ = ["SHARES", "Collocation", "Collocations", "Found", "build_collocations", "usual_shares"]
+__all__ = ["SHARES", "Collocation", "Collocations", "Occurrence", "build_collocations", "usual_shares"]
 
 SHARES = {2: 0.5, 3: 0.25, 4: 0.25}  # of the vocabulary, by length; Levine's, with 4 standing for 4 and 5
 
 _DIGITS = 9  # of a score: beyond them lies rounding, which differs between machines and must not decide a rank
 
 
-class Found(NamedTuple):
+class Occurrence(NamedTuple):
     """A collocation that stands in a sentence, from word `start` up to but not including word `end`."""
 
     start: int
@@ -153,21 +153,21 @@ class Collocations:
         """The place of these words in the vocabulary, or None if they are no collocation."""
         return self._ranks.get(self._spelled(words))
 
-    def find(self, words: Sequence[str]) -> list[Found]:
+    def find(self, words: Sequence[str]) -> list[Occurrence]:
         """All collocations that stand in a sentence, also those that overlap; neighbouring words only.
 
         The longest come first, then the best ranked, then the leftmost: where one lies inside another, the larger is
         meant, as Levine et al. (2021) have it.
         """
         spelled = self._spelled(words)
-        found = []
+        occurrences = []
         for start, opening in enumerate(pairwise(spelled)):
             for length in self._lengths.get(opening, ()):
                 end = start + length
                 rank = self._ranks.get(spelled[start:end])
                 if rank is not None and end <= len(spelled):  # a slice beyond the end is a shorter run
-                    found.append(Found(start, end, rank))
-        return sorted(found, key=lambda one: (one.start - one.end, one.rank, one.start))
+                    occurrences.append(Occurrence(start, end, rank))
+        return sorted(occurrences, key=lambda one: (one.start - one.end, one.rank, one.start))
 
     def save(self, path: str | Path) -> None:
         """Write a text file: a line that says what it is, then one JSON object for each collocation, the best first."""
@@ -229,11 +229,11 @@ def rank_collocations(
     require_sensible(at_least, size, shares)
     _require_known(relative_to, get_args(RelativeTo))
     _require_known(measure, get_args(Measure))
-    found = count_ngrams(text, max(shares), at_least)
+    by_length = count_ngrams(text, max(shares), at_least)
     placed = [
         (place / share, -length, entry)
         for length, share in shares.items()
-        for place, entry in enumerate(_ranking(text, found, length, relative_to, measure, size), start=1)
+        for place, entry in enumerate(_ranking(text, by_length, length, relative_to, measure, size), start=1)
     ]
     placed.sort(key=lambda item: (round(item[0], _DIGITS), item[1]))
     return tuple(entry for _, _, entry in placed[:size])
@@ -264,15 +264,15 @@ def _require_known(name: str, known: Sequence[str]) -> None:
 
 def _ranking(
     text: NumberedText,
-    found: Mapping[int, Ngrams],
+    by_length: Mapping[int, Ngrams],
     length: int,
     relative_to: RelativeTo,
     measure: Measure,
     size: int | None,
 ) -> list[Collocation]:
     """The n-grams of one length, the strongest first; ties by count, then by spelling, so that no order wavers."""
-    ngrams = found[length]
-    scores = mutual_information(found, length, relative_to, measure).round(_DIGITS)
+    ngrams = by_length[length]
+    scores = mutual_information(by_length, length, relative_to, measure).round(_DIGITS)
     kept = np.arange(len(scores))
     if size is not None and size < len(scores):  # weaker ones are not even spelled out
         kept = np.flatnonzero(scores >= np.partition(scores, -size)[-size])

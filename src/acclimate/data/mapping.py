@@ -37,15 +37,15 @@ _USUAL = {
 }
 
 
-def alike(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
+def similar_names_of(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
     """Names that mean a known one. Only where one alone fits: what is not evident is left to who knows the data."""
     known = list(known)
-    found = {}
+    similar_names = {}
     for name in names:
         fitting = [other for other in known if _look_alike(name, other)]
         if len(fitting) == 1:
-            found[name] = fitting[0]
-    return found
+            similar_names[name] = fitting[0]
+    return similar_names
 
 
 def _look_alike(name: str, other: str) -> bool:
@@ -174,19 +174,21 @@ def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> s
     if closest:
         return f"The bundled map {closest!r} fits: map_labels(corpus, {closest!r})."
     drops = corpus.kind != "plain"
-    similar = alike(unknown, known)
+    similar = similar_names_of(unknown, known)
     if similar:
         otherwise = OUTSIDE if drops else "X"
         names = {label: label if label in known else similar.get(label, otherwise) for label in corpus.labels}
-        told = f"Map them by name with map_labels; a map to begin with, made from the names alone:\n{map_text(names)}\n"
-        told += f"Check it; {OUTSIDE} drops a label." if drops else "Check it; X is a name to replace."
+        advice = (
+            f"Map them by name with map_labels; a map to begin with, made from the names alone:\n{map_text(names)}\n"
+        )
+        advice += f"Check it; {OUTSIDE} drops a label." if drops else "Check it; X is a name to replace."
     else:
-        told = (
+        advice = (
             "None of their names resembles one of these. Where one means the same nevertheless, map it by name with "
             "map_labels: a YAML file, `labels:` in its first line, and below it a line `  OLD: NEW` for each label of "
             f"{corpus.name}"
         ) + (f"; {OUTSIDE} as NEW drops one." if drops else ".")
-    return f"{told} Or compare the spans alone: typeless(corpus)." if drops else told
+    return f"{advice} Or compare the spans alone: typeless(corpus)." if drops else advice
 
 
 def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:

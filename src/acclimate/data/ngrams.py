@@ -78,10 +78,10 @@ def count_ngrams(text: NumberedText, longest: int, at_least: int = 1) -> dict[in
     """
     if longest >= _FAR:
         raise ValueError(f"N-grams of {longest} words are not counted, only shorter ones than {_FAR}.")
-    found = {1: _counted(lambda start, end: text.numbers[start:end].astype(np.int64), text, 1, at_least)}
+    by_length = {1: _counted(lambda start, end: text.numbers[start:end].astype(np.int64), text, 1, at_least)}
     for length in range(2, longest + 1):
-        found[length] = _counted(_pairs(found[length - 1], text.left, length), text, length, at_least)
-    return found
+        by_length[length] = _counted(_pairs(by_length[length - 1], text.left, length), text, length, at_least)
+    return by_length
 
 
 Keys = Callable[[int, int], NDArray[np.int64]]  # what begins at each place from … to …: equal keys are equal n-grams
@@ -108,8 +108,8 @@ def _counted(keys: Keys, text: NumberedText, length: int, at_least: int) -> Ngra
     counts, first = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     known = 0
     for share in range(shares):
-        places, found = _of_share(keys, size, share, shares)
-        _, begin, inverse, times = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
+        places, share_keys = _of_share(keys, size, share, shares)
+        _, begin, inverse, times = np.unique(share_keys, return_index=True, return_inverse=True, return_counts=True)
         frequent = times >= at_least
         numbers[places] = np.where(frequent, known + frequent.cumsum() - 1, _RARE)[inverse]
         counts.append(times[frequent])
@@ -120,17 +120,17 @@ def _counted(keys: Keys, text: NumberedText, length: int, at_least: int) -> Ngra
 
 def _of_share(keys: Keys, size: int, share: int, shares: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places where n-grams of one share begin, and their keys."""
-    places, found = [], []
+    places, share_keys = [], []
     for start in range(0, size, _STEP):
         here = keys(start, min(start + _STEP, size))
         mine = np.flatnonzero((here != _RARE) & (here % shares == share))
         places.append(mine + start)
-        found.append(here[mine])
-    return np.concatenate(places), np.concatenate(found)
+        share_keys.append(here[mine])
+    return np.concatenate(places), np.concatenate(share_keys)
 
 
 def mutual_information(
-    found: Mapping[int, Ngrams], length: int, relative_to: RelativeTo = "length", measure: Measure = "levine"
+    by_length: Mapping[int, Ngrams], length: int, relative_to: RelativeTo = "length", measure: Measure = "levine"
 ) -> NDArray[np.float64]:
     """How strongly each n-gram of a length holds together, in nats (Levine et al. 2021, equation 3).
 
@@ -143,13 +143,13 @@ def mutual_information(
     favours what is frequent. `measure="unigrams"` is the plain measure that only cuts into single words, never smaller
     than the authors' and the same for two words.
     """
-    totals = {size: found[size if relative_to == "length" else 1].total for size in found}
-    logs = {size: np.log(ngrams.counts) - math.log(max(1, totals[size])) for size, ngrams in found.items()}
-    first = found[length].first
+    totals = {size: by_length[size if relative_to == "length" else 1].total for size in by_length}
+    logs = {size: np.log(ngrams.counts) - math.log(max(1, totals[size])) for size, ngrams in by_length.items()}
+    first = by_length[length].first
 
     def log_share(start: int, end: int) -> NDArray[np.float64]:
         size = end - start
-        shares: NDArray[np.float64] = logs[size][found[size].numbers[first + start]]
+        shares: NDArray[np.float64] = logs[size][by_length[size].numbers[first + start]]
         return shares
 
     together = log_share(0, length)

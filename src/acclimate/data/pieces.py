@@ -40,14 +40,14 @@ def windows(counts: Sequence[int], room: int) -> list[Window]:
     """
     if sum(counts) <= room:
         return [Window(0, len(counts), 0, len(counts))]
-    found: list[tuple[int, int]] = []
+    parts: list[tuple[int, int]] = []
     start = 0
     while True:
         end, used = start, 0
         while end < len(counts) and (used + counts[end] <= room or end == start):
             used += counts[end]
             end += 1
-        found.append((start, end))
+        parts.append((start, end))
         if end == len(counts):
             break
         step, moved = start, 0
@@ -55,8 +55,8 @@ def windows(counts: Sequence[int], room: int) -> list[Window]:
             moved += counts[step]
             step += 1
         start = max(step, start + 1)
-    borders = [0, *((left[1] + right[0] + 1) // 2 for left, right in pairwise(found)), len(counts)]
-    return [Window(*edges, borders[i], borders[i + 1]) for i, edges in enumerate(found)]
+    borders = [0, *((left[1] + right[0] + 1) // 2 for left, right in pairwise(parts)), len(counts)]
+    return [Window(*edges, borders[i], borders[i + 1]) for i, edges in enumerate(parts)]
 
 
 class Pieces:
@@ -149,8 +149,8 @@ class Pieces:
         rows: list[tuple[int, int, int]] = []
         for begin, end, is_long in zip(begins.tolist(), ends.tolist(), too_long.tolist(), strict=True):
             if is_long:
-                found = windows(counts[begin:end].tolist(), self.room)
-                rows += [(begin + row.start, begin + row.end, row.keep_to - row.keep_from) for row in found]
+                parts = windows(counts[begin:end].tolist(), self.room)
+                rows += [(begin + row.start, begin + row.end, row.keep_to - row.keep_from) for row in parts]
             else:
                 rows.append((begin, end, end - begin))
         from_word, to_word, kept = np.array(rows).T
@@ -191,7 +191,7 @@ def overlapping(costs: Sequence[int], most: int, shared: int) -> list[Window]:
     """Cover words of these costs (1 each, or characters) with parts that cost at most `most`; neighbours share about
     `shared` of it. A word that costs more than that is a part of its own."""
     total = np.concatenate(([0], np.cumsum(costs)))  # up to each word
-    found: list[tuple[int, int]] = []
+    parts: list[tuple[int, int]] = []
     start = end = 0
     while end < len(costs):
         reached = int(np.searchsorted(total, total[start] + most, side="right")) - 1
@@ -199,9 +199,9 @@ def overlapping(costs: Sequence[int], most: int, shared: int) -> list[Window]:
             reached = end + 1
             start = min(max(start, int(np.searchsorted(total, total[reached] - most))), end)
         end = reached
-        found.append((start, end))
+        parts.append((start, end))
         start = max(int(np.searchsorted(total, total[end] - shared)), start + 1)
-    return _keeping(found, [(right[0], left[1]) for left, right in pairwise(found)])
+    return _keeping(parts, [(right[0], left[1]) for left, right in pairwise(parts)])
 
 
 def overlapping_rows(counts: Sequence[int], room: int, most: int, shared: int) -> list[Window]:
@@ -212,21 +212,21 @@ def overlapping_rows(counts: Sequence[int], room: int, most: int, shared: int) -
     """
     rows = windows(counts, room)
     total = np.concatenate(([0], np.cumsum(counts)))
-    found: list[tuple[int, int]] = []
+    parts: list[tuple[int, int]] = []
     first = 0
     while True:
         last = min(first + 2, len(rows) - 1)
         while last + 1 < len(rows) and total[rows[last + 1].end] - total[rows[first].start] <= most:
             last += 1
-        found.append((first, last))
+        parts.append((first, last))
         if last == len(rows) - 1:
             break
         following = last
         while following > first + 1 and total[rows[last].keep_to] - total[rows[following].keep_from] < shared:
             following -= 1
         first = following
-    alike = [(rows[right[0]].keep_from, rows[left[1]].keep_to) for left, right in pairwise(found)]
-    return _keeping([(rows[first].start, rows[last].end) for first, last in found], alike)
+    alike = [(rows[right[0]].keep_from, rows[left[1]].keep_to) for left, right in pairwise(parts)]
+    return _keeping([(rows[first].start, rows[last].end) for first, last in parts], alike)
 
 
 def _keeping(parts: Sequence[tuple[int, int]], alike: Sequence[tuple[int, int]]) -> list[Window]:

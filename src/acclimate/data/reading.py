@@ -24,13 +24,13 @@ from acclimate.data.readers.jsonl import read_jsonl
 from acclimate.data.readers.label_studio import read_label_studio
 from acclimate.data.readers.plain import read_text
 from acclimate.data.readers.prodigy import read_prodigy
-from acclimate.data.readers.source import Borders, Found, Ledger, Request, Source, Tokenize, inner_name
+from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
 from acclimate.data.readers.tables import read_csv, read_parquet, read_tsv
-from acclimate.data.readers.tagging import settle
+from acclimate.data.readers.tagging import to_sentences
 from acclimate.data.schemes import SCHEMES, Scheme
 
 Choice = TypeVar("Choice", bound=str)
-Reader = Callable[[Source, Ledger], Iterable[Found]]
+Reader = Callable[[Source, ReadingLog], Iterable[RawSentence]]
 
 # to add a format is to add a file to readers/, a line here, and a test
 FORMATS: dict[str, Reader] = {
@@ -83,7 +83,7 @@ def read_corpus(
     paragraphs: split the lines of raw text into sentences; otherwise each line is one.
     tokenize: "words" (default) finds words in raw text; "blanks" only splits at blanks.
     """
-    request = request_for(
+    options = reading_options(
         scheme=scheme,
         labels=labels,
         column=column,
@@ -94,19 +94,19 @@ def read_corpus(
         paragraphs=paragraphs,
         tokenize=tokenize,
     )
-    return read_source(Source(path), request, format, name)
+    return read_source(Source(path), options, format, name)
 
 
-def request_for(
+def reading_options(
     *,
     scheme: str | None = None,
     labels: Kind | None = None,
     borders: Borders = "split",
     tokenize: Tokenize | None = None,
     **others: Any,
-) -> Request:
+) -> ReadingOptions:
     """The options of `read_corpus`, checked."""
-    return Request(
+    return ReadingOptions(
         scheme=known_scheme(scheme),
         labels=_one_of(labels, get_args(Kind), "labels"),
         borders=_one_of(borders, POLICIES, "borders") or "split",
@@ -115,28 +115,28 @@ def request_for(
     )
 
 
-def read_source(source: Source, request: Request, format: str | None = None, name: str | None = None) -> Corpus:
+def read_source(source: Source, options: ReadingOptions, format: str | None = None, name: str | None = None) -> Corpus:
     """`read_corpus` of what was opened already."""
-    ledger = Ledger(request)
+    log = ReadingLog(options)
     asked, format = format, known_format(format) or detect_format(source)
     with _collector_at_rest():
-        settled = settle(FORMATS[format](source, ledger), ledger, source.name)
-    if not settled.sentences:
-        raise nothing_found(source, ledger, format)
-    _check_offsets(settled.sentences, ledger, source)
-    guesses = () if asked is not None else guess_told(source, format)
+        result = to_sentences(FORMATS[format](source, log), log, source.name)
+    if not result.sentences:
+        raise nothing_found(source, log, format)
+    _check_offsets(result.sentences, log, source)
+    guesses = () if asked is not None else guess_remark(source, format)
     notes = ReadingNotes(
         format,
-        settled.scheme,
-        settled.repaired,
-        tuple(ledger.skipped),
-        tuple(ledger.border_misses),
-        guesses + ledger.remarks,
+        result.scheme,
+        result.repaired,
+        tuple(log.skipped),
+        tuple(log.border_misses),
+        guesses + log.remarks,
     )
-    return Corpus(settled.sentences, name or corpus_name(source), settled.kind, notes)
+    return Corpus(result.sentences, name or corpus_name(source), result.kind, notes)
 
 
-def guess_told(source: Source, format: str) -> tuple[str, ...]:
+def guess_remark(source: Source, format: str) -> tuple[str, ...]:
     """What to say where only the look of its first lines tells what a file is."""
     guess = f"read as {format}, by the look of its first lines; if it is raw text, say so with format="
     return (guess,) if is_guessed(source, format) else ()
@@ -185,11 +185,11 @@ def known_scheme(scheme: str | None) -> Scheme | None:
     return known[scheme.upper()]
 
 
-def nothing_found(source: Source, ledger: Ledger, format: str) -> InputError:
-    if ledger.skipped:
-        first = f"the first for this reason: {ledger.skipped[0]}"
-        problem = f"every sentence was skipped as bad ({len(ledger.skipped)}), {first}"
-        return InputError(problem, file=source.name, line=ledger.skipped[0].place.line)
+def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
+    if log.skipped:
+        first = f"the first for this reason: {log.skipped[0]}"
+        problem = f"every sentence was skipped as bad ({len(log.skipped)}), {first}"
+        return InputError(problem, file=source.name, line=log.skipped[0].place.line)
     if source.name.startswith(PREFIX) or source.path.is_dir() or source.data.strip():
         problem = f"no sentence was found (read as {format}). Check the path, or name another format=."
     else:  # no format would find one
@@ -197,9 +197,9 @@ def nothing_found(source: Source, ledger: Ledger, format: str) -> InputError:
     return InputError(problem, file=source.name)
 
 
-def _check_offsets(sentences: Iterable[Sentence], ledger: Ledger, source: Source) -> None:
+def _check_offsets(sentences: Iterable[Sentence], log: ReadingLog, source: Source) -> None:
     """Some marks slip by a letter. Where most do, the offsets count something else than the characters of the text."""
-    slips = [miss for miss in ledger.border_misses if miss.outcome == SPLIT_BETWEEN_LETTERS]
+    slips = [miss for miss in log.border_misses if miss.outcome == SPLIT_BETWEEN_LETTERS]
     spans = sum(len(sentence.spans) for sentence in sentences) if len(slips) >= _MANY_SLIPS else 0
     if spans and 2 * len(slips) > spans:
         problem = f"{len(slips):,} of {spans:,} spans begin or end between two letters of a word. The first: {slips[0]}"
@@ -215,7 +215,7 @@ def corpus_name(source: Source) -> str:
     return inner_name(source.path.name).rsplit(".", 1)[0] or source.path.name
 
 
-One = TypeVar("One", Sentence, Found)
+One = TypeVar("One", Sentence, RawSentence)
 
 WORDS = 1 << 13
 _TEXT = "text"
@@ -256,30 +256,30 @@ def stream_corpus(
     *,
     name: str | None = None,
     words: int = WORDS,
-    **options: Any,
+    **keywords: Any,
 ) -> CorpusStream:
-    """A corpus as `read_corpus` reads it, with the same `options` and the same errors, but part by part.
+    """A corpus as `read_corpus` reads it, with the same options and the same errors, but part by part.
 
     Raw text (a folder of it, too) and JSON with a record per line are read while somebody goes through the stream:
     memory does not grow with the file. Any other format is read whole. An error in a later part is raised when it is
     reached. A part has about so many `words`, unless one of its sentences alone has more.
     """
-    source, request, asked = Source(path), request_for(**options), known_format(format)
+    source, options, asked = Source(path), reading_options(**keywords), known_format(format)
     parts, format = _opened(source, asked)
     first = next(parts)
     name = name or corpus_name(source)
     if _is_read_by_lines(first, format):
-        ledger = Ledger(request)
+        log = ReadingLog(options)
         stream = CorpusStream(
             name,
             format,
-            _read_by_lines(chain([first], parts), format, name, ledger, words),
-            lambda: ReadingNotes(format, skipped=tuple(ledger.skipped), remarks=ledger.remarks),
+            _read_by_lines(chain([first], parts), format, name, log, words),
+            lambda: ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks),
             is_whole=False,
         )
     else:
-        stream = CorpusStream.of(read_source(_whole(source, first, parts), request, format, name), words)
-    stream.guess = () if asked is not None else guess_told(first, format)
+        stream = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
+    stream.guess = () if asked is not None else guess_remark(first, format)
     return stream
 
 
@@ -306,17 +306,17 @@ def _is_read_by_lines(first: Source, format: str) -> bool:
     return format == _TEXT or (format in _JSON and not first.text.lstrip().startswith("["))
 
 
-def _read_by_lines(parts: Iterator[Source], format: str, name: str, ledger: Ledger, words: int) -> Iterator[Corpus]:
+def _read_by_lines(parts: Iterator[Source], format: str, name: str, log: ReadingLog, words: int) -> Iterator[Corpus]:
     first = next(parts)
     is_empty = True
-    sentences = chain.from_iterable(FORMATS[format](part, ledger) for part in chain([first], parts))
-    for found in _by_words(sentences, words):
-        for one in found:
-            one.tags = one.spans = None
+    sentences = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
+    for part in _by_words(sentences, words):
+        for sentence in part:
+            sentence.tags = sentence.spans = None
         is_empty = False
-        yield Corpus(settle(found, ledger, first.name).sentences, name)
+        yield Corpus(to_sentences(part, log, first.name).sentences, name)
     if is_empty:
-        raise nothing_found(first, ledger, format)
+        raise nothing_found(first, log, format)
 
 
 def _by_words(sentences: Iterable[One], words: int) -> Iterator[tuple[One, ...]]:

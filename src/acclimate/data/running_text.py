@@ -95,7 +95,7 @@ def held_out_text(files: Iterable[str | Path], choice: TextChoice) -> Iterator[s
 
 
 def write_pieces(
-    text: Iterable[str], tokenizer: Any, place: Path, tell: Callable[[int], None] = lambda pieces: None
+    text: Iterable[str], tokenizer: Any, place: Path, report: Callable[[int], None] = lambda pieces: None
 ) -> int:
     """All paragraphs as one long row of piece numbers in a file, each closed by the separator. Returns how many."""
     kind = np.uint16 if len(tokenizer) <= 2**16 else np.uint32
@@ -103,12 +103,14 @@ def write_pieces(
     waiting, written = iter(text), 0
     with place.open("wb") as file:
         while batch := list(islice(waiting, _AT_ONCE)):
-            rows = [np.asarray(found.ids, kind) for found in backend.encode_batch_fast(batch, add_special_tokens=False)]
+            rows = [
+                np.asarray(encoded.ids, kind) for encoded in backend.encode_batch_fast(batch, add_special_tokens=False)
+            ]
             end = np.asarray([tokenizer.sep_token_id], kind)
             pieces = np.concatenate([part for row in rows if len(row) for part in (row, end)] or [end[:0]])
             pieces.tofile(file)
             written += len(pieces)
-            tell(written)
+            report(written)
     return written
 
 
@@ -170,11 +172,11 @@ class Rows:
 
     def cut(self, starts: np.ndarray[Any, Any]) -> Tensor:
         """Rows (row, piece) that begin at these places; the end of the text is followed by its beginning."""
-        found = np.empty((len(starts), self.length), np.int64)
+        rows = np.empty((len(starts), self.length), np.int64)
         first, last = len(self.before), len(self.before) + self.room
-        found[:, :first], found[:, last:] = self.before, self.after
-        found[:, first:last] = self.pieces[(starts[:, None] + np.arange(self.room)) % len(self.pieces)]
-        return torch.from_numpy(found)
+        rows[:, :first], rows[:, last:] = self.before, self.after
+        rows[:, first:last] = self.pieces[(starts[:, None] + np.arange(self.room)) % len(self.pieces)]
+        return torch.from_numpy(rows)
 
     def in_order(self) -> Iterator[Tensor]:
         """Every row once, from the beginning, in batches of which the last may be smaller."""

@@ -149,16 +149,16 @@ _LAST_WORD = re.compile(r"(?:[A-Za-z]\.)*[^\W_]+$")
 
 def find_sentences(text: str) -> Offsets:
     """Where the sentences of a text stand, without the white space around them. A line end always ends a sentence."""
-    found: Offsets = []
+    sentences: Offsets = []
     for line_start, line_end in find_lines(text):
         start = line_start
         for stop in _STOP.finditer(text, line_start, line_end):
             if _ends_sentence(text, start, stop, line_end):
-                found.append(trimmed(text, start, stop.end()))
+                sentences.append(trimmed(text, start, stop.end()))
                 start = stop.end()
         if not text[start:line_end].isspace() and start < line_end:
-            found.append(trimmed(text, start, line_end))
-    return found
+            sentences.append(trimmed(text, start, line_end))
+    return sentences
 
 
 def _ends_sentence(text: str, start: int, stop: re.Match[str], line_end: int) -> bool:

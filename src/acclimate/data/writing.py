@@ -18,7 +18,7 @@ from acclimate.data.writers.brat import files_of_pair, is_pair, write_brat
 from acclimate.data.writers.columns import write_columns, write_conllu, write_text
 from acclimate.data.writers.docbin import write_docbin
 from acclimate.data.writers.json_formats import write_doccano, write_jsonl, write_label_studio, write_prodigy
-from acclimate.data.writers.saving import is_stream, save, written_aside
+from acclimate.data.writers.saving import atomic_file, is_stream, save
 from acclimate.data.writers.tables import write_csv, write_parquet, write_tsv
 
 Writer = Callable[[Corpus, Scheme], bytes]
@@ -82,7 +82,7 @@ def writing_parts(
     with ExitStack() as stack:
         file = None
         if format in _IN_PARTS and str(path) != "-":
-            file = stack.enter_context(written_aside(path))
+            file = stack.enter_context(atomic_file(path))
         parts = Parts(path, format, scheme, file)
         yield parts
         parts.finish()
@@ -134,11 +134,11 @@ def format_to_write(path: str | Path, format: str | None = None, has_tags: bool 
         if format not in (*WRITERS, _BRAT):
             raise unknown_format(format, (*WRITERS, _BRAT))
         return format
-    found = _format_by_name(path)
-    if found == "text" and has_tags:
+    inferred = _format_by_name(path)
+    if inferred == "text" and has_tags:
         problem = "plain text holds no tags, and the corpus has some. Name the file .conll or .jsonl to keep them"
         raise InputError(f'{problem}, or pass write_corpus(format="text") to leave them out.', file=path)
-    return found
+    return inferred
 
 
 def files_to_write(path: str | Path, format: str) -> list[Path]:

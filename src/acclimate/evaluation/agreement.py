@@ -27,13 +27,13 @@ class Agreement:
         self.exact_typeless = Tally()
         self.overlap_typeless = Tally()
 
-    def add(self, gold: Sequence[Span], found: Sequence[Span]) -> None:
+    def add(self, gold: Sequence[Span], predicted: Sequence[Span]) -> None:
         self.sentences += 1
-        for label in {span.label for span in (*gold, *found)}:
-            right, guess = ([span for span in spans if span.label == label] for spans in (gold, found))
+        for label in {span.label for span in (*gold, *predicted)}:
+            right, guess = ([span for span in spans if span.label == label] for spans in (gold, predicted))
             self.exact_by_label[label] += Tally.of(right, guess)
             self.overlap_by_label[label] += tally_overlap(right, guess)
-        right, guess = ([replace(span, label=TYPELESS) for span in spans] for spans in (gold, found))
+        right, guess = ([replace(span, label=TYPELESS) for span in spans] for spans in (gold, predicted))
         self.exact_typeless += Tally.of(right, guess)
         self.overlap_typeless += tally_overlap(right, guess)
 
@@ -74,10 +74,10 @@ class Agreement:
         return "\n".join(align(rows))
 
 
-def tally_overlap(gold: Sequence[Span], found: Sequence[Span]) -> Tally:
+def tally_overlap(gold: Sequence[Span], predicted: Sequence[Span]) -> Tally:
     """Spans of one sentence and label; right is what has a partner."""
-    partners = sum(None not in pair for pair in match_spans(gold, found))
-    return Tally(len(gold), len(found), partners)
+    partners = sum(None not in pair for pair in match_spans(gold, predicted))
+    return Tally(len(gold), len(predicted), partners)
 
 
 def _rows(tallies: Iterable[tuple[str, Tally]]) -> list[Row]:

@@ -136,7 +136,7 @@ class ErrorReport:
 
     @property
     def times_over_labelled(self) -> int:
-        return sum(found.times for found in self.over_labelled)
+        return sum(string.times for string in self.over_labelled)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -144,7 +144,7 @@ class ErrorReport:
             "borders": dict(self.borders),
             "over_labelled": {
                 "times": self.times_over_labelled,
-                "strings": [found.as_dict() for found in self.over_labelled],
+                "strings": [string.as_dict() for string in self.over_labelled],
             },
             "by_entity_length": {
                 bucket: {**tally.as_dict(), "mistakes": dict(self.kinds_by_length[bucket])}
@@ -156,13 +156,13 @@ class ErrorReport:
     def render(self, most: int = 5) -> str:
         """A few lines for people."""
         lengths = {bucket: tally for bucket, tally in self.by_entity_length.items() if tally.gold + tally.predicted}
-        elsewhere = sum(found.times for found in self.over_labelled if found.gold_elsewhere)
+        elsewhere = sum(string.times for string in self.over_labelled if string.gold_elsewhere)
         lines = [
             f"{count(len(self.mistakes), 'mistake')}: {_listed(self.kinds)}",
             f"borders: {_listed(self.borders)}",
             f"labelled where the gold has nothing: {self.times_over_labelled:,} "
             f"(of these strings the gold labels {elsewhere:,} elsewhere)",
-            *(f"  {found.label} {found.text!r} {found.times:,}" for found in self.over_labelled[:most]),
+            *(f"  {string.label} {string.text!r} {string.times:,}" for string in self.over_labelled[:most]),
             "F1 by words of the entity: "
             + ", ".join(f"{bucket}: {percent(tally.f1)}" for bucket, tally in lengths.items()),
         ]
@@ -203,14 +203,14 @@ def border_fault(gold: Span, predicted: Span) -> BorderFault:
 
 def find_over_labelled(pairs: Sequence[Pair]) -> tuple[OverLabelled, ...]:
     """Predicted spans that share no word with a gold one. A spurious span beside a wrong border is none of them."""
-    found = Counter(
+    counts = Counter(
         (surface(pair.words, guess), guess.label)
         for pair in pairs
         for guess in pair.predicted
         if not any(overlap(guess, right) for right in pair.gold)
     )
     labelled = Counter(surface(pair.words, right) for pair in pairs for right in pair.gold)
-    ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple(OverLabelled(text, label, times, labelled[text]) for (text, label), times in ranked)
 
 

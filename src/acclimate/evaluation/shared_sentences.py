@@ -15,7 +15,7 @@ MOST = 0.5  # of the sentences that count: where more of a test were learnt with
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """So many sentences of a corpus stand in another one, of those that count."""
+    """How many sentences of a corpus also stand in another one, of those that count."""
 
     sentences: int
     of: int
@@ -28,8 +28,8 @@ class Shared:
         real = [sentence for sentence in corpus if len(sentence) >= REAL_SENTENCE]
         is_short = 2 * len(real) < len(corpus)
         counted = list(corpus) if is_short else real
-        found = sum(bare_text(sentence.words) in texts for sentence in counted)
-        return cls(found, len(counted), 0 if len(counted) == len(corpus) else REAL_SENTENCE)
+        count = sum(bare_text(sentence.words) in texts for sentence in counted)
+        return cls(count, len(counted), 0 if len(counted) == len(corpus) else REAL_SENTENCE)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any] | None) -> Shared | None:
@@ -48,7 +48,7 @@ class Shared:
     def is_most(self) -> bool:
         return self.sentences > MOST * self.of
 
-    def told(self, what: str) -> str:
+    def describe(self, what: str) -> str:
         """`3 of 40 target test sentences`."""
         least = f" of {self.least_words} or more words" if self.least_words else ""
         return f"{self.sentences:,} of {self.of:,} {what} sentences{least}"
@@ -65,9 +65,9 @@ def texts_in(corpus: Corpus, wanted: Set[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """`said` is a headline without a full stop, `why` are whole sentences."""
+    """`headline` is a headline without a full stop, `why` are whole sentences."""
 
-    said: str
+    headline: str
     why: str
 
 

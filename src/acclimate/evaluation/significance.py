@@ -146,8 +146,8 @@ def count_sentences(systems: Sequence[Sequence[Pair]], metric: Metric, outside: 
     for system in tallies:
         counts = np.zeros((len(system), len(labels), 3))
         for row, sentence in enumerate(system):
-            for label, found in sentence.items():
-                counts[row, column[label]] = found.gold, found.predicted, found.correct
+            for label, tallied in sentence.items():
+                counts[row, column[label]] = tallied.gold, tallied.predicted, tallied.correct
         arrays.append(counts)
     return arrays
 

@@ -106,15 +106,15 @@ def _spacy_pipeline(model: str | None) -> Any:
             f"Or use {OWN!r}, which comes with the package."
         ) from None
     candidates = SPACY_MODELS if model is None else (model,)
-    found = next((name for name in candidates if spacy.util.is_package(name) or Path(name).is_dir()), None)
-    if found is None:
+    installed = next((name for name in candidates if spacy.util.is_package(name) or Path(name).is_dir()), None)
+    if installed is None:
         installed = ", ".join(spacy.util.get_installed_models()) or "none"
         hint = _INSTALL if model is None else f"python -m spacy download {model}"
         raise InputError(f"spaCy has no model {' or '.join(candidates)}; installed: {installed}. To have it: {hint}.")
-    pipeline = spacy.load(found)
+    pipeline = spacy.load(installed)
     there = [name for name in _SPACY_PIPES if name in pipeline.pipe_names]
     if not {"tagger", "morphologizer"} & set(there):
-        raise InputError(f"spaCy's model {found} has no tagger; its parts are {', '.join(pipeline.pipe_names)}.")
+        raise InputError(f"spaCy's model {installed} has no tagger; its parts are {', '.join(pipeline.pipe_names)}.")
     pipeline.select_pipes(enable=there)
     return pipeline
 

@@ -73,7 +73,7 @@ def answers(
     missing = [0] * len(corpus)  # how many parts of each sentence are not yet read
     for number, _, _ in parts:
         missing[number] += 1
-    found: dict[int, list[tuple[int, Tensor]]] = {}
+    waiting: dict[int, list[tuple[int, Tensor]]] = {}
     for batch in planned(tagger, [text for _, text, _ in parts], words_per_batch):
         with eval_mode(tagger), torch.inference_mode():
             rows = ask(tagger.view([parts[place][1] for place in batch])).cpu()
@@ -81,12 +81,12 @@ def answers(
         for place, row in zip(batch, rows, strict=True):
             number, _, window = parts[place]
             kept = row[window.keep_from - window.start : window.keep_to - window.start]
-            found.setdefault(number, []).append((window.start, kept.clone()))
+            waiting.setdefault(number, []).append((window.start, kept.clone()))
             missing[number] -= 1
             if not missing[number]:
                 done.append(number)
         for number in done:
-            yield number, torch.cat([row for _, row in sorted(found.pop(number), key=lambda one: one[0])])
+            yield number, torch.cat([row for _, row in sorted(waiting.pop(number), key=lambda one: one[0])])
         if progress is not None:
             progress(len(done))
 
@@ -117,10 +117,10 @@ def _parts(tagger: Tagger, corpus: Corpus) -> list[tuple[int, Sentence, Window]]
 
 def word_confidences(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> list[list[float]]:
     """The probability of the decoded tag at each word, under the head's own marginals."""
-    found: list[list[float]] = [[] for _ in corpus]
+    confidences: list[list[float]] = [[] for _ in corpus]
     for number, row in answers(tagger, corpus, _sureness, words_per_batch):
-        found[number] = row.tolist()
-    return found
+        confidences[number] = row.tolist()
+    return confidences
 
 
 def _sureness(view: View) -> Tensor:

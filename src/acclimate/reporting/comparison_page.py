@@ -54,7 +54,7 @@ def _opening(found: ComparisonData) -> Markup:
     tiles.append(("seeds", str(max(len(row["seeds"]) for row in found.recipes))))
     reserved = found.reservation
     if reserved is not None:
-        return opening("open", reserved.said, paragraph(reserved.why), remarks, tiles=tiles)
+        return opening("open", reserved.headline, paragraph(reserved.why), remarks, tiles=tiles)
     helping = [row["recipe"] for row in found.recipes if verdict_of(row, found).class_ == "good"]
     told = f"Shown to help against {found.against}: {listed(helping) or 'none'}."
     if found.best == found.against:

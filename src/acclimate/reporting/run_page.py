@@ -118,7 +118,7 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
     )
     reserved = run.reservation
     if reserved is not None:
-        return opening("open", reserved.said, paragraph(told), _memory(run), paragraph(reserved.why), tiles=tiles)
+        return opening("open", reserved.headline, paragraph(told), _memory(run), paragraph(reserved.why), tiles=tiles)
     verdict = line.verdict
     said = {
         "good": "Adapting helps on the target",
@@ -138,7 +138,7 @@ def _opening(run: RunData, lines: list[ScoreLine]) -> Markup:
 def _memory(run: RunData) -> Markup | None:
     if run.learnt is None or not run.learnt.is_noteworthy:
         return None
-    told = run.learnt.told("target test")
+    told = run.learnt.describe("target test")
     return paragraph(f"{told} were learnt with their labels: the score on them measures memory.")
 
 

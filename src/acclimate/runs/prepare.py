@@ -228,7 +228,7 @@ def look_for_learnt(held_out: Mapping[str, Corpus | None], taught: Mapping[str, 
     wanted = set().union(*map(texts_of, parts.values()))
     found = {where: texts_in(corpus, wanted) for where, corpus in taught.items()}
     remarks = tuple(
-        f"{shared.told(name)} also stand {where}: the score on them measures memory."
+        f"{shared.describe(name)} also stand {where}: the score on them measures memory."
         for name, part in parts.items()
         for where, texts in found.items()
         if (shared := Shared.count(part, texts)).is_noteworthy
@@ -245,7 +245,8 @@ def remarks_on_choice(tests: Mapping[str, Corpus | None], judges: Mapping[str, C
                 continue
             shared = Shared.count(test, texts_of(judge))
             if shared.is_noteworthy:
-                yield f"{shared.told(name)} also stand in the {who}, which chooses the model: their score is too high."
+                overlap = f"{shared.describe(name)} also stand in the {who}, which chooses the model"
+                yield f"{overlap}: their score is too high."
 
 
 def remarks_on_text(test: Corpus | None, text: Corpus | None) -> Iterator[str]:
@@ -257,4 +258,4 @@ def remarks_on_text(test: Corpus | None, text: Corpus | None) -> Iterator[str]:
     found = {sentence.words for sentence in text if sentence.words in wanted}
     shared = Shared(sum(sentence.words in found for sentence in test), len(test))
     if shared.is_most:
-        yield f"The target text holds {shared.told(TARGET_TEST)}, without their labels."
+        yield f"The target text holds {shared.describe(TARGET_TEST)}, without their labels."

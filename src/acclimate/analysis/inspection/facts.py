@@ -17,7 +17,7 @@ import torch
 from acclimate.analysis.features import FeaturePoints, Separability, domain_separability, feature_points
 from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures, compare_pieces, within
 from acclimate.data.corpus import Corpus
-from acclimate.data.mapping import LabelMap, alike, fitting_map, shared_labels
+from acclimate.data.mapping import LabelMap, fitting_map, shared_labels, similar_names_of
 from acclimate.evaluation.tally import ratio
 from acclimate.evaluation.unseen import surface
 from acclimate.methods.alignment.mmd import squared_mmd
@@ -151,10 +151,10 @@ class TargetLabels:
     def own_names(self) -> dict[str, list[str]]:
         """The target's labels by the names that the source has for them; one that it has none for, by its own."""
         names = _names(self.alike, self.bundled_map)
-        found: dict[str, list[str]] = {}
+        by_new_name: dict[str, list[str]] = {}
         for label in self.counts:
-            found.setdefault(names.get(label) or label, []).append(label)
-        return found
+            by_new_name.setdefault(names.get(label) or label, []).append(label)
+        return by_new_name
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -177,13 +177,13 @@ class LabelSupport:
 def label_support(source: Corpus, target: Corpus | None) -> LabelSupport:
     """`target`: labelled sentences of it, if there are any."""
     counts = dict(source.label_counts.most_common())
-    found = None if target is None or not target.is_labelled else _of_target(source, target)
-    return LabelSupport(counts, source.kind, len(source.labelled()), _entity_length(source), found)
+    target_support = None if target is None or not target.is_labelled else _of_target(source, target)
+    return LabelSupport(counts, source.kind, len(source.labelled()), _entity_length(source), target_support)
 
 
 def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
     shared = shared_labels(source, target)
-    lookalikes = alike(shared.only_target, source.labels)
+    lookalikes = similar_names_of(shared.only_target, source.labels)
     fitting = fitting_map(target, source.labels) if shared.only_target and target.kind == source.kind else None
     names = _names(lookalikes, fitting)
     mentions, known = _mentions(target), _mentions(source)

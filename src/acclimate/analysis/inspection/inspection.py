@@ -125,34 +125,34 @@ def _notes(target: Corpus, few: Corpus | None, cut: frozenset[str]) -> tuple[str
 Section = tuple[str, list[str]]
 
 
-def render(found: Inspection) -> str:
+def render(inspection: Inspection) -> str:
     """Plain text."""
-    given = found.facts.given
-    parts = ["\n".join([title, *(f"  {text}" for text in lines)]) for title, lines in sections(found)]
+    given = inspection.facts.given
+    parts = ["\n".join([title, *(f"  {text}" for text in lines)]) for title, lines in sections(inspection)]
     parts[0] = f"{given.source} → {given.target}\n{parts[0]}"
-    return "\n\n".join([*parts, "\n".join(["what to try, and to compare", *_numbered(found.suggestions)])])
+    return "\n\n".join([*parts, "\n".join(["what to try, and to compare", *_numbered(inspection.suggestions)])])
 
 
-def markdown(found: Inspection) -> str:
+def markdown(inspection: Inspection) -> str:
     """The same as a file."""
-    given = found.facts.given
+    given = inspection.facts.given
     parts = [f"# {given.source} → {given.target}"]
-    for title, lines in sections(found):
+    for title, lines in sections(inspection):
         parts += [f"## {title[0].upper()}{title[1:]}", "\n".join(["```", *lines, "```"])]
     parts.append("## What to try, and to compare")
-    for suggestion in found.suggestions:
+    for suggestion in inspection.suggestions:
         parts.append(f"- **{suggestion.text}** {suggestion.why}")
         parts += ["\n".join(["```", *suggestion.commands, "```"])] if suggestion.commands else []
     return "\n\n".join(parts) + "\n"
 
 
-def sections(found: Inspection) -> Iterator[Section]:
-    facts = found.facts
-    yield "at a glance", [*surface_table(facts.source, facts.target), *_sampled(found)]
-    yield "words", _words(found)
-    yield f"as {facts.encoder.encoder} reads them", _encoder(found)
-    yield "labels", _labels(found)
-    yield "recipes", _recipes(found)
+def sections(inspection: Inspection) -> Iterator[Section]:
+    facts = inspection.facts
+    yield "at a glance", [*surface_table(facts.source, facts.target), *_sampled(inspection)]
+    yield "words", _words(inspection)
+    yield f"as {facts.encoder.encoder} reads them", _encoder(inspection)
+    yield "labels", _labels(inspection)
+    yield "recipes", _recipes(inspection)
 
 
 def surface_table(source: Surface, target: Surface) -> list[str]:
@@ -172,17 +172,17 @@ def surface_table(source: Surface, target: Surface) -> list[str]:
     return align(rows)
 
 
-def _sampled(found: Inspection) -> list[str]:
-    facts = found.facts
-    one, other = found.sampled
-    told = []
+def _sampled(inspection: Inspection) -> list[str]:
+    facts = inspection.facts
+    one, other = inspection.sampled
+    lines = []
     if (one, other) != (facts.source.sentences, facts.target.sentences):
-        told.append(f"figures of text are of {one:,} and {other:,} random sentences; sizes and labels of all")
-    return [*told, *found.notes]
+        lines.append(f"figures of text are of {one:,} and {other:,} random sentences; sizes and labels of all")
+    return [*lines, *inspection.notes]
 
 
-def _words(found: Inspection) -> list[str]:
-    words = found.facts.words
+def _words(inspection: Inspection) -> list[str]:
+    words = inspection.facts.words
     typical = ", ".join(item.word for item in words.typical)
     return [
         f"{100 * words.unseen_words:.1f} % of the target's words are not in the source "
@@ -193,11 +193,11 @@ def _words(found: Inspection) -> list[str]:
     ]
 
 
-def _encoder(found: Inspection) -> list[str]:
-    encoder = found.facts.encoder
+def _encoder(inspection: Inspection) -> list[str]:
+    encoder = inspection.facts.encoder
     pieces = encoder.pieces
     lines = [f"pieces per word: {pieces.source:.2f} in the source, {pieces.target:.2f} in the target"]
-    if found.facts.words.unseen_words:
+    if inspection.facts.words.unseen_words:
         whole, broken = 100 * pieces.unseen_whole, 100 * pieces.unseen_broken
         lines.append(f"of words unseen in the source {whole:.0f} % are one piece, {broken:.0f} % three or more")
     if pieces.target_unknown >= line.UNKNOWN_PIECES:
@@ -218,8 +218,8 @@ def _encoder(found: Inspection) -> list[str]:
     return [*lines, *encoder.remarks]
 
 
-def _labels(found: Inspection) -> list[str]:
-    labels = found.facts.labels
+def _labels(inspection: Inspection) -> list[str]:
+    labels = inspection.facts.labels
     target = labels.target
     own = {} if target is None else target.own_names
     rows: list[Row] = [("", "source", "target")] if target is not None else [("", "source")]
@@ -251,11 +251,11 @@ def _support(number: int) -> str:
     return f"{number:,}" if number >= line.SUPPORT else few
 
 
-def _recipes(found: Inspection) -> list[str]:
-    can = [standing.recipe for standing in found.standings if standing.lacks is None]
+def _recipes(inspection: Inspection) -> list[str]:
+    can = [standing.recipe for standing in inspection.standings if standing.lacks is None]
     lines = [f"with what is given: {', '.join(can) or 'none is of use'}"]
     reasons: dict[str, list[str]] = {}
-    for standing in found.standings:
+    for standing in inspection.standings:
         if standing.lacks is not None:
             reasons.setdefault(standing.lacks, []).append(standing.recipe)
     return lines + [f"not {', '.join(names)}: {_of_several(why, len(names))}" for why, names in reasons.items()]

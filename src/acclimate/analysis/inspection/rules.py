@@ -65,15 +65,15 @@ def labels_without_source(facts: Facts) -> Suggestion | None:
 
 def alike(facts: Facts) -> Suggestion | None:
     """Domains that can hardly be told apart leave little to adapt."""
-    found, gap = facts.encoder.separability, facts.encoder.loss_gap
-    if found is None or found.a_distance >= line.ALIKE or (gap is not None and gap >= line.LOSS_GAP):
+    separability, gap = facts.encoder.separability, facts.encoder.loss_gap
+    if separability is None or separability.a_distance >= line.ALIKE or (gap is not None and gap >= line.LOSS_GAP):
         return None
     if facts.is_other_task:
         return None
     return Suggestion(
         "alike",
         "Begin with no adaptation: train on the source and score it on labelled target sentences.",
-        f"To {facts.encoder.encoder} the two read alike (A-distance {found.a_distance:.2f}).",
+        f"To {facts.encoder.encoder} the two read alike (A-distance {separability.a_distance:.2f}).",
         (facts.adapt("source-only"),),
     )
 
@@ -129,13 +129,13 @@ def nothing_to_tune(facts: Facts) -> Suggestion | None:
 
 def alignment(facts: Facts) -> Suggestion | None:
     """Where features give the domain away, recipes that make them alike have something to do."""
-    found = facts.encoder.separability
-    if found is None or found.a_distance < line.APART or facts.is_other_task:
+    separability = facts.encoder.separability
+    if separability is None or separability.a_distance < line.APART or facts.is_other_task:
         return None
     names = runnable(facts, *(("pdaln", "la-dtl", "datnet") if facts.has_few else ("pdaln", "datnet")))
     if not names:
         return None
-    why = f"A linear classifier names the domain of {100 * found.accuracy:.0f} % of unseen sentences rightly."
+    why = f"A linear classifier names the domain of {100 * separability.accuracy:.0f} % of unseen sentences rightly."
     if facts.has_few:
         why += " Labelled target sentences let pdaln exchange entities and teach in rounds."
     measured = MEASURED_WITH_FEW if facts.has_few else MEASURED_WITHOUT
@@ -145,8 +145,8 @@ def alignment(facts: Facts) -> Suggestion | None:
 
 def few_labels(facts: Facts) -> Suggestion | None:
     """Labelled target sentences are worth using even where the domains are close."""
-    found = facts.encoder.separability
-    if not facts.has_few or (found is not None and found.a_distance >= line.APART):
+    separability = facts.encoder.separability
+    if not facts.has_few or (separability is not None and separability.a_distance >= line.APART):
         return None
     names = runnable(facts, "pdaln", "la-dtl", "datnet")
     if not names or facts.is_other_task:
@@ -217,5 +217,5 @@ RULES: tuple[Callable[[Facts], Suggestion | None], ...] = (
 
 
 def suggestions(facts: Facts) -> tuple[Suggestion, ...]:
-    found = (rule(facts) for rule in RULES)
-    return tuple(suggestion for suggestion in found if suggestion is not None)
+    results = (rule(facts) for rule in RULES)
+    return tuple(suggestion for suggestion in results if suggestion is not None)

@@ -174,15 +174,15 @@ def _span_borders(survey: Survey) -> Iterator[Finding]:
             odd[f"{label}: {shorten(' '.join(words), 80)}"] += 1
         if len(words) > LONG_SPAN:
             long[f"{label}: {shorten(' '.join(words), 80)}"] += 1
-    for code, found, what in (
+    for code, counts, what in (
         ("odd-borders", odd, "begin or end with punctuation or blanks"),
         ("long-spans", long, f"have more than {LONG_SPAN} words"),
     ):
-        if found:
-            severity: Severity = "warning" if found.total() > TOLERATED * survey.span_count else "fact"
-            message = f"{out_of(found.total(), survey.span_count)} of its spans {what}."
-            examples = tuple(text for text, _ in found.most_common(5))
-            yield Finding(severity, code, survey.name, message, examples, {"spans": found.total()})
+        if counts:
+            severity: Severity = "warning" if counts.total() > TOLERATED * survey.span_count else "fact"
+            message = f"{out_of(counts.total(), survey.span_count)} of its spans {what}."
+            examples = tuple(text for text, _ in counts.most_common(5))
+            yield Finding(severity, code, survey.name, message, examples, {"spans": counts.total()})
 
 
 def _neighbours(survey: Survey) -> Iterator[Finding]:
@@ -213,11 +213,11 @@ def _strange_words(survey: Survey) -> Iterator[Finding]:
         ("urls", "fact", "that are web addresses", _URL.match),
     )
     for code, severity, what, is_strange in kinds:
-        found = Counter({word: count for word, count in survey.corpus.vocabulary.items() if is_strange(word)})
-        if found:
-            message = f"words {what}: {out_of(found.total(), survey.corpus.word_count)}."
-            examples = tuple(_visible(word) for word, _ in found.most_common(5))
-            yield Finding(severity, code, survey.name, message, examples, {"words": found.total()})
+        counts = Counter({word: count for word, count in survey.corpus.vocabulary.items() if is_strange(word)})
+        if counts:
+            message = f"words {what}: {out_of(counts.total(), survey.corpus.word_count)}."
+            examples = tuple(_visible(word) for word, _ in counts.most_common(5))
+            yield Finding(severity, code, survey.name, message, examples, {"words": counts.total()})
 
 
 def _letter_case(survey: Survey) -> Iterator[Finding]:
@@ -353,9 +353,9 @@ def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
     surveys = [Survey(name, corpus) for name, corpus in corpora.items()]
     if len(surveys) > 1 and all(survey.role != "training" for survey in surveys):
         surveys[0].role = "training"  # somebody has to be the one the others are compared with
-    found = [finding for survey in surveys for check in ALONE for finding in check(survey)]
+    findings = [finding for survey in surveys for check in ALONE for finding in check(survey)]
     ranked = sorted(surveys, key=lambda survey: ("training", "other", "held out").index(survey.role))
-    found += [finding for pair in combinations(ranked, 2) for compare in PAIRS for finding in compare(*pair)]
-    found += [finding for look in TOGETHER for finding in look(surveys)]
-    found.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    return Report(tuple(survey.summary for survey in surveys), tuple(found))
+    findings += [finding for pair in combinations(ranked, 2) for compare in PAIRS for finding in compare(*pair)]
+    findings += [finding for look in TOGETHER for finding in look(surveys)]
+    findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
+    return Report(tuple(survey.summary for survey in surveys), tuple(findings))

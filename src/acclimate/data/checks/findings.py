@@ -202,10 +202,10 @@ class Survey:
     @cached_property
     def mentions(self) -> dict[str, Counter[str]]:
         """The text of each span, and how often it has which label."""
-        found: dict[str, Counter[str]] = defaultdict(Counter)
+        mentions: dict[str, Counter[str]] = defaultdict(Counter)
         for words, label in self.each_span():
-            found[" ".join(words)][label] += 1
-        return found
+            mentions[" ".join(words)][label] += 1
+        return mentions
 
     def each_span(self) -> Iterator[tuple[tuple[str, ...], str]]:
         """Its words and its label."""

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from acclimate.data.concepts.mentions import Annotator, Finding
+from acclimate.data.concepts.mentions import Annotator, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 
@@ -35,10 +35,10 @@ class SpacyAnnotator:
         self.pipeline = spacy.load(model)
         self._doc = importlib.import_module("spacy.tokens").Doc
 
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Finding]]:
+    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
         docs = (self._doc(self.pipeline.vocab, words=list(sentence.words)) for sentence in sentences)
         for doc in self.pipeline.pipe(docs):
-            yield [Finding(entity.start, entity.end, (entity.label_,), entity.text) for entity in doc.ents]
+            yield [Mention(entity.start, entity.end, (entity.label_,), entity.text) for entity in doc.ents]
 
 
 class MedcatAnnotator:
@@ -56,15 +56,15 @@ class MedcatAnnotator:
             )
         self.model = medcat.CAT.load_model_pack(pack)
 
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Finding]]:
+    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
         for _, together in groupby(sentences, key=lambda sentence: id(_text(sentence) or sentence)):
             group = list(together)
             text = _text(group[0]) or " ".join(group[0].words)
-            found = list(self.model.get_entities(text).get("entities", {}).values())
+            entities = list(self.model.get_entities(text).get("entities", {}).values())
             for sentence in group:
                 offsets = _offsets(sentence)
-                findings = (_over_words(entity, offsets) for entity in found)
-                yield [finding for finding in findings if finding is not None]
+                mentions = (_over_words(entity, offsets) for entity in entities)
+                yield [mention for mention in mentions if mention is not None]
 
 
 def _text(sentence: Sentence) -> str | None:
@@ -82,14 +82,14 @@ def _offsets(sentence: Sentence) -> Sequence[tuple[int, int]]:
     return offsets
 
 
-def _over_words(entity: dict[str, Any], offsets: Sequence[tuple[int, int]]) -> Finding | None:
+def _over_words(entity: dict[str, Any], offsets: Sequence[tuple[int, int]]) -> Mention | None:
     """The words of a sentence that share a character with a concept; None where it stands in another sentence."""
     start = bisect_right([end for _, end in offsets], entity["start"])
     end = bisect_left([begin for begin, _ in offsets], entity["end"])
     if start >= end:
         return None
     types = (*entity.get("type_ids", ()), *entity.get("types", ()))
-    return Finding(start, end, tuple(type for type in types if type), entity.get("pretty_name") or entity["cui"])
+    return Mention(start, end, tuple(type for type in types if type), entity.get("pretty_name") or entity["cui"])
 
 
 def _imported(module: str, requirement: str) -> Any:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acclimate.data.concepts.files import Concept
-from acclimate.data.concepts.mentions import NO_TYPE, Finding, Groups
+from acclimate.data.concepts.mentions import NO_TYPE, Groups, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 
@@ -79,11 +79,11 @@ class Automaton:
             if word < 0:
                 node = 0
                 continue
-            found = following(node << _BITS | word, 0)
-            while not found and node:
+            following_node = following(node << _BITS | word, 0)
+            while not following_node and node:
                 node = fail[node]
-                found = following(node << _BITS | word, 0)
-            node = found
+                following_node = following(node << _BITS | word, 0)
+            node = following_node
             row = node if is_row[node] else shorter[node]
             while row:
                 yield place - depth[row], place, row
@@ -92,9 +92,9 @@ class Automaton:
     def _follow(self, node: int, word: int) -> int:
         """The node after a word, of the longest suffix that goes on with it."""
         while True:
-            found = self._next.get(node << _BITS | word, 0)
-            if found or not node:
-                return found
+            following_node = self._next.get(node << _BITS | word, 0)
+            if following_node or not node:
+                return following_node
             node = self._fail[node]
 
 
@@ -217,28 +217,28 @@ class ConceptDictionary:
         """How many different names can be found, plurals not counted."""
         return len({name.text for name in self._names})
 
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Finding]]:
+    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
         return (self.find(sentence.words) for sentence in sentences)
 
-    def find(self, words: Sequence[str]) -> list[Finding]:
+    def find(self, words: Sequence[str]) -> list[Mention]:
         """Every name in a sentence, overlapping ones too."""
         numbers: list[int] = []
         word_at: list[int] = []  # by atom: the number of the word that it begins, or -1
         for place, word in enumerate(words):
-            found = self._atoms.get(word)
-            if found is None:
-                found = self._remember(word)
-            numbers += found
-            word_at += [place] if len(found) == 1 else [place, *[-1] * (len(found) - 1)][: len(found)]
+            known = self._atoms.get(word)
+            if known is None:
+                known = self._remember(word)
+            numbers += known
+            word_at += [place] if len(known) == 1 else [place, *[-1] * (len(known) - 1)][: len(known)]
         word_at.append(len(words))
-        findings: list[Finding] = []
+        mentions: list[Mention] = []
         for first, last, node in self._automaton.matches(numbers):
             start, end = word_at[first], word_at[last]
             if start >= 0 and end >= 0:
                 name = self._name_here(node, words[start:end])
                 if name is not None:
-                    findings.append(Finding(start, end, (name.type,) if name.type else (), name.text))
-        return findings
+                    mentions.append(Mention(start, end, (name.type,) if name.type else (), name.text))
+        return mentions
 
     def _remember(self, word: str) -> tuple[int, ...]:
         if len(self._atoms) >= _MOST_REMEMBERED:

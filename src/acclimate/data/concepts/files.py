@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import expect, expect_strings, json_records
 from acclimate.data.readers.rows import Row, plain_name
-from acclimate.data.readers.source import Ledger, Request, Source, inner_name
+from acclimate.data.readers.source import ReadingLog, ReadingOptions, Source, inner_name
 from acclimate.data.readers.tables import quoted_rows
 
 _NOWHERE = Place()
@@ -73,26 +73,26 @@ def read_concepts(path: str | Path) -> list[Concept]:
         raise InputError(
             f"a file of concepts ends in {', '.join(FORMATS)} (and .gz or .xz), not in {suffix!r}.", file=source.name
         )
-    found = list(_READERS[suffix](source))
-    if not found:
+    concepts = list(_READERS[suffix](source))
+    if not concepts:
         raise InputError("the file has no concepts.", file=source.name)
-    return found
+    return concepts
 
 
 def _from_lines(source: Source) -> Iterator[Concept]:
-    for number, line in enumerate(source.checked_lines(Ledger(Request())), start=1):
+    for number, line in enumerate(source.checked_lines(ReadingLog(ReadingOptions())), start=1):
         if line.strip():
             yield Concept(line.strip(), place=Place(source.name, number))
 
 
 def _from_csv(source: Source) -> Iterator[Concept]:
-    lines = source.checked_lines(Ledger(Request()))
+    lines = source.checked_lines(ReadingLog(ReadingOptions()))
     first = next((line for line in lines if line.strip()), "")
     yield from _from_rows(source, quoted_rows(source, lines, max(",;\t", key=first.count)))
 
 
 def _from_tsv(source: Source) -> Iterator[Concept]:
-    lines = source.checked_lines(Ledger(Request()))
+    lines = source.checked_lines(ReadingLog(ReadingOptions()))
     yield from _from_rows(source, (Row(number, line.split("\t")) for number, line in enumerate(lines, start=1)))
 
 
@@ -116,7 +116,7 @@ def _from_rows(source: Source, rows: Iterator[Row]) -> Iterator[Concept]:
 
 
 def _from_records(source: Source) -> Iterator[Concept]:
-    for record in json_records(source, Ledger(Request())):
+    for record in json_records(source, ReadingLog(ReadingOptions())):
         place = Place(source.name, record.line)
         fields = {plain_name(name): value for name, value in record.fields.items()}
         try:
@@ -258,8 +258,8 @@ def _concepts(
     for variant, names in variants.items():
         for name in names:
             others.setdefault(name, []).append(variant)
-    for name, found in others.items():
-        synonyms = tuple(other for other in found if other != name)
+    for name, variants_of in others.items():
+        synonyms = tuple(other for other in variants_of if other != name)
         yield Concept(name, synonyms, _types(facts.get(name, {})), Place(file))
 
 

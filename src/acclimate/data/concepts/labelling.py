@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.character_spans import grouped
-from acclimate.data.concepts.mentions import NO_TYPE, Abbreviations, Annotator, Finding, Groups
+from acclimate.data.concepts.mentions import NO_TYPE, Abbreviations, Annotator, Groups, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.source import Tokenize, inner_name
@@ -126,65 +126,65 @@ class Labeller:
             for sentence, found in zip(batch, self.annotator.annotate(batch), strict=True):
                 yield self._labelled(sentence, found)
 
-    def _labelled(self, sentence: Sentence, found: Iterable[Finding]) -> Sentence:
-        own = [finding for finding in found if self._has_label(finding)]
+    def _labelled(self, sentence: Sentence, found: Iterable[Mention]) -> Sentence:
+        own = [mention for mention in found if self._has_label(mention)]
         kept = choose(own)
         if self._abbreviations is not None:
             kept = self._with_abbreviations(self._abbreviations, sentence, own, kept)
         self._count_overlaps(own, kept)
-        spans = [Span(finding.start, finding.end, self._label(finding)) for finding in kept]
+        spans = [Span(mention.start, mention.end, self._label(mention)) for mention in kept]
         self._count(sentence, kept, spans)
         return sentence.with_spans(spans)
 
     def _with_abbreviations(
-        self, known: Abbreviations, sentence: Sentence, own: Sequence[Finding], kept: list[Finding]
-    ) -> list[Finding]:
+        self, known: Abbreviations, sentence: Sentence, own: Sequence[Mention], kept: list[Mention]
+    ) -> list[Mention]:
         known.begin(sentence)
         if known.learn(sentence.words, kept):
             self.coverage.explained = known.count
         more = list(known.find(sentence.words))
         if not more:
             return kept
-        places = {(finding.start, finding.end) for finding in own}
+        places = {(mention.start, mention.end) for mention in own}
         chosen = choose([*own, *more])
-        self.coverage.by_abbreviation += sum((finding.start, finding.end) not in places for finding in chosen)
+        self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
         return chosen
 
-    def _has_label(self, finding: Finding) -> bool:
-        type, label = self.groups.choose(finding.types)
+    def _has_label(self, mention: Mention) -> bool:
+        type, label = self.groups.choose(mention.types)
         if label is None:
             self.coverage.other_types[type or NO_TYPE] += 1
         return label is not None
 
-    def _label(self, finding: Finding) -> str:
-        return self.groups.choose(finding.types)[1] or ""
+    def _label(self, mention: Mention) -> str:
+        return self.groups.choose(mention.types)[1] or ""
 
-    def _count_overlaps(self, found: Sequence[Finding], kept: Sequence[Finding]) -> None:
-        for lost in (finding for finding in found if finding not in kept):
+    def _count_overlaps(self, found: Sequence[Mention], kept: Sequence[Mention]) -> None:
+        for lost in (mention for mention in found if mention not in kept):
             other = next((other for other in kept if other.start < lost.end and lost.start < other.end), None)
             if other is not None and self._label(other) != self._label(lost):
                 self.coverage.overlaps[other.name, self._label(other), lost.name, self._label(lost)] += 1
 
-    def _count(self, sentence: Sentence, kept: Sequence[Finding], spans: Sequence[Span]) -> None:
+    def _count(self, sentence: Sentence, kept: Sequence[Mention], spans: Sequence[Span]) -> None:
         coverage = self.coverage
         coverage.sentences += 1
         coverage.labelled_sentences += bool(spans)
         coverage.words += len(sentence)
         coverage.covered_words += sum(map(len, kept))
         coverage.spans.update(span.label for span in spans)
-        coverage.types.update(self.groups.choose(finding.types)[0] or NO_TYPE for finding in kept)
-        coverage.names.update((finding.name, span.label) for finding, span in zip(kept, spans, strict=True))
+        coverage.types.update(self.groups.choose(mention.types)[0] or NO_TYPE for mention in kept)
+        coverage.names.update((mention.name, span.label) for mention, span in zip(kept, spans, strict=True))
 
 
-def choose(findings: Sequence[Finding]) -> list[Finding]:
+def choose(mentions: Sequence[Mention]) -> list[Mention]:
     """Findings that do not overlap, in the order of the text: the longest first, then the leftmost."""
-    if len(findings) < 2:
-        return list(findings)
+    if len(mentions) < 2:
+        return list(mentions)
     taken: set[int] = set()
-    kept: list[Finding] = []
-    for finding in sorted(findings, key=lambda finding: (-len(finding), finding.start)):
-        places = range(finding.start, finding.end)
+    kept: list[Mention] = []
+    for mention in sorted(mentions, key=lambda mention: (-len(mention), mention.start)):
+        places = range(mention.start, mention.end)
         if taken.isdisjoint(places):
             taken.update(places)
-            kept.append(finding)
-    return sorted(kept, key=lambda finding: finding.start)
+            kept.append(mention)
+    return sorted(kept, key=lambda mention: mention.start)

@@ -18,7 +18,7 @@ from acclimate.data.problems import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Mention:
     """The words `start` to `end` (exclusive) are a name of a concept of these types."""
 
     start: int
@@ -33,7 +33,7 @@ class Finding:
 class Annotator(Protocol):
     """Whatever finds concepts in sentences. Findings may overlap; the labeller chooses among them."""
 
-    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[Sequence[Finding]]:
+    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[Sequence[Mention]]:
         """The findings of each sentence, in the sentences' order. Tags are not there to be looked at."""
         ...
 
@@ -116,7 +116,7 @@ LONGEST = 10  # letters and digits of an abbreviation
 MOST_WORDS = 4  # `A - T` is three words in some corpora
 _OPEN, _CLOSE = "([", ")]"
 
-Explained = tuple[Finding, int]  # the finding that it stands for, and the sentence where that was
+Explained = tuple[Mention, int]  # the finding that it stands for, and the sentence where that was
 
 
 class Abbreviations:
@@ -135,24 +135,24 @@ class Abbreviations:
             self._document = sentence.document
         self._sentence += 1
 
-    def learn(self, words: Sequence[str], findings: Sequence[Finding]) -> bool:
+    def learn(self, words: Sequence[str], mentions: Sequence[Mention]) -> bool:
         """Look for explanations behind these findings. Whether there were any."""
         learnt = False
-        for finding in findings:
-            short = _bracketed(words, finding.end)
-            if short and explains(" ".join(words[finding.start : finding.end]), "".join(short)):
-                self._known.setdefault(short[0], {})[short] = (finding, self._sentence)
+        for mention in mentions:
+            short = _bracketed(words, mention.end)
+            if short and explains(" ".join(words[mention.start : mention.end]), "".join(short)):
+                self._known.setdefault(short[0], {})[short] = (mention, self._sentence)
                 self.count += 1
                 learnt = True
         return learnt
 
-    def find(self, words: Sequence[str]) -> Iterator[Finding]:
+    def find(self, words: Sequence[str]) -> Iterator[Mention]:
         """Where explained abbreviations stand, written as they were explained."""
         for start, word in enumerate(words):
             for short, (meaning, since) in self._known.get(word, {}).items():
                 near = self._document is not None or self._sentence - since <= REACH
                 if near and tuple(words[start : start + len(short)]) == short:
-                    yield Finding(start, start + len(short), meaning.types, meaning.name)
+                    yield Mention(start, start + len(short), meaning.types, meaning.name)
 
 
 def explains(long: str, short: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from acclimate.data.character_spans import CharacterSpan, sentences_of_text
 from acclimate.data.problems import InputError, Place, shorten
-from acclimate.data.readers.source import Found, Ledger, Source, inner_name
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source, inner_name
 
 _PIECE = "[0-9]{1,15} [0-9]{1,15}"  # no text is longer
 _SPAN = re.compile(rf"(T[^\t]+)\t(\S+) ({_PIECE}(?:;{_PIECE})*)(?:\t(.*))?$")
@@ -29,7 +29,7 @@ _OTHER_KINDS = {
 }
 
 
-def read_brat(source: Source, ledger: Ledger) -> Iterator[Found]:
+def read_brat(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     if source.is_stdin:
         raise InputError(
             "brat keeps text and annotation in two files; they cannot come from standard input.", file=source.name
@@ -39,11 +39,11 @@ def read_brat(source: Source, ledger: Ledger) -> Iterator[Found]:
         raise InputError("the folder has no .ann files. brat expects NAME.txt and NAME.ann.", file=source.name)
     for text_path, annotation_path in pairs:
         try:
-            found = _document(text_path, annotation_path, ledger)
+            sentences = _document(text_path, annotation_path, log)
         except InputError as error:
-            ledger.refuse(error, file=str(annotation_path))
+            log.refuse(error, file=str(annotation_path))
         else:
-            yield from found
+            yield from sentences
 
 
 def _pairs_in(folder: Path) -> list[tuple[Path, Path]]:
@@ -68,7 +68,7 @@ def _pair_of(path: Path) -> tuple[Path, Path]:
     return pair[0], pair[1]
 
 
-def _document(text_path: Path, annotation_path: Path, ledger: Ledger) -> list[Found]:
+def _document(text_path: Path, annotation_path: Path, log: ReadingLog) -> list[RawSentence]:
     text_source, annotation = Source(text_path), Source(annotation_path)
     for source, partner in ((text_source, annotation), (annotation, text_source)):
         if not source.path.exists():
@@ -85,13 +85,13 @@ def _document(text_path: Path, annotation_path: Path, ledger: Ledger) -> list[Fo
         if line[0] == "T":
             spans.append(_span(line, text, place))
         elif line[0] in _OTHER_KINDS:
-            ledger.count(f"brat {_OTHER_KINDS[line[0]]} were passed over")
+            log.count(f"brat {_OTHER_KINDS[line[0]]} were passed over")
         else:
             problem = "this is no brat annotation: a line begins with T, R, E, A, M, N, # or *."
             raise InputError(problem, file=annotation.name, line=number, text=line)
     try:
         stem = inner_name(text_path.name).removesuffix(".txt")
-        return sentences_of_text(text, spans, ledger, Place(text_source.name), stem, first_line=1)
+        return sentences_of_text(text, spans, log, Place(text_source.name), stem, first_line=1)
     except InputError as error:  # the line that is at fault is one of the annotation's
         at = error.place.line
         shown = annotation.lines[at - 1] if at is not None else None

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from acclimate.data.problems import InputError, shorten
-from acclimate.data.readers.source import Found, Ledger, Request, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
 
 _DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")
@@ -23,8 +23,8 @@ _ENOUGH, _TIMES_FEWER = 100, 5  # so many lines have five times as many words as
 _TRIMMED = "words had blanks around them, which were cut off"
 
 
-def read_columns(source: Source, ledger: Ledger) -> Iterator[Found]:
-    table = _Table(source, ledger)
+def read_columns(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    table = _Table(source, log)
     documents = 0
     block: list[int] = []  # the lines of the sentence that is being collected
     for number, line in enumerate(table.lines, start=1):
@@ -34,7 +34,7 @@ def read_columns(source: Source, ledger: Ledger) -> Iterator[Found]:
             yield from table.sentence(block, documents)
             block = []
             documents += line[:1] == "-"
-        elif not (ledger.request.comments and table.is_comment(line)):
+        elif not (log.options.comments and table.is_comment(line)):
             block.append(number)
     yield from table.sentence(block, documents)
 
@@ -42,17 +42,17 @@ def read_columns(source: Source, ledger: Ledger) -> Iterator[Found]:
 class _Table:
     """The lines of a file, and what is true of all of them: the separator, how many columns, which ones matter."""
 
-    def __init__(self, source: Source, ledger: Ledger) -> None:
-        self.source, self.ledger = source, ledger
-        self.lines = source.checked_lines(ledger)
+    def __init__(self, source: Source, log: ReadingLog) -> None:
+        self.source, self.log = source, log
+        self.lines = source.checked_lines(log)
         data_lines = [line for line in self.lines if line.strip(_BLANKS) and not _DOCUMENT_START.match(line)]
-        if ledger.request.comments:
+        if log.options.comments:
             data_lines = [line for line in data_lines if not line.startswith("# ")] or data_lines
         self.by_tab = any("\t" in line for line in data_lines)
         counts = Counter(len(self.split(line)) for line in data_lines)
         # the commonest count is the file's, so that one bad first line does not put the blame on all others
         self.width = max(counts, key=lambda width: (counts[width], width), default=0)
-        self.word_column, self.tag_column = _chosen_columns(ledger.request, self.width, source.name)
+        self.word_column, self.tag_column = _chosen_columns(log.options, self.width, source.name)
         self._check_order(data_lines[:_LOOKED_AT])
 
     def split(self, line: str) -> list[str]:
@@ -74,7 +74,7 @@ class _Table:
             and spelled[0] >= 0.9 * len(rows)
             and 2 * spelled[1] < len(rows)
         )
-        asked = self.ledger.request.column is not None or self.ledger.request.words_column is not None
+        asked = self.log.options.column is not None or self.log.options.words_column is not None
         are_few = not asked and len(rows) >= _ENOUGH and _TIMES_FEWER * len({*words}) <= len({*tags})
         if are_tags or are_few:
             example = next(filter(names_a_span, words), words[0])
@@ -90,7 +90,7 @@ class _Table:
         """A hashtag with its tag is a word even where comments are allowed."""
         return line.startswith("#") and (line.startswith("# ") or len(self.split(line)) != self.width)
 
-    def sentence(self, block: list[int], documents: int) -> Iterator[Found]:
+    def sentence(self, block: list[int], documents: int) -> Iterator[RawSentence]:
         if not block:
             return
         words: list[str] = []
@@ -99,12 +99,12 @@ class _Table:
             try:
                 cells = self.cells(number)
             except InputError as error:  # never half a sentence
-                self.ledger.refuse(error, file=self.source.name, line=number, text=self.lines[number - 1])
+                self.log.refuse(error, file=self.source.name, line=number, text=self.lines[number - 1])
                 return
             words.append(cells[self.word_column])
             if tags is not None and self.tag_column is not None:
                 tags.append(cells[self.tag_column])
-        yield Found(words, tags, lines=block, document=str(documents) if documents else None)
+        yield RawSentence(words, tags, lines=block, document=str(documents) if documents else None)
 
     def cells(self, number: int) -> list[str]:
         if number in self.source.faults:
@@ -118,7 +118,7 @@ class _Table:
             cells[self.word_column] = trimmed = word.strip(" ")
             if not trimmed:
                 raise InputError("the word is empty. Give it a character, or make the line blank to end the sentence.")
-            self.ledger.count(_TRIMMED)
+            self.log.count(_TRIMMED)
         if self.tag_column is not None:
             cells[self.tag_column] = cells[self.tag_column].strip(" ")
             if not cells[self.tag_column]:
@@ -140,14 +140,14 @@ def _columns(count: int) -> str:
     return "1 column" if count == 1 else f"{count} columns"
 
 
-def _chosen_columns(request: Request, width: int, file: str) -> tuple[int, int | None]:
+def _chosen_columns(options: ReadingOptions, width: int, file: str) -> tuple[int, int | None]:
     """Which column has the words and which the tags, counted from zero."""
-    words = _index(request.words_column, 0, width, "words_column", file)
-    if request.column is None and width <= 1:
+    words = _index(options.words_column, 0, width, "words_column", file)
+    if options.column is None and width <= 1:
         return words, None
-    tags = _index(request.column, -1 if words != width - 1 else -2, width, "column", file)
+    tags = _index(options.column, -1 if words != width - 1 else -2, width, "column", file)
     if tags == words:
-        raise InputError(f"column={request.column} and words_column={words} are the same column.", file=file)
+        raise InputError(f"column={options.column} and words_column={words} are the same column.", file=file)
     return words, tags
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _ENTITY_KEYS = ("NER", "name", "ner", "Name")
@@ -31,24 +31,24 @@ class _Block:
     bad: bool = False
 
 
-def read_conllu(source: Source, ledger: Ledger) -> Iterator[Found]:
-    blocks = list(_blocks(source, ledger))
-    column = _column(ledger, [block for _, block in blocks], source.name)
+def read_conllu(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    blocks = list(_blocks(source, log))
+    column = _column(log, [block for _, block in blocks], source.name)
     if column.startswith("misc."):
-        ledger.kind = None if column != "misc.NER" else "spans"
+        log.kind = None if column != "misc.NER" else "spans"
     else:
-        ledger.kind = "plain"
+        log.kind = "plain"
     for document, block in blocks:
-        found = _sentence(block, column, document, ledger, source.name)
-        if found is not None:
-            yield found
+        raw = _sentence(block, column, document, log, source.name)
+        if raw is not None:
+            yield raw
 
 
-def _blocks(source: Source, ledger: Ledger) -> Iterator[tuple[str | None, _Block]]:
+def _blocks(source: Source, log: ReadingLog) -> Iterator[tuple[str | None, _Block]]:
     """The sentences of a file, each with the document it belongs to."""
     document: str | None = None
     block = _Block()
-    lines = source.checked_lines(ledger)
+    lines = source.checked_lines(log)
     for number, line in enumerate([*lines, ""], start=1):
         if not line.strip(" \t"):
             if block.rows and not block.bad:
@@ -67,7 +67,7 @@ def _blocks(source: Source, ledger: Ledger) -> Iterator[tuple[str | None, _Block
                     block.rows.append((number, cells))
             except InputError as error:
                 block.bad = True
-                ledger.refuse(error, file=source.name, line=number, text=line)
+                log.refuse(error, file=source.name, line=number, text=line)
 
 
 def _word_cells(line: str) -> list[str] | None:
@@ -84,9 +84,9 @@ def _word_cells(line: str) -> list[str] | None:
     return cells
 
 
-def _column(ledger: Ledger, blocks: list[_Block], file: str) -> str:
+def _column(log: ReadingLog, blocks: list[_Block], file: str) -> str:
     """The column to read, by its lower-case name. Without a wish: UPOS, or the entities of a file that has no UPOS."""
-    wanted = ledger.request.column
+    wanted = log.options.column
     if wanted is None:
         cells = [cells for block in blocks for _, cells in block.rows]
         if any(one[3] != _UNKNOWN for one in cells):
@@ -110,7 +110,7 @@ def _misc(cell: str, key: str) -> str | None:
     return next((part[len(key) + 1 :] for part in cell.split("|") if part.startswith(f"{key}=")), None)
 
 
-def _sentence(block: _Block, column: str, document: str | None, ledger: Ledger, file: str) -> Found | None:
+def _sentence(block: _Block, column: str, document: str | None, log: ReadingLog, file: str) -> RawSentence | None:
     words = [cells[1] for _, cells in block.rows]
     tags: list[str] | None = [_tag(cells, column) for _, cells in block.rows]
     if tags is not None and all(tag == _UNKNOWN for tag in tags):
@@ -120,12 +120,12 @@ def _sentence(block: _Block, column: str, document: str | None, ledger: Ledger, 
         problem = (
             f"the word has no {column.upper()}, but others of its sentence have. Give it one, or use another column=."
         )
-        ledger.refuse(InputError(problem), file=file, line=number, text="\t".join(cells))
+        log.refuse(InputError(problem), file=file, line=number, text="\t".join(cells))
         return None
     offsets = None if block.text is None else _find_in_text(words, block.text)
     if block.text is not None and offsets is None:
-        ledger.count("sentences have words that are not in their `# text` (multi-word tokens); it was not kept")
-    return Found(
+        log.count("sentences have words that are not in their `# text` (multi-word tokens); it was not kept")
+    return RawSentence(
         words,
         tags,
         lines=[number for number, _ in block.rows],

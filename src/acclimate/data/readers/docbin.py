@@ -9,25 +9,25 @@ from collections.abc import Iterator
 from typing import Any
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 from acclimate.data.schemes import Span
 
 _COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}
 
 
-def read_docbin(source: Source, ledger: Ledger) -> Iterator[Found]:
-    wanted = ledger.request.column
+def read_docbin(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    wanted = log.options.column
     if wanted is not None and wanted not in _COLUMNS:
         raise InputError(f"column={wanted!r}: a DocBin has {', '.join(map(repr, _COLUMNS))}.", file=source.name)
     docs = _docs(source)
     column = str(wanted) if wanted is not None else _annotated(docs)
-    ledger.kind = "plain" if column in ("tag", "pos") else None
+    log.kind = "plain" if column in ("tag", "pos") else None
     for number, doc in enumerate(docs, start=1):
         sentences = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
         for sentence in sentences:
-            found = _sentence(sentence, doc, column, number, ledger)
-            if found is not None:
-                yield found
+            raw = _sentence(sentence, doc, column, number, log)
+            if raw is not None:
+                yield raw
 
 
 def _docs(source: Source) -> list[Any]:
@@ -47,12 +47,12 @@ def _annotated(docs: list[Any]) -> str | None:
     return next((name for name, mark in _COLUMNS.items() if any(doc.has_annotation(mark) for doc in docs)), None)
 
 
-def _sentence(sentence: Any, doc: Any, column: str | None, number: int, ledger: Ledger) -> Found | None:
+def _sentence(sentence: Any, doc: Any, column: str | None, number: int, log: ReadingLog) -> RawSentence | None:
     tokens = [token for token in sentence if not token.is_space]
     if not tokens:
-        ledger.count("documents or sentences hold no word and were left out")
+        log.count("documents or sentences hold no word and were left out")
         return None
-    found = Found(
+    raw = RawSentence(
         words=[token.text for token in tokens],
         lines=[number] * len(tokens),  # of a binary file, the number of the document
         text=doc.text,
@@ -60,13 +60,13 @@ def _sentence(sentence: Any, doc: Any, column: str | None, number: int, ledger: 
         document=str(number),
     )
     if column == "ner" and doc.has_annotation("ENT_IOB"):
-        found.spans = _spans(sentence, tokens, ledger)
+        raw.spans = _spans(sentence, tokens, log)
     elif column in ("tag", "pos") and doc.has_annotation(_COLUMNS[column]):
-        found.tags = [(token.tag_ if column == "tag" else token.pos_) or "_" for token in tokens]
-    return found
+        raw.tags = [(token.tag_ if column == "tag" else token.pos_) or "_" for token in tokens]
+    return raw
 
 
-def _spans(sentence: Any, tokens: list[Any], ledger: Ledger) -> list[Span]:
+def _spans(sentence: Any, tokens: list[Any], log: ReadingLog) -> list[Span]:
     position = {token.i: index for index, token in enumerate(tokens)}
     spans = []
     for entity in sentence.ents:
@@ -74,5 +74,5 @@ def _spans(sentence: Any, tokens: list[Any], ledger: Ledger) -> list[Span]:
         if covered:
             spans.append(Span(covered[0], covered[-1] + 1, entity.label_ or "ENTITY"))
         else:
-            ledger.count("entities cover no word and were left out")
+            log.count("entities cover no word and were left out")
     return spans

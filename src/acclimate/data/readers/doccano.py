@@ -7,35 +7,35 @@ from collections.abc import Iterator, Sequence
 from acclimate.data.character_spans import CharacterSpan, find_words_as_asked, in_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 _LABEL_FIELDS = ("entities", "label", "labels")
 
 
-def read_doccano(source: Source, ledger: Ledger) -> Iterator[Found]:
-    records = list(json_records(source, ledger))
+def read_doccano(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    records = list(json_records(source, log))
     labelled = any(name in record.fields for record in records for name in _LABEL_FIELDS)
     for record in records:
         try:
-            found = _sentences(record, source.name, labelled, ledger)
+            sentences = _sentences(record, source.name, labelled, log)
         except InputError as error:
-            ledger.refuse(error, file=source.name, line=record.line, text=record.spelled)
+            log.refuse(error, file=source.name, line=record.line, text=record.spelled)
         else:
-            yield from found
+            yield from sentences
 
 
-def _sentences(record: Record, file: str, labelled: bool, ledger: Ledger) -> list[Found]:
+def _sentences(record: Record, file: str, labelled: bool, log: ReadingLog) -> list[RawSentence]:
     text = require(record.fields, "text", str)
     place = Place(file, record.line)
     spans = None
     name = _label_field(record.fields)
     if name is not None:
         spans = [_span(item, place) for item in expect(record.fields[name], list, f"{name!r}")]
-        spans = _by_characters(spans, text, ledger)
+        spans = _by_characters(spans, text, log)
     elif labelled:
         allowed = "'label' or 'entities'"
         raise InputError(f"the record has no {allowed}, but others have. Give an empty list if it has no span.")
-    return sentences_of_text(text, spans, ledger, place, identifier(record.fields, "document", "id"))
+    return sentences_of_text(text, spans, log, place, identifier(record.fields, "document", "id"))
 
 
 def _label_field(fields: Fields) -> str | None:
@@ -71,9 +71,9 @@ def label_name(value: object) -> str:
     return name
 
 
-def _by_characters(spans: list[CharacterSpan], text: str, ledger: Ledger) -> list[CharacterSpan]:
+def _by_characters(spans: list[CharacterSpan], text: str, log: ReadingLog) -> list[CharacterSpan]:
     """doccano says nothing but offsets, so the words have to tell which kind they are."""
-    words = find_words_as_asked(text, ledger.request)
+    words = find_words_as_asked(text, log.options)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
 
     def fits(some: Sequence[CharacterSpan]) -> bool:
@@ -81,5 +81,5 @@ def _by_characters(spans: list[CharacterSpan], text: str, ledger: Ledger) -> lis
 
     spans, moved = in_characters(spans, text, fits)
     if moved:
-        ledger.count("records counted an emoji as two (16-bit units); their spans were moved to characters")
+        log.count("records counted an emoji as two (16-bit units); their spans were moved to characters")
     return spans

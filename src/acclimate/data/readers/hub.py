@@ -10,18 +10,18 @@ from typing import Any
 
 from acclimate.data.problems import InputError
 from acclimate.data.readers.rows import Row, find_layout, sentences_of_rows
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 PREFIX = "hf:"
 
 
-def read_hub(source: Source, ledger: Ledger) -> Iterator[Found]:
+def read_hub(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     dataset = _from_hub(source.name) if source.name.startswith(PREFIX) else _from_disk(source)
     header = list(dataset.column_names)
-    layout = find_layout(header, ledger.request, source.name)
+    layout = find_layout(header, log.options, source.name)
     names = None if layout.tags is None else _tag_names(dataset.features[header[layout.tags]])
     rows = (Row(number, [row[name] for name in header]) for number, row in enumerate(dataset, start=1))
-    yield from sentences_of_rows(rows, layout, ledger, source.name, names)
+    yield from sentences_of_rows(rows, layout, log, source.name, names)
 
 
 def _library(name: str) -> Any:

@@ -13,7 +13,7 @@ from acclimate.data.character_spans import CharacterSpan, in_characters, sentenc
 from acclimate.data.problems import InputError, Place, shorten
 from acclimate.data.readers.doccano import label_name
 from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +24,30 @@ class _Region:
     noted: str | None
 
 
-def read_label_studio(source: Source, ledger: Ledger) -> Iterator[Found]:
-    for record in json_records(source, ledger):
+def read_label_studio(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    for record in json_records(source, log):
         try:
-            found = _sentences(record, Place(source.name, record.line), ledger)
+            sentences = _sentences(record, Place(source.name, record.line), log)
         except InputError as error:
-            ledger.refuse(error, file=source.name, line=record.line, text=record.spelled)
+            log.refuse(error, file=source.name, line=record.line, text=record.spelled)
         else:
-            yield from found
+            yield from sentences
 
 
-def _sentences(record: Record, place: Place, ledger: Ledger) -> list[Found]:
+def _sentences(record: Record, place: Place, log: ReadingLog) -> list[RawSentence]:
     task = record.fields
     if "data" in task:
         data = require(task, "data", dict)
-        values = _values(task, ledger)
+        values = _values(task, log)
     else:
         data = task
         values = _minimal_values(task)
     text = _text(data)
     spans = None
     if values is not None:
-        spans = _by_characters([_region(value, place) for value in values], text, ledger)
+        spans = _by_characters([_region(value, place) for value in values], text, log)
     document = identifier(data, "document") or identifier(task, "id")
-    return sentences_of_text(text, spans, ledger, place, document)
+    return sentences_of_text(text, spans, log, place, document)
 
 
 def _text(data: Fields) -> str:
@@ -62,18 +62,18 @@ def _text(data: Fields) -> str:
     return str(data[strings[0]])
 
 
-def _values(task: Fields, ledger: Ledger) -> list[Fields] | None:
+def _values(task: Fields, log: ReadingLog) -> list[Fields] | None:
     """The marked stretches of a task's first good annotation; None if nobody has annotated it."""
     name = "completions" if "completions" in task else "annotations"  # the older name
     annotations = [expect(one, dict, "an annotation") for one in expect(task.get(name, []), list, f"{name!r}")]
     good = [one for one in annotations if not one.get("was_cancelled")]
     if len(good) < len(annotations):
-        ledger.count("cancelled annotations were passed over", len(annotations) - len(good))
+        log.count("cancelled annotations were passed over", len(annotations) - len(good))
     if not good:
-        ledger.count("tasks have no annotation and were read as unlabelled")
+        log.count("tasks have no annotation and were read as unlabelled")
         return None
     if len(good) > 1:
-        ledger.count("tasks have several annotations, of which the first was taken")
+        log.count("tasks have several annotations, of which the first was taken")
     results = [expect(one, dict, "a result") for one in require(good[0], "result", list, "the annotation")]
     marked = [one for one in results if one.get("type", "labels") == "labels"]
     types = [str(one.get("type", "labels")) for one in results]
@@ -81,7 +81,7 @@ def _values(task: Fields, ledger: Ledger) -> list[Fields] | None:
         problem = f"results of type {other[0]!r} mark something else than plain text, and would be lost."
         raise InputError(f"{problem} Annotate with <Labels> on a <Text>, or remove them.")
     if len(marked) < len(results):
-        ledger.count("results that mark no text (choices, relations …) were passed over", len(results) - len(marked))
+        log.count("results that mark no text (choices, relations …) were passed over", len(results) - len(marked))
     return [require(one, "value", dict, "the result") for one in marked]
 
 
@@ -112,7 +112,7 @@ def _region(value: Fields, place: Place) -> _Region:
     return _Region(CharacterSpan(start, end, label_name(labels[0]), place), noted)
 
 
-def _by_characters(regions: list[_Region], text: str, ledger: Ledger) -> list[CharacterSpan]:
+def _by_characters(regions: list[_Region], text: str, log: ReadingLog) -> list[CharacterSpan]:
     """Older versions counted 16-bit units; the text that the tool noted for each span tells."""
     noted = [region.noted for region in regions]
 
@@ -121,7 +121,7 @@ def _by_characters(regions: list[_Region], text: str, ledger: Ledger) -> list[Ch
 
     spans, moved = in_characters([region.span for region in regions], text, fits)
     if moved:
-        ledger.count("records counted an emoji as two (16-bit units); their spans were moved to characters")
+        log.count("records counted an emoji as two (16-bit units); their spans were moved to characters")
     for span, note in zip(spans, noted, strict=True):
         if 0 <= span.start < span.end <= len(text) and not _agrees(span, text, note):
             problem = f"span {span.describe(text)} should hold {shorten(note or '', 60)!r}, as the export says itself."

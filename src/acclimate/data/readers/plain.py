@@ -10,31 +10,31 @@ from collections.abc import Iterator
 
 from acclimate.data.character_spans import find_words_as_asked, grouped
 from acclimate.data.problems import InputError
-from acclimate.data.readers.source import Found, Ledger, Source, inner_name
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source, inner_name
 from acclimate.data.words import find_sentences
 
 
-def read_text(source: Source, ledger: Ledger) -> Iterator[Found]:
+def read_text(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     if source.is_stdin or not source.path.is_dir():
-        yield from _lines(source, None, ledger)
+        yield from _lines(source, None, log)
         return
     files = sorted(path for path in source.path.iterdir() if inner_name(path.name).endswith(".txt"))
     if not files:
         raise InputError("the folder has no .txt files.", file=source.name)
     for path in files:
-        yield from _lines(Source(path), inner_name(path.name).removesuffix(".txt"), ledger)
+        yield from _lines(Source(path), inner_name(path.name).removesuffix(".txt"), log)
 
 
-def _lines(source: Source, document: str | None, ledger: Ledger) -> Iterator[Found]:
+def _lines(source: Source, document: str | None, log: ReadingLog) -> Iterator[RawSentence]:
     same: dict[str, str] = {}  # one string object per word: a corpus of millions of words has few different ones
-    for number, line in enumerate(source.checked_lines(ledger), start=source.first_line):
+    for number, line in enumerate(source.checked_lines(log), start=source.first_line):
         if number in source.faults:
-            ledger.refuse(source.faults[number])
+            log.refuse(source.faults[number])
             continue
-        words = find_words_as_asked(line, ledger.request)
-        borders = find_sentences(line) if ledger.request.paragraphs else []
+        words = find_words_as_asked(line, log.options)
+        borders = find_sentences(line) if log.options.paragraphs else []
         for first, last in grouped(words, borders):
-            yield Found(
+            yield RawSentence(
                 words=[same.setdefault(word, word) for word in [line[start:end] for start, end in words[first:last]]],
                 lines=(number,),
                 text=line,

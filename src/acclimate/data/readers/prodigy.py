@@ -11,27 +11,27 @@ from acclimate.data.character_spans import CharacterSpan, sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.doccano import label_name
 from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 from acclimate.data.words import Offsets
 
 
-def read_prodigy(source: Source, ledger: Ledger) -> Iterator[Found]:
-    for record in json_records(source, ledger):
+def read_prodigy(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    for record in json_records(source, log):
         try:
-            found = _sentences(record, Place(source.name, record.line), ledger)
+            sentences = _sentences(record, Place(source.name, record.line), log)
         except InputError as error:
-            ledger.refuse(error, file=source.name, line=record.line, text=record.spelled)
+            log.refuse(error, file=source.name, line=record.line, text=record.spelled)
         else:
-            yield from found
+            yield from sentences
 
 
-def _sentences(record: Record, place: Place, ledger: Ledger) -> list[Found]:
+def _sentences(record: Record, place: Place, log: ReadingLog) -> list[RawSentence]:
     task = record.fields
     answer = task.get("answer", "accept")
     if answer not in ("accept", "reject", "ignore"):
         raise InputError(f"the answer is {as_json(answer)}; expected accept, reject or ignore.")
     if answer != "accept":
-        ledger.count("records were rejected or ignored by the annotator and left out")
+        log.count("records were rejected or ignored by the annotator and left out")
         return []
     text = require(task, "text", str)
     words = _words(expect(task["tokens"], list, "'tokens'"), text) if task.get("tokens") is not None else None
@@ -42,7 +42,7 @@ def _sentences(record: Record, place: Place, ledger: Ledger) -> list[Found]:
     elif "answer" in task:
         spans = []  # looked at by an annotator, and nothing was found
     document = identifier(task["meta"], "document") if isinstance(task.get("meta"), dict) else None
-    return sentences_of_text(text, spans, ledger, place, document, words)
+    return sentences_of_text(text, spans, log, place, document, words)
 
 
 def _words(tokens: list[object], text: str) -> Offsets:

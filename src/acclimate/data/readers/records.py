@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from acclimate.data.character_spans import check_characters
 from acclimate.data.problems import InputError, shorten
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 Value = TypeVar("Value")
 Fields = dict[str, Any]
@@ -30,14 +30,14 @@ class Record:
     spelled: str
 
 
-def json_records(source: Source, ledger: Ledger) -> Iterator[Record]:
+def json_records(source: Source, log: ReadingLog) -> Iterator[Record]:
     """The records of a JSONL file, or of a file that is one JSON array."""
-    lines = source.checked_lines(ledger)
+    lines = source.checked_lines(log)
     records = _from_array if source.text.lstrip(_BLANK).startswith("[") else _from_lines
-    yield from records(source, lines, ledger)
+    yield from records(source, lines, log)
 
 
-def _from_lines(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Record]:
+def _from_lines(source: Source, lines: list[str], log: ReadingLog) -> Iterator[Record]:
     for number, line in enumerate(lines, start=source.first_line):
         if not line.strip(_BLANK):
             continue
@@ -46,7 +46,7 @@ def _from_lines(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Re
                 raise source.faults[number]
             record = Record(number, expect(_parsed(line), dict, "the record"), line)
         except InputError as error:
-            ledger.refuse(error, file=source.name, line=number, text=line)
+            log.refuse(error, file=source.name, line=number, text=line)
         else:
             yield record
 
@@ -59,7 +59,7 @@ def _parsed(line: str) -> object:
         raise InputError(problem) from error
 
 
-def _from_array(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Record]:
+def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[Record]:
     """Element by element, since `json.load` would know only characters and not lines."""
     text, decoder = source.text, json.JSONDecoder()
     position, line = text.index("[") + 1, 1 + text.count("\n", 0, text.index("["))
@@ -87,7 +87,7 @@ def _from_array(source: Source, lines: list[str], ledger: Ledger) -> Iterator[Re
                     raise source.faults[number]
             record = Record(line, expect(value, dict, "the record"), text[start:end])
         except InputError as error:
-            ledger.refuse(error, file=source.name, line=line, text=text[start:end])
+            log.refuse(error, file=source.name, line=line, text=text[start:end])
         else:
             yield record
         position, line = after + (text[after] == ","), line + text.count("\n", start, after)
@@ -146,7 +146,7 @@ def sentence_of_fields(
     *,
     line: int | None = None,
     names: Sequence[str] | None = None,
-) -> Found:
+) -> RawSentence:
     """Check the fields and make them a sentence. `names`: what the numbers mean where the tags are numbers."""
     word_list = expect_strings(words, "the words")
     if not word_list:
@@ -158,15 +158,15 @@ def sentence_of_fields(
     tag_list = None if tags is None else _tags(tags, names)
     if tag_list is not None and len(tag_list) != len(word_list):
         raise InputError(f"{len(word_list)} words but {len(tag_list)} tags. Every word needs one tag.")
-    found = Found(word_list, tag_list, lines=[line] * len(word_list) if line is not None else ())
+    raw = RawSentence(word_list, tag_list, lines=[line] * len(word_list) if line is not None else ())
     if text is not None:
-        found.text = expect(text, str, "the text")
-        check_characters(found.text)
+        raw.text = expect(text, str, "the text")
+        check_characters(raw.text)
     if offsets is not None:
-        found.offsets = _offsets(offsets, found.text, word_list)
+        raw.offsets = _offsets(offsets, raw.text, word_list)
     if document is not None:
-        found.document = expect(document, str, "the document")
-    return found
+        raw.document = expect(document, str, "the document")
+    return raw
 
 
 def _tags(tags: object, names: Sequence[str] | None) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from acclimate.data.character_spans import check_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import expect, sentence_of_fields
-from acclimate.data.readers.source import Found, Ledger, Request
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions
 
 # one word per row …
 ONE_WORD = ("word", "token", "form")
@@ -44,10 +44,10 @@ class Layout:
     perhaps_raw: bool = False  # whether the words may be raw text, by the column's name
 
 
-def find_layout(header: Sequence[str], request: Request, file: str) -> Layout:
+def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> Layout:
     """Read a header. Singular names (`word`, `tag`) mean one word per row, plural ones one sentence per row."""
     names = [plain_name(name) for name in header]
-    words = _wanted(request.words_column, header, "words_column", file)
+    words = _wanted(options.words_column, header, "words_column", file)
     single = words if words is not None and names[words] not in ALL_WORDS else None
     if words is None:
         single = _first(ONE_WORD, names)
@@ -58,7 +58,7 @@ def find_layout(header: Sequence[str], request: Request, file: str) -> Layout:
         raise InputError(
             f"{problem} {', '.join(map(repr, header))}. Name it so, or pass words_column=.", file=file, line=1
         )
-    tags = _wanted(request.column, header, "column", file)
+    tags = _wanted(options.column, header, "column", file)
     if tags is None:
         tags = _first(ONE_TAG if single is not None else ALL_TAGS, names)
     if tags == words:
@@ -112,28 +112,28 @@ class Row:
 
 
 def sentences_of_rows(
-    rows: Iterable[Row], layout: Layout, ledger: Ledger, file: str, names: Sequence[str] | None = None
-) -> Iterator[Found]:
+    rows: Iterable[Row], layout: Layout, log: ReadingLog, file: str, names: Sequence[str] | None = None
+) -> Iterator[RawSentence]:
     """The sentences of a table. `names`: what the tags mean where they are numbers."""
     rows = list(rows)
-    if _is_raw(rows, layout, ledger):
-        yield from _texts_by_row(rows, layout, ledger, file)
+    if _is_raw(rows, layout, log):
+        yield from _texts_by_row(rows, layout, log, file)
         return
     if layout.word_per_row:
-        yield from _words_by_row(rows, layout, ledger, file)
+        yield from _words_by_row(rows, layout, log, file)
         return
     for row in rows:
         try:
             if row.fault is not None:
                 raise row.fault
-            found = _sentence(row, layout, names)
+            raw = _sentence(row, layout, names)
         except InputError as error:
-            ledger.refuse(error, file=file, line=row.line, text=_shown(row))
+            log.refuse(error, file=file, line=row.line, text=_shown(row))
         else:
-            yield found
+            yield raw
 
 
-def _is_raw(rows: Sequence[Row], layout: Layout, ledger: Ledger) -> bool:
+def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
     """Whether the words still have to be found: strings that are no lists, and have no tag for each of their words."""
     good = [row for row in rows if row.fault is None and len(row.cells) > layout.words]
     texts = [cell for row in good if isinstance(cell := row.cells[layout.words], str)]
@@ -144,9 +144,9 @@ def _is_raw(rows: Sequence[Row], layout: Layout, ledger: Ledger) -> bool:
         return False
     if layout.tags is None:
         return True
-    if ledger.request.column is not None or 2 * sum(_is_tagged(row, layout) for row in good) >= len(good):
+    if log.options.column is not None or 2 * sum(_is_tagged(row, layout) for row in good) >= len(good):
         return False
-    ledger.count("texts have a label in the table, but not one for each word; those labels were not read", len(good))
+    log.count("texts have a label in the table, but not one for each word; those labels were not read", len(good))
     return True
 
 
@@ -159,18 +159,18 @@ def _is_tagged(row: Row, layout: Layout) -> bool:
     return isinstance(words, list) and isinstance(tags, list) and len(words) == len(tags)
 
 
-def _texts_by_row(rows: Sequence[Row], layout: Layout, ledger: Ledger, file: str) -> Iterator[Found]:
+def _texts_by_row(rows: Sequence[Row], layout: Layout, log: ReadingLog, file: str) -> Iterator[RawSentence]:
     for row in rows:
         try:
             if row.fault is not None:
                 raise row.fault
             cell = row.cells[layout.words]
             text = "" if cell is None else expect(cell, str, "the text")
-            found = sentences_of_text(text, None, ledger, Place(file, row.line), _document(row, layout))
+            raw = sentences_of_text(text, None, log, Place(file, row.line), _document(row, layout))
         except InputError as error:
-            ledger.refuse(error, file=file, line=row.line, text=_shown(row))
+            log.refuse(error, file=file, line=row.line, text=_shown(row))
         else:
-            yield from found
+            yield from raw
 
 
 def _document(row: Row, layout: Layout) -> str | None:
@@ -182,7 +182,7 @@ def _shown(row: Row) -> str:
     return " | ".join(map(str, row.cells))
 
 
-def _sentence(row: Row, layout: Layout, names: Sequence[str] | None) -> Found:
+def _sentence(row: Row, layout: Layout, names: Sequence[str] | None) -> RawSentence:
     def cell(column: int | None) -> object:
         return None if column is None else row.cells[column]
 
@@ -245,7 +245,7 @@ class _Collected:
     bad: bool = False
 
 
-def _words_by_row(rows: Iterable[Row], layout: Layout, ledger: Ledger, file: str) -> Iterator[Found]:
+def _words_by_row(rows: Iterable[Row], layout: Layout, log: ReadingLog, file: str) -> Iterator[RawSentence]:
     current = _Collected()
     seen: set[str] = set()
     for row in rows:
@@ -268,7 +268,7 @@ def _words_by_row(rows: Iterable[Row], layout: Layout, ledger: Ledger, file: str
             _take(row, layout, current)
         except InputError as error:
             if not current.bad:
-                ledger.refuse(error, file=file, line=row.line, text=_shown(row))
+                log.refuse(error, file=file, line=row.line, text=_shown(row))
             current.bad = True
     yield from _finished(current, layout)
 
@@ -298,7 +298,7 @@ def _take(row: Row, layout: Layout, current: _Collected) -> None:
     current.lines.append(row.line)
 
 
-def _finished(current: _Collected, layout: Layout) -> Iterator[Found]:
+def _finished(current: _Collected, layout: Layout) -> Iterator[RawSentence]:
     if current.words and not current.bad:
         tags = None if layout.tags is None else current.tags
-        yield Found(current.words, tags, lines=current.lines, document=current.document)
+        yield RawSentence(current.words, tags, lines=current.lines, document=current.document)

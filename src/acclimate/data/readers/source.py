@@ -103,7 +103,7 @@ _ADVICE_TO_SKIP = re.compile(r"[,;] or pass skip_bad=True( to leave its sentence
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReadingOptions:
     """How the user wants a file to be read; the options of `read_corpus`, which explains them."""
 
     scheme: Scheme | None = None
@@ -118,7 +118,7 @@ class Request:
 
 
 @dataclass(slots=True)
-class Found:
+class RawSentence:
     """A sentence as the file spells it.
 
     Formats with one tag per word give `tags`, formats with marked stretches of text give `spans`; a sentence without
@@ -136,10 +136,10 @@ class Found:
 
 
 @dataclass(slots=True)
-class Ledger:
+class ReadingLog:
     """Stops at the first bad thing, or, with `skip_bad`, writes it down; keeps the rest of the notes as well."""
 
-    request: Request
+    options: ReadingOptions
     kind: Kind | None = None  # set by a reader that knows which tags it gives
     skipped: list[Skipped] = field(default_factory=list)
     border_misses: list[BorderMiss] = field(default_factory=list)
@@ -156,7 +156,7 @@ class Ledger:
             line=place.line if place.line is not None else line,
             text=error.text if error.text is not None else text,
         )
-        if not self.request.skip_bad:
+        if not self.options.skip_bad:
             raise placed from error.__cause__
         problem = _ADVICE_TO_SKIP.sub("", placed.problem)  # which was followed
         self.skipped.append(Skipped(placed.place, problem, placed.text or ""))
@@ -270,10 +270,10 @@ class Source:
             yield stored
 
     def _compression(self, start: bytes) -> Compression | None:
-        found = compression_of(start, "" if self.is_stdin else self.path.suffix.lower())
-        if found is None and (other := unread_compression(start)):
+        compression = compression_of(start, "" if self.is_stdin else self.path.suffix.lower())
+        if compression is None and (other := unread_compression(start)):
             raise InputError(f"the file is compressed with {other}; unpack it, or use gzip or xz.", file=self.name)
-        return found
+        return compression
 
     @contextmanager
     def _damage_told(self) -> Iterator[None]:
@@ -348,8 +348,8 @@ class Source:
             position += len(line) + 1
         return faults
 
-    def checked_lines(self, ledger: Ledger) -> list[str]:
+    def checked_lines(self, log: ReadingLog) -> list[str]:
         """The lines; the first faulty one stops unless bad ones are skipped (a reader then asks `faults`)."""
-        if self.faults and not ledger.request.skip_bad:
+        if self.faults and not log.options.skip_bad:
             raise next(iter(self.faults.values()))
         return self.lines

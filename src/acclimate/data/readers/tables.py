@@ -15,28 +15,28 @@ from typing import Any
 
 from acclimate.data.problems import InputError
 from acclimate.data.readers.rows import Row, find_layout, sentences_of_rows
-from acclimate.data.readers.source import Found, Ledger, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 _LINE_ENDS = "rows run over several lines, since cells in quotes hold line ends"
 
 
-def read_csv(source: Source, ledger: Ledger) -> Iterator[Found]:
-    lines = source.checked_lines(ledger)
+def read_csv(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    lines = source.checked_lines(log)
     first = next((line for line in lines if line.strip()), "")
     delimiter = max(",;\t", key=first.count)  # spreadsheets set to some languages write semicolons
-    yield from _read(source, ledger, partial(quoted_rows, source, lines, delimiter))
+    yield from _read(source, log, partial(quoted_rows, source, lines, delimiter))
 
 
-def read_tsv(source: Source, ledger: Ledger) -> Iterator[Found]:
-    lines = source.checked_lines(ledger)
+def read_tsv(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    lines = source.checked_lines(log)
 
     def rows(width: int = 0, line_ends: bool = True) -> Iterator[Row]:
         return (Row(number, line.split("\t") if line else []) for number, line in enumerate(lines, start=1))
 
-    yield from _read(source, ledger, rows)
+    yield from _read(source, log, rows)
 
 
-def _read(source: Source, ledger: Ledger, read_rows: Callable[..., Iterator[Row]]) -> Iterator[Found]:
+def _read(source: Source, log: ReadingLog, read_rows: Callable[..., Iterator[Row]]) -> Iterator[RawSentence]:
     named = (row for row in read_rows() if row.fault is not None or any(str(cell).strip() for cell in row.cells))
     header = next(named, None)
     if header is None:
@@ -44,15 +44,15 @@ def _read(source: Source, ledger: Ledger, read_rows: Callable[..., Iterator[Row]
     if fault := header.fault or source.faults.get(header.line):  # without a header nothing else can be understood
         raise fault
     names = [str(cell).strip() for cell in header.cells]
-    layout = find_layout(names, ledger.request, source.name)
+    layout = find_layout(names, log.options, source.name)
     rows = (row for row in read_rows(len(names), not layout.word_per_row) if row.line > header.line)
-    checked = (_checked(row, len(names), source, ledger) for row in rows)
+    checked = (_checked(row, len(names), source, log) for row in rows)
     if not layout.word_per_row:
         checked = (row for row in checked if row.cells or row.fault)
-    yield from sentences_of_rows(checked, layout, ledger, source.name)
+    yield from sentences_of_rows(checked, layout, log, source.name)
 
 
-def _checked(row: Row, width: int, source: Source, ledger: Ledger) -> Row:
+def _checked(row: Row, width: int, source: Source, log: ReadingLog) -> Row:
     fault = row.fault or source.faults.get(row.line)
     if fault is None and not any(str(cell).strip() for cell in row.cells):
         return Row(row.line, [])
@@ -60,7 +60,7 @@ def _checked(row: Row, width: int, source: Source, ledger: Ledger) -> Row:
         problem = f"{len(row.cells)} cells, but the first line names {width} columns."
         fault = InputError(f"{problem} A cell that holds the separator must stand in quotes.")
     if fault is None and any("\n" in str(cell) for cell in row.cells):
-        ledger.count(_LINE_ENDS)
+        log.count(_LINE_ENDS)
     return Row(row.line, row.cells, fault)
 
 
@@ -94,18 +94,18 @@ def quoted_rows(
             begin = reached + 1
 
 
-def read_parquet(source: Source, ledger: Ledger) -> Iterator[Found]:
+def read_parquet(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     table = _table(source)
     try:
         header = list(table.column_names)
     except UnicodeDecodeError as error:
         problem = f"the name of a column is not UTF-8 ({error}). Write the file again with other names."
         raise InputError(problem, file=source.name) from error
-    layout = find_layout(header, ledger.request, source.name)
+    layout = find_layout(header, log.options, source.name)
     names = None if layout.tags is None else _tag_names(table.schema.metadata, header[layout.tags])
     columns = [_cells(column, name, source.name) for column, name in zip(table.columns, header, strict=True)]
     rows = (Row(number, cells) for number, cells in enumerate(zip(*columns, strict=True), start=1))
-    yield from sentences_of_rows(rows, layout, ledger, source.name, names)
+    yield from sentences_of_rows(rows, layout, log, source.name, names)
 
 
 def _table(source: Source) -> Any:

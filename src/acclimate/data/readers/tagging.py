@@ -9,7 +9,7 @@ from itertools import chain
 
 from acclimate.data.corpus import Kind, Sentence
 from acclimate.data.problems import InputError, Place
-from acclimate.data.readers.source import Found, Ledger
+from acclimate.data.readers.source import RawSentence, ReadingLog
 from acclimate.data.schemes import (
     OUTSIDE,
     Scheme,
@@ -27,7 +27,7 @@ CHARACTER_SPANS = "character spans"  # what the notes call the scheme of formats
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Sentences:
     """Sentences whose tags are IOB2 or plain, and how the file spelled them."""
 
     sentences: tuple[Sentence, ...]
@@ -36,23 +36,23 @@ class Settled:
     repaired: int = 0
 
 
-def settle(found: Iterable[Found], ledger: Ledger, file: str) -> Settled:
+def to_sentences(sentences: Iterable[RawSentence], log: ReadingLog, file: str) -> Sentences:
     """Turn sentences as the file spells them into sentences as the library knows them."""
-    found = list(found)
-    tagged = [one for one in found if one.tags is not None]
+    sentences = list(sentences)
+    tagged = [sentence for sentence in sentences if sentence.tags is not None]
     if not tagged:
-        return _settle_spans(found, ledger, file)
-    counts = Counter(chain.from_iterable(one.tags or () for one in tagged))
-    kind = ledger.request.labels or ledger.kind or guess_kind(counts)
-    if ledger.request.scheme and kind == "plain":
-        problem = f"scheme={ledger.request.scheme!r} was asked for, but the tags are plain, one label per word."
+        return _from_spans(sentences, log, file)
+    counts = Counter(chain.from_iterable(sentence.tags or () for sentence in tagged))
+    kind = log.options.labels or log.kind or guess_kind(counts)
+    if log.options.scheme and kind == "plain":
+        problem = f"scheme={log.options.scheme!r} was asked for, but the tags are plain, one label per word."
         raise InputError(f"{problem} Leave out scheme=, or choose another column=.", file=file)
     if kind == "plain":
-        return Settled(_sentences(found, file), "plain", None)
-    found = _without_odd_tags(found, counts, ledger, file)
-    if ledger.request.scheme:
-        found = _without_faults(found, ledger.request.scheme, ledger, file)
-    return _settle_tags(found, ledger.request.scheme, file)
+        return Sentences(_sentences(sentences, file), "plain", None)
+    sentences = _without_odd_tags(sentences, counts, log, file)
+    if log.options.scheme:
+        sentences = _without_faults(sentences, log.options.scheme, log, file)
+    return _from_tags(sentences, log.options.scheme, file)
 
 
 def guess_kind(counts: Counter[str]) -> Kind:
@@ -70,55 +70,61 @@ def guess_kind(counts: Counter[str]) -> Kind:
     return "spans" if lettered and lettered + bare >= others else "plain"
 
 
-def _settle_spans(found: list[Found], ledger: Ledger, file: str) -> Settled:
+def _from_spans(sentences: list[RawSentence], log: ReadingLog, file: str) -> Sentences:
     """Formats that mark stretches of text, and files without any label: nothing to guess."""
-    marked = any(one.spans is not None for one in found)
-    if marked and ledger.request.labels == "plain":
+    marked = any(sentence.spans is not None for sentence in sentences)
+    if marked and log.options.labels == "plain":
         raise InputError('labels="plain" was asked for, but this format marks spans of text.', file=file)
-    if marked and ledger.request.scheme:
-        ledger.count("option scheme= was not needed: this format marks spans of text, not tags")
-    return Settled(_sentences(found, file), ledger.request.labels or "spans", CHARACTER_SPANS if marked else None)
+    if marked and log.options.scheme:
+        log.count("option scheme= was not needed: this format marks spans of text, not tags")
+    return Sentences(_sentences(sentences, file), log.options.labels or "spans", CHARACTER_SPANS if marked else None)
 
 
-def _settle_tags(found: list[Found], forced: Scheme | None, file: str) -> Settled:
-    rows = [one.tags for one in found if one.tags is not None]
+def _from_tags(sentences: list[RawSentence], forced: Scheme | None, file: str) -> Sentences:
+    rows = [sentence.tags for sentence in sentences if sentence.tags is not None]
     moves = count_moves(rows)
     scheme = forced or scheme_of_moves(moves)
     repaired = count_faults(moves, scheme)
     spelled_right = scheme == "IOB2" and not repaired and all(_is_plainly_spelled(after) for _, after in moves)
     if not spelled_right:
-        for one in found:
-            if one.tags is not None:
-                one.tags = convert_tags(one.tags, "IOB2")
-    return Settled(_sentences(found, file), "spans", scheme, repaired)
+        for sentence in sentences:
+            if sentence.tags is not None:
+                sentence.tags = convert_tags(sentence.tags, "IOB2")
+    return Sentences(_sentences(sentences, file), "spans", scheme, repaired)
 
 
 def _is_plainly_spelled(tag: str | None) -> bool:
     return tag is None or tag == OUTSIDE or tag[1:2] == "-"
 
 
-def _without_odd_tags(found: list[Found], counts: Counter[str], ledger: Ledger, file: str) -> list[Found]:
+def _without_odd_tags(
+    sentences: list[RawSentence], counts: Counter[str], log: ReadingLog, file: str
+) -> list[RawSentence]:
     """In a file of span tags, a tag that is none of them is a slip of the pen, not a label."""
     odd = {tag for tag in counts if not looks_like_span_tag(tag)}
     if not odd:
-        return found
+        return sentences
     problem = (
         "tag {tag!r} fits no span scheme, as the file's other tags do. Allowed are O, and B- I- E- S- (or L- U-) "
         'before a label. Mend it; pass labels="plain" if the tags are labels of single words; or pass skip_bad=True.'
     )
-    return [one for one in found if not _refused(one, _first(one.tags or (), odd), problem, ledger, file)]
+    return [
+        sentence
+        for sentence in sentences
+        if not _refused(sentence, _first(sentence.tags or (), odd), problem, log, file)
+    ]
 
 
-def _without_faults(found: list[Found], scheme: Scheme, ledger: Ledger, file: str) -> list[Found]:
+def _without_faults(sentences: list[RawSentence], scheme: Scheme, log: ReadingLog, file: str) -> list[RawSentence]:
     """Under a scheme that the user insists on, a tag that breaks it is a bad line."""
     problem = (
         "tag {tag!r} breaks the scheme "
         f"{scheme}: {_RULES[scheme]} Mend it; leave out scheme= to have it read leniently; or pass skip_bad=True."
     )
     return [
-        one
-        for one in found
-        if not _refused(one, next(iter(faults(one.tags or (), scheme)), None), problem, ledger, file)
+        sentence
+        for sentence in sentences
+        if not _refused(sentence, next(iter(faults(sentence.tags or (), scheme)), None), problem, log, file)
     ]
 
 
@@ -134,33 +140,33 @@ def _first(tags: Sequence[str], wanted: set[str]) -> int | None:
     return next((position for position, tag in enumerate(tags) if tag in wanted), None)
 
 
-def _refused(one: Found, position: int | None, problem: str, ledger: Ledger, file: str) -> bool:
+def _refused(sentence: RawSentence, position: int | None, problem: str, log: ReadingLog, file: str) -> bool:
     """Refuse the sentence for the tag at a position, if there is one."""
-    if position is None or one.tags is None:
+    if position is None or sentence.tags is None:
         return False
-    position = min(position, len(one.tags) - 1)  # an unclosed span at the end is the fault of the last word
-    tag, word = one.tags[position], one.words[position]
+    position = min(position, len(sentence.tags) - 1)  # an unclosed span at the end is the fault of the last word
+    tag, word = sentence.tags[position], sentence.words[position]
     hint = " If lines that begin with # are comments, pass comments=True." if word.startswith("#") else ""
-    error = InputError(problem.format(tag=tag) + hint, line=one.lines[position], text=f"{word}\t{tag}")
-    ledger.refuse(error, file=one.file or file)
+    error = InputError(problem.format(tag=tag) + hint, line=sentence.lines[position], text=f"{word}\t{tag}")
+    log.refuse(error, file=sentence.file or file)
     return True
 
 
-def _sentences(found: list[Found], file: str) -> tuple[Sentence, ...]:
+def _sentences(sentences: list[RawSentence], file: str) -> tuple[Sentence, ...]:
     return tuple(
         Sentence(
-            tuple(one.words),
-            _iob2(one),
-            one.text,
-            None if one.offsets is None else tuple(one.offsets),
-            Place(one.file or file, one.lines[0] if one.lines else None),
-            one.document,
+            tuple(sentence.words),
+            _iob2(sentence),
+            sentence.text,
+            None if sentence.offsets is None else tuple(sentence.offsets),
+            Place(sentence.file or file, sentence.lines[0] if sentence.lines else None),
+            sentence.document,
         )
-        for one in found
+        for sentence in sentences
     )
 
 
-def _iob2(one: Found) -> tuple[str, ...] | None:
-    if one.spans is not None:
-        return tuple(tags_from_spans(one.spans, len(one.words)))
-    return None if one.tags is None else tuple(one.tags)
+def _iob2(sentence: RawSentence) -> tuple[str, ...] | None:
+    if sentence.spans is not None:
+        return tuple(tags_from_spans(sentence.spans, len(sentence.words)))
+    return None if sentence.tags is None else tuple(sentence.tags)

@@ -62,28 +62,28 @@ def pair_keys(left: Numbers, right: Numbers) -> Keys:
     return keys
 
 
-def stand_ins(keys: Keys) -> Numbers:
+def representatives_of(keys: Keys) -> Numbers:
     """For each key the place of one that equals it, the same place for all that are equal.
 
     All keys throw their place into a table; those that find the place of an equal key there are done, and the others,
     who met a stranger, try again in another table. For a block of text this takes a third of the time of sorting.
     """
-    found: Numbers = np.arange(len(keys))
-    left, turn = found.copy(), 0
+    representatives: Numbers = np.arange(len(keys))
+    left, turn = representatives.copy(), 0
     while left.size:
         mine = keys[left]
         slots = _slots(mine, 2 * left.size, turn)
         table: Numbers = np.empty(2 * left.size, np.int64)
         table[slots] = left
         met = table[slots]
-        found[left] = met  # where it is a stranger's, the next turn puts it right
+        representatives[left] = met  # where it is a stranger's, the next turn puts it right
         left, turn = left[keys[met] != mine], turn + 1
-    return found
+    return representatives
 
 
 def different(keys: Keys) -> tuple[Numbers, Numbers]:
     """Places at which each different key stands once, and for each key which of these it is."""
-    equal = stand_ins(keys)
+    equal = representatives_of(keys)
     places = np.flatnonzero(equal == np.arange(len(keys)))
     which: Numbers = np.empty(len(keys), np.int64)
     which[places] = np.arange(len(places))

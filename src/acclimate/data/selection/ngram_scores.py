@@ -21,7 +21,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.readers.detection import detect_format
 from acclimate.data.readers.source import Source, Tokenize
 from acclimate.data.reading import read_corpus
-from acclimate.data.selection.keys import NOT_FOUND, Keys, KeyTable, Numbers, different, pair_keys, stand_ins
+from acclimate.data.selection.keys import NOT_FOUND, Keys, KeyTable, Numbers, different, pair_keys, representatives_of
 from acclimate.data.selection.text_files import cut_into_pieces, read_beginning, read_blocks
 from acclimate.data.selection.word_numbers import Block, NumberedLines, WordNumbers
 
@@ -116,11 +116,11 @@ class TargetNgrams:
         own: Numbers = np.maximum(lines.lengths - np.arange(LONGEST)[:, None], 0)
         shared = np.zeros_like(own)
         repeats = _repeats(places, pair_keys(line_of_word, lines.words))
-        for row, (again, found) in enumerate(zip(repeats, self._found(places, lines.words), strict=True)):
+        for row, (again, known_places) in enumerate(zip(repeats, self._found(places, lines.words), strict=True)):
             first = np.ones(len(line_of_place), np.bool_)
             first[again] = False
             own[row] -= np.bincount(line_of_place[again], minlength=len(lines))
-            shared[row] = np.bincount(line_of_place[found[first[found]]], minlength=len(lines))
+            shared[row] = np.bincount(line_of_place[known_places[first[known_places]]], minlength=len(lines))
         return NgramCounts(own, shared, self.sizes)
 
     def _found(self, places: Numbers, words: Numbers) -> Iterator[Numbers]:
@@ -151,7 +151,7 @@ def _followed(places: Numbers, numbers: Numbers) -> tuple[Numbers, Keys]:
 def _repeats(places: Numbers, keys: Keys) -> Iterator[Numbers]:
     """Where an n-gram begins that stands elsewhere in its line too (all such places but one), for n = 1 to 4."""
     for length in range(1, LONGEST + 1):
-        equal = stand_ins(keys)
+        equal = representatives_of(keys)
         again = equal != np.arange(len(keys))
         yield places[again]
         if length < LONGEST:

@@ -29,7 +29,7 @@ from acclimate.data.selection.keys import Numbers
 from acclimate.data.selection.ngram_scores import MEASURES, Measure, Scores, Target, TargetNgrams, Text, read_target
 from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
 from acclimate.data.selection.word_numbers import WordNumbers
-from acclimate.data.writers.saving import written_aside
+from acclimate.data.writers.saving import atomic_file
 
 
 class RankedLines(NamedTuple):
@@ -115,7 +115,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Found:
+class TaskResult:
     """What a task brings back."""
 
     best: RankedLines  # in no order
@@ -131,8 +131,8 @@ def best_of_pieces(
     target: Target,
     choice: Choice,
     floor: float,
-    tell: Callable[[int, int], None] = lambda stored, text: None,
-) -> Found:
+    report: Callable[[int, int], None] = lambda stored, text: None,
+) -> TaskResult:
     """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
     best = BestLines(choice.top, floor, in_order=True)
     lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
@@ -143,9 +143,9 @@ def best_of_pieces(
                 _offer_lines(block, piece, ngrams, choice, best)
                 lines[piece.number] += block.lines
                 too_long, text = too_long + block.left_out, text + len(block.text)
-                tell(block.stored - stored, len(block.text))
+                report(block.stored - stored, len(block.text))
                 stored = block.stored
-    return Found(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
+    return TaskResult(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
 
 
 def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, choice: Choice, best: BestLines) -> None:
@@ -316,11 +316,11 @@ class _Tally:
         self.too_long = self.text = 0
         self._stored, self._stored_of, self._watch = 0, stored_of, watch
 
-    def add(self, found: Found) -> None:
-        self.best.offer(found.best)
-        self.best.floor = max(self.best.floor, found.lowest)
-        self.lines.update(found.lines)
-        self.too_long += found.too_long
+    def add(self, result: TaskResult) -> None:
+        self.best.offer(result.best)
+        self.best.floor = max(self.best.floor, result.lowest)
+        self.lines.update(result.lines)
+        self.too_long += result.too_long
 
     def read(self, stored: int, text: int) -> None:
         self._stored += stored
@@ -338,16 +338,16 @@ def _do_all(
 ) -> None:
     """Do tasks, at most so many at once: what they bring back must not pile up. Later ones are told how good a line
     must be by now, and bring back less."""
-    waiting: set[Future[Found]] = set()
+    waiting: set[Future[TaskResult]] = set()
 
     def collect(least: int) -> None:
         nonlocal waiting
         while len(waiting) > least:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in done:
-                found = future.result()
-                tally.add(found)
-                tally.read(found.stored, found.text)
+                result = future.result()
+                tally.add(result)
+                tally.read(result.stored, result.text)
 
     try:
         for pieces in tasks:
@@ -387,11 +387,11 @@ def _words_per_line(lines: Sequence[bytes], target: Target) -> float:
 def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:
     """Both files, or none of them."""
     with ExitStack() as files:
-        file = files.enter_context(written_aside(out))
+        file = files.enter_context(atomic_file(out))
         for start in range(0, len(best.texts), 1000):
             file.write(b"\n".join((*best.texts[start : start + 1000], b"")))
         if scores is not None:
-            file = files.enter_context(written_aside(scores))
+            file = files.enter_context(atomic_file(scores))
             file.write(b"score\tfile\tline\n")
             rows = zip(best.scores.tolist(), places, strict=True)
             file.writelines(f"{score!r}\t{place}\n".encode() for score, place in rows)

@@ -22,7 +22,7 @@ from acclimate.data.selection.keys import (
     Numbers,
     different,
     mixed,
-    stand_ins,
+    representatives_of,
     stretch_keys,
 )
 from acclimate.data.selection.text_files import LONGEST_LINE
@@ -89,7 +89,7 @@ class Block:
         """(chosen line): it has no more different known words than this, as what it says twice counts once."""
         stretches, counts = self.stretches(chosen)
         line_keys = np.repeat(chosen.astype(np.uint64), counts)
-        first = stand_ins(mixed(self.keys[stretches], line_keys)) == np.arange(len(stretches))
+        first = representatives_of(mixed(self.keys[stretches], line_keys)) == np.arange(len(stretches))
         return np.diff(sums(self._most_known[stretches] * first)[sums(counts)])
 
     def stretches(self, chosen: Numbers) -> tuple[Numbers, Numbers]:
@@ -264,9 +264,9 @@ class WordNumbers:
         for stretch in stretches.tolist():
             start, end, reach = int(block.starts[stretch]), int(block.ends[stretch]), int(block.reaches[stretch])
             text, own = block.text[start:reach].decode(), len(block.text[start:end].decode())
-            found = [text[first:last] for first, last in find_words(text) if first < own]
-            counts.append(len(found))
-            words += found
+            own_words = [text[first:last] for first, last in find_words(text) if first < own]
+            counts.append(len(own_words))
+            words += own_words
         return np.array(counts, np.int64), self._keys(words)
 
 

@@ -35,12 +35,12 @@ def save(data: bytes, path: str | Path) -> None:
             left = left[sys.stdout.buffer.write(left) :]
         sys.stdout.buffer.flush()
         return
-    with written_aside(path) as file:
+    with atomic_file(path) as file:
         file.write(data)
 
 
 @contextmanager
-def written_aside(path: str | Path) -> Iterator[IO[bytes]]:
+def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to piece by piece, compressed by its name; it is put in its place when all went well."""
     path = Path(path)
     if is_stream(path):

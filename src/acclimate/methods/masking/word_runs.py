@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from acclimate.data.collocations import Collocations, Found
+from acclimate.data.collocations import Collocations, Occurrence
 from acclimate.methods.masking.masked_batch import MaskedBatch
 from acclimate.methods.masking.policy import Policy
 
@@ -123,7 +123,7 @@ def first_words(runs: Iterable[range], budget: int) -> list[int]:
     return list(chain.from_iterable(runs))[:budget]
 
 
-def _apart(found: Iterable[Found]) -> list[range]:
+def _apart(found: Iterable[Occurrence]) -> list[range]:
     """The collocations that share no word with an earlier one."""
     taken: set[int] = set()
     kept = []
