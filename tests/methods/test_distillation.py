@@ -16,7 +16,7 @@ from acclimate.methods.tagging import Tagging
 from acclimate.model.heads.tag_heads import ConditionalRandomField
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView
-from acclimate.training.loop import parameter_groups
+from acclimate.training.optimizers import parameter_groups
 from acclimate.training.stage import TrainingStep
 
 # Oracle 9b_pdaln_distill

@@ -12,7 +12,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
-from acclimate.training.loop import parameter_groups
+from acclimate.training.optimizers import parameter_groups
 from acclimate.training.stage import TrainingStep
 
 ENCODERS = ["character-cnn-lstm", "bert"]

@@ -17,7 +17,7 @@ from acclimate.recipes.pdaln import PdalnSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
-from acclimate.training.loop import default_learning_rate
+from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.selectors import DevelopmentScore, LastUpdate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage

@@ -18,7 +18,8 @@ from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View
 from acclimate.training.engine import build_engine
-from acclimate.training.loop import Progress, Training, build_optimizer, completed, default_learning_rate
+from acclimate.training.loop import Progress, Training
+from acclimate.training.optimizers import build_optimizer, completed, default_learning_rate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage, TrainingStep
 

@@ -29,7 +29,7 @@ from acclimate.runs.task import Task
 from acclimate.runs.train import adapt
 from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
-from acclimate.training.loop import completed
+from acclimate.training.optimizers import completed
 from acclimate.training.progress_bar import TrainingBar
 
 

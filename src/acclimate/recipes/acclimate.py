@@ -30,7 +30,7 @@ from acclimate.recipes.pdaln import AnchorSettings, anchors
 from acclimate.recipes.recipe import Plan, Recipe, Sibling
 from acclimate.recipes.rounds import chooses_for_target
 from acclimate.settings import Settings, complete
-from acclimate.training.loop import default_learning_rate
+from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.stage import Stage
 
 MASKING = "mix-adversarial"  # of domain tuning

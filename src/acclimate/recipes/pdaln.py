@@ -34,7 +34,7 @@ from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, edit_
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
 from acclimate.settings import Settings, UsageError
-from acclimate.training.loop import completed
+from acclimate.training.optimizers import completed
 from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import Stage
 

@@ -21,7 +21,7 @@ from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import Task
 from acclimate.settings import UsageError, complete
 from acclimate.training.engine import require_device
-from acclimate.training.loop import completed
+from acclimate.training.optimizers import completed
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
 
 CHOSEN_WITH_TARGET_LABELS = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
@@ -14,12 +13,9 @@ from torch import Tensor, nn
 from acclimate.model.acceleration import Acceleration
 from acclimate.model.cuda_graphs.cast_weights import CastOnce
 from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
-from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import Learner
-from acclimate.model.tagger import Tagger
-from acclimate.settings import UsageError
-from acclimate.training.optimizers import FusedAdamW, Muon, clip
-from acclimate.training.settings import LoopSettings, TrainingSettings
+from acclimate.training.optimizers import build_optimizer, clip, default_learning_rate, parameter_groups
+from acclimate.training.settings import LoopSettings
 from acclimate.training.stage import Stage, TrainingStep
 
 
@@ -141,95 +137,3 @@ def give_back_memory(engine: Accelerator) -> None:
     """Nothing else is ever put where graphs were, unless it is given back."""
     if engine.device.type == "cuda":
         torch.cuda.empty_cache()
-
-
-def parameter_groups(step: TrainingStep) -> list[list[nn.Parameter]]:
-    """All that is trained, in groups that are clipped together: first the learner's, then each player's that has an aim
-    of its own."""
-    apart = [group for objective in step.objectives.values() for group in objective.separate_parameters()]  # type: ignore[operator]
-    others = {id(parameter) for group in apart for parameter in group}
-    rest = [parameter for parameter in step.parameters() if id(parameter) not in others]
-    return [[parameter for parameter in group if parameter.requires_grad] for group in (rest, *apart)]
-
-
-Kind = TypeVar("Kind", bound=LoopSettings)
-
-
-def completed(settings: Kind, learner: Learner) -> Kind:
-    """The settings with what depends on the learner filled in: pre-trained weights need fewer passes than random ones,
-    and are moved with more care, large ones with the most."""
-    pre_trained = isinstance(learner.encoder, Transformer)
-    usual = {"epochs": 5.0 if pre_trained else 20.0, "learning_rate": default_learning_rate(learner)}
-    if isinstance(settings, TrainingSettings):
-        usual |= default_multiples(settings, learner)
-    return settings.model_copy(update={name: value for name, value in usual.items() if getattr(settings, name) is None})
-
-
-def default_learning_rate(learner: Learner) -> float:
-    if not isinstance(learner.encoder, Transformer):
-        return 3e-3
-    return 5e-5 if learner.encoder.state_width >= 512 else 3e-4
-
-
-def default_multiples(settings: LoopSettings, learner: Learner) -> dict[str, float]:
-    """How much faster the heads learn than the encoder (docs/explanation/results/head-rates.md). Muon has
-    one rate for all, and SGD's steps grow with the gradient, which is large at the heads as it is."""
-    faster = isinstance(learner.encoder, Transformer) and settings.optimizer in ("adamw", "adam")
-    return {"head_rate": 30.0, "transition_rate": 100.0} if faster else {"head_rate": 1.0, "transition_rate": 1.0}
-
-
-def _rates(step: nn.Module, settings: LoopSettings) -> dict[int, float]:
-    """The learning rate of each parameter that has one of its own, as a multiple of the learner's."""
-    if not isinstance(step, TrainingStep):
-        return {}
-    objectives: Iterable[Any] = step.objectives.values()
-    separate = {
-        id(parameter): objective.rate
-        for objective in objectives
-        for group in objective.separate_parameters()
-        for parameter in group
-        if parameter.requires_grad
-    }
-    if not isinstance(settings, TrainingSettings):
-        return separate
-    usual = default_multiples(settings, step.learner)
-    head = settings.head_rate or usual["head_rate"]
-    transitions = settings.transition_rate or usual["transition_rate"]
-    rates: dict[int, float] = {}
-    for tagger in (module for module in step.learner.modules() if isinstance(module, Tagger)):
-        layers = [tagger.scores] if tagger.types is None else [tagger.scores, tagger.types]
-        rates |= {id(parameter): head for layer in layers for parameter in layer.parameters()}
-        rates |= {id(parameter): transitions for parameter in tagger.head.parameters()}
-    return rates | separate
-
-
-def build_optimizer(step: nn.Module, settings: LoopSettings, rate: float) -> torch.optim.Optimizer:
-    """Weight decay reaches matrices only: shrinking a bias, a norm or a rare word's vector helps nobody."""
-    embeddings = (module for module in step.modules() if isinstance(module, nn.Embedding))
-    tables = {id(weight) for table in embeddings for weight in table.parameters()}
-    matrices: list[nn.Parameter] = []
-    others: list[nn.Parameter] = []
-    for parameter in step.parameters():
-        if parameter.requires_grad:
-            (matrices if parameter.ndim > 1 and id(parameter) not in tables else others).append(parameter)
-    rates = _rates(step, settings)
-    groups: list[dict[str, Any]] = [
-        {
-            "params": [parameter for parameter in kind if rates.get(id(parameter), 1.0) == times],
-            "weight_decay": decay,
-            "times": times,
-        }
-        for kind, decay in ((matrices, settings.shrinking), (others, 0.0))
-        for times in sorted({1.0, *rates.values()})
-    ]
-    if settings.optimizer == "muon":
-        if any(times != 1 for times in rates.values()):
-            raise UsageError("With training.optimizer=muon all parts learn at one rate: take adamw.")
-        compiled = bool(getattr(settings, "compile", False))
-        return Muon(matrices, others, rate, settings.betas, settings.shrinking, compiled)
-    groups = [group for group in groups if group["params"]]
-    if settings.optimizer == "sgd":
-        return torch.optim.SGD(groups, lr=rate, momentum=settings.momentum)
-    if settings.optimizer == "adamw":
-        return FusedAdamW(groups, lr=rate, betas=settings.betas)
-    return torch.optim.Adam(groups, lr=rate, betas=settings.betas, fused=True)

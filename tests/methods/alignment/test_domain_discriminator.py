@@ -20,7 +20,7 @@ from acclimate.methods.alignment.domain_discriminator import (
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import NoView, View
-from acclimate.training.loop import parameter_groups
+from acclimate.training.optimizers import parameter_groups
 from acclimate.training.settings import ganin_ramp
 from acclimate.training.stage import TrainingStep
 

@@ -21,7 +21,7 @@ from acclimate.recipes.catalogue import BASELINE
 from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import BlindTask, tagger_for
 from acclimate.runs.train import adapt
-from acclimate.training.loop import completed
+from acclimate.training.optimizers import completed
 from acclimate.training.selectors import DevelopmentScore
 
 MOST_SENTENCES = 1_000  # of the source's held-out ones: soon read
