@@ -11,7 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from acclimate.cli.compare_settings import CompareSettings, compare_settings
-from acclimate.cli.settings import AdaptSettings, gathered
+from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings, settings_of
+from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import options_of, with_fitting_encoder
 from acclimate.comparison.race_settings import AUTO
 from acclimate.recipes.catalogue import RECIPES, find_recipe
@@ -20,11 +21,19 @@ from acclimate.reproduction.table import CellSettings, find_table
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
 from acclimate.runs.settings import RunSettings
-from acclimate.settings import SettingsError, complete
+from acclimate.settings import SettingsError, complete, gathered
 from acclimate.training.settings import TrainingSettings
-from doc_pages import MARKDOWN, command_of, examples, name_of, running_text, understood
+from doc_pages import COMMANDS, MARKDOWN, command_of, examples, name_of, running_text, understood
 
-OF_COMMANDS = (AdaptSettings, CompareSettings, CellSettings, DomainTuneSettings, PretrainSettings)
+OF_COMMANDS: tuple[Any, ...] = (
+    *BY_COMMAND.values(),
+    CorpusSettings,
+    AdaptSettings,
+    CompareSettings,
+    CellSettings,
+    DomainTuneSettings,
+    PretrainSettings,
+)
 OPTIONS = [options_of(name) for name in (*RECIPES, AUTO)]
 
 
@@ -51,6 +60,11 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "encoder pretrain": lambda given: complete(PretrainSettings, gathered(None, {}, given["assignments"])),
     "papers reproduce": lambda given: cells_of(find_table(given["name"]), given["scale"].value, given["assignments"]),
 }
+
+
+for _name in COMMANDS:  # of those that only read or write corpora
+    _kind = BY_COMMAND.get(_name.split()[-1], CorpusSettings)
+    CHECKS.setdefault(_name, lambda given, kind=_kind: settings_of(kind, given["assignments"]))
 
 
 def check_settings(words: list[str]) -> None:

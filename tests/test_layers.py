@@ -17,7 +17,7 @@ LAYERS = [
     *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "runs"),
     *("comparison", "reporting", "reproduction", "cli"),
 ]
-EVERYWHERE = {"settings"}  # stands on no layer, and may be used on all of them
+EVERYWHERE = {"settings", "spelling"}  # stand on no layer, and may be used on all of them
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py"))
 
 

@@ -10,6 +10,7 @@ import yaml
 from pydantic import Field
 
 from acclimate.cli.compare_settings import CompareSettings
+from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import RaceSettings
 from acclimate.recipes.catalogue import RECIPES
@@ -19,6 +20,8 @@ from acclimate.runs.pretrain import PretrainSettings
 from acclimate.settings import Settings, dump_yaml, explained_yaml
 
 ROOTS: list[type[Settings]] = [
+    *BY_COMMAND.values(),
+    CorpusSettings,
     *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings, RaceSettings),
     *(recipe.options for recipe in RECIPES.values()),
     *(objective.settings for objective in OBJECTIVES.values()),
@@ -40,7 +43,7 @@ GROUPS = {group.__qualname__: group for root in ROOTS for group in groups_in(roo
 
 
 def test_the_tree_of_settings_is_walked() -> None:
-    assert {"TrainingSettings", "ReadingSettings", "StageSettings", "DatnetRadii"} <= GROUPS.keys()
+    assert {"TrainingSettings", "PairReadingSettings", "StageSettings", "DatnetRadii"} <= GROUPS.keys()
     assert sum(len(group.model_fields) for group in GROUPS.values()) > 300
 
 

@@ -138,6 +138,12 @@ def as_known_now(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, A
         return dict(values)
 
 
+def gathered(config: Path | None, given: Mapping[str, Any], assignments: Iterable[str] | None) -> dict[str, Any]:
+    """The settings of a command, not yet checked: the file's, over them its options, over all what `--set` says."""
+    values = load_yaml(config) if config is not None else {}
+    return with_assignments(with_values(values, given), assignments or ())
+
+
 def with_values(values: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings under their dotted names, as options of a command give them; None stands for an option left out."""
     result: dict[str, Any] = dict(values)

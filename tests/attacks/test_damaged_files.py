@@ -92,7 +92,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, corpora: list[str]) -> Path:
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory, corpora: list[str]) -> Path:
     folder = tmp_path_factory.mktemp("damage") / "comparison"
-    chosen = ("--recipes", "source-only,self-training", "--seeds", "1", "--no-estimate", "--selectors", "entropy")
+    chosen = ("--recipes", "source-only,self-training", "--seeds", "1", "--set", "selectors=entropy")
     done = acclimate("compare", *corpora, *SMALL, *chosen, "--out", folder)
     assert done.exit_code == 0, done.output
     return folder
@@ -183,7 +183,7 @@ def test_a_damaged_run_of_a_comparison_is_told_and_made_again(
     before = (folder / "comparison.json").read_text()
     weights = folder / "runs" / "source-only" / "seed-1" / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1])
-    chosen = ("--recipes", "source-only,self-training", "--seeds", "1", "--no-estimate", "--selectors", "entropy")
+    chosen = ("--recipes", "source-only,self-training", "--seeds", "1", "--set", "selectors=entropy")
     loud = [word for word in SMALL if word != "--quiet"]
     done = acclimate("compare", *corpora, *loud, *chosen, "--out", folder)
     assert done.exit_code == 0, done.output

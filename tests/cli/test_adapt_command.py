@@ -162,7 +162,19 @@ def test_what_a_recipe_does_not_use_is_said(files: Files, tmp_path: Path) -> Non
 
 
 def test_another_head_and_seed_can_be_chosen(files: Files, here: Path) -> None:
-    words = ["adapt", "--source", files.news, *QUICK, "--head", "softmax", "--select", "last", "--seed", 7, "--json"]
+    words = [
+        "adapt",
+        "--source",
+        files.news,
+        *QUICK,
+        "--set",
+        "tagger.head=softmax",
+        "--select",
+        "last",
+        "--seed",
+        7,
+        "--json",
+    ]
     answer = acclimate(*words)
     assert answer.json["run"] == "runs/news-source-only-seed-7"
     assert answer.json["selector"] == "last update"
@@ -197,7 +209,18 @@ def test_a_bundled_map_renames_them(files: Files, wnut: Path, tmp_path: Path) ->
 
 
 def test_typeless_makes_unlike_label_sets_one(files: Files, wnut: Path, tmp_path: Path) -> None:
-    words = ["--source", files.news, "--target-test", wnut, "--typeless", *QUICK, "--out", tmp_path / "a", "--json"]
+    words = [
+        "--source",
+        files.news,
+        "--target-test",
+        wnut,
+        "--set",
+        "reading.typeless=true",
+        *QUICK,
+        "--out",
+        tmp_path / "a",
+        "--json",
+    ]
     found = acclimate("adapt", *words).json
     assert len(found["target"]["after"]["by_label"]) == 1
 
@@ -224,12 +247,14 @@ def dirty(tmp_path: Path, files: Files) -> Path:
 def test_a_bad_line_stops_with_its_place(dirty: Path, tmp_path: Path) -> None:
     answer = acclimate("adapt", "--source", dirty, *QUICK, "--out", tmp_path / "a", code=1)
     assert answer.err.startswith(f"error: {dirty}, line 1:")
-    assert "pass --skip-bad" in answer.err
+    assert "pass --set reading.skip_bad=true" in answer.err
     assert r"'[/b]\tB-PER\tmore'" in answer.err
 
 
 def test_a_bad_line_is_skipped_and_counted_on_request_even_quietly(dirty: Path, tmp_path: Path) -> None:
-    answer = acclimate("adapt", "--source", dirty, *QUICK, "--out", tmp_path / "a", "--skip-bad", "--quiet")
+    answer = acclimate(
+        "adapt", "--source", dirty, *QUICK, "--out", tmp_path / "a", "--set", "reading.skip_bad=true", "--quiet"
+    )
     assert f"{dirty}: 1 bad line skipped." in answer.err
     assert r"'[/b]\tB-PER\tmore'" in answer.err
 

@@ -39,8 +39,8 @@ def test_the_report_for_machines_adds_up(files: Files, tmp_path: Path) -> None:
         files.gold,
         "--out",
         out,
-        "--source-sentences",
-        5,
+        "--set",
+        "source_sentences=5",
         "--json",
     ]
     report = acclimate(*words).json
@@ -64,7 +64,16 @@ def test_a_seed_gives_a_file_and_another_gives_another(files: Files, tmp_path: P
 
 def test_variants_and_ratio_are_as_asked_for(files: Files, tmp_path: Path) -> None:
     given = ["data", "augment", "--source", files.news, "--target", files.gold, "--json"]
-    options = ["--target-variants", 1, "--source-variants", 3, "--ratio", 0.5, "--all-entities"]
+    options = [
+        "--set",
+        "target_variants=1",
+        "--set",
+        "source_variants=3",
+        "--set",
+        "ratio=0.5",
+        "--set",
+        "all_entities=true",
+    ]
     report = acclimate(*given, *options, "--out", tmp_path / "new.conll").json
     assert report["target"]["variants_each"] == 1
     assert (report["source"]["used"], report["source"]["wanted"]) == (5, 15)
@@ -72,7 +81,17 @@ def test_variants_and_ratio_are_as_asked_for(files: Files, tmp_path: Path) -> No
 
 def test_the_sentences_can_be_printed_in_another_scheme(files: Files) -> None:
     answer = acclimate(
-        "data", "augment", "--source", files.news, "--target", files.gold, "--out", "-", "--scheme", "BIOES", "--quiet"
+        "data",
+        "augment",
+        "--source",
+        files.news,
+        "--target",
+        files.gold,
+        "--out",
+        "-",
+        "--set",
+        "scheme=BIOES",
+        "--quiet",
     )
     letters = Counter(line.split("\t")[1][0] for line in answer.out.splitlines() if line)
     assert set(letters) >= {"S", "E"}
@@ -83,11 +102,11 @@ def test_labels_of_either_side_can_be_renamed(tmp_path: Path) -> None:
     (tmp_path / "tweets.conll").write_text("in\tO\nOslo\tB-geo-loc\n\n")
     (tmp_path / "news.conll").write_text("Rome\tB-LOC\nfell\tO\n\n")
     given = ["data", "augment", "--source", tmp_path / "news.conll", "--target", tmp_path / "tweets.conll"]
-    acclimate(*given, "--map", "wnut16-to-conll", "--out", tmp_path / "new.conll")
+    acclimate(*given, "--set", "reading.map=wnut16-to-conll", "--out", tmp_path / "new.conll")
     assert [s.words for s in read_corpus(tmp_path / "new.conll")] == [("in", "Rome"), ("Oslo", "fell")]
     answer = acclimate(*given, "--out", tmp_path / "other.conll", code=1)
     assert "no type of entity in common" in answer.err
-    assert "--map FILE" in answer.err
+    assert "--set reading.map=MAP" in answer.err
 
 
 def test_a_file_that_is_there_is_not_replaced_unasked(files: Files, tmp_path: Path) -> None:
@@ -102,7 +121,10 @@ def test_a_file_that_is_there_is_not_replaced_unasked(files: Files, tmp_path: Pa
 
 @pytest.mark.parametrize(
     ("options", "hint"),
-    [(["--ratio", 2, "--source-sentences", 3], "give one of them"), (["--out", "-", "--json"], "name a file")],
+    [
+        (["--set", "ratio=2", "--set", "source_sentences=3"], "give one of them"),
+        (["--out", "-", "--json"], "name a file"),
+    ],
 )
 def test_options_that_contradict_are_refused(files: Files, tmp_path: Path, options: list[object], hint: str) -> None:
     given = ["data", "augment", "--source", files.news, "--target", files.gold, "--out", tmp_path / "new.conll"]

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from command_line import QUICK, Answer, Files, acclimate, ctrl_c_after
 
-CHEAP = ["--recipe", "auto", "--budget", "20u", "--set", "options.recipes=self-training,la-dtl"]
+CHEAP = ["--recipe", "auto", "--set", "options.budget=20u", "--set", "options.recipes=self-training,la-dtl"]
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +96,8 @@ def test_as_json_the_race_is_a_part_of_the_report(words: list[object], tmp_path:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["--recipe", "self-training", "--budget", "10m"], "is of a race, --recipe auto"),
-        (["--recipe", "auto", "--budget", "soon"], "minutes (10, 10m, 1.5h), or updates (3000u)"),
+        (["--recipe", "self-training", "--set", "options.budget=10m"], "unknown setting 'budget'"),
+        (["--recipe", "auto", "--set", "options.budget=soon"], "minutes (10, 10m, 1.5h), or updates (3000u)"),
         (["--recipe", "auto", "--set", "options.selector=magic"], "Unknown selector 'magic'"),
         (["--recipe", "auto", "--set", "options.recipes=magic"], "Unknown recipe 'magic'"),
     ],

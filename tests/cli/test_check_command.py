@@ -38,7 +38,7 @@ def test_labels_that_training_lacks_are_an_error(files: Files, tmp_path: Path) -
     (tmp_path / "test.conll").write_text("Anna\tB-person\nleft\tO\n", encoding="utf-8")
     answer = acclimate("data", "check", files.news, tmp_path / "test.conll", code=1)
     assert "labels that no training corpus has: person" in answer.out
-    assert "--map" in answer.out
+    assert "--set reading.map=MAP" in answer.out
 
 
 def test_json_says_the_same_and_ends_the_same(files: Files, tmp_path: Path) -> None:
@@ -52,16 +52,19 @@ def test_a_bad_line_stops_or_is_counted(files: Files, tmp_path: Path) -> None:
     path = tmp_path / "train.conll"
     path.write_text("[red]\tB-PER\tmore\n\n" + files.news.read_text(encoding="utf-8"), encoding="utf-8")
     assert f"{path}, line 1:" in acclimate("data", "check", path, code=1).err
-    assert r"'[red]\tB-PER\tmore'" in acclimate("data", "check", path, "--skip-bad").out
+    assert r"'[red]\tB-PER\tmore'" in acclimate("data", "check", path, "--set", "reading.skip_bad=true").out
 
 
 def test_another_column_can_be_looked_at(tmp_path: Path) -> None:
     path = tmp_path / "train.conll"
     path.write_text("The DT O\ncat NN O\n\nAnna NNP B-PER\n", encoding="utf-8")
-    assert "B-PER" not in acclimate("data", "check", path, "--column", "1", "--words-column", "0").out
+    assert (
+        "B-PER"
+        not in acclimate("data", "check", path, "--set", "reading.column=1", "--set", "reading.words_column=0").out
+    )
     assert (
         acclimate("data", "check", path, "--json").json
-        != acclimate("data", "check", path, "--column", "1", "--json").json
+        != acclimate("data", "check", path, "--set", "reading.column=1", "--json").json
     )
 
 

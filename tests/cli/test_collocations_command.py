@@ -49,7 +49,7 @@ def test_the_terms_of_another_corpus_can_be_named(files: Files, tmp_path: Path) 
 
 def test_json_says_what_was_done(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "known.jsonl"
-    answer = acclimate("data", "collocations", files.news, "--out", out, "--most", 2, "--size", 8, "--json", "-q")
+    answer = acclimate("data", "collocations", files.news, "--out", out, "--set", "most=2", "--size", 8, "--json", "-q")
     found = answer.json
     assert (found["out"], found["collocations"], found["sentences"]) == (str(out), 8, 24)
     assert found["by_length"] == {"2": 4, "3": 2, "4": 2}
@@ -61,7 +61,16 @@ def test_json_says_what_was_done(files: Files, tmp_path: Path) -> None:
 @pytest.mark.parametrize("measure", ["levine", "squared", "unigrams"])
 def test_the_measure_and_the_lengths_can_be_chosen(files: Files, tmp_path: Path, measure: str) -> None:
     out = tmp_path / "known.jsonl"
-    words = ("--lengths", "3,5", "--measure", measure, "--relative-to", "words", "--lower-case")
+    words = (
+        "--set",
+        "lengths=[3,5]",
+        "--set",
+        f"measure={measure}",
+        "--set",
+        "relative_to=words",
+        "--set",
+        "lower_case=true",
+    )
     acclimate("data", "collocations", files.news, "--out", out, *words)
     options = {"shares": {3: 0.5, 5: 0.5}, "measure": measure, "relative_to": "words", "lower_case": True}
     assert Collocations.load(out) == build_collocations(read_corpus(files.news), **options)  # type: ignore[arg-type]
@@ -70,7 +79,7 @@ def test_the_measure_and_the_lengths_can_be_chosen(files: Files, tmp_path: Path,
 def test_running_text_can_be_split_and_sentences_stay_apart(tmp_path: Path) -> None:
     text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
     text.write_text("It rained . He left .\n" * 5, encoding="utf-8")
-    acclimate("data", "collocations", text, "--out", out, "--lengths", 2, "--paragraphs")
+    acclimate("data", "collocations", text, "--out", out, "--set", "lengths=[2]", "--set", "reading.paragraphs=true")
     assert ("rained", ".") in Collocations.load(out)
     assert (".", "He") not in Collocations.load(out)
 
@@ -78,7 +87,7 @@ def test_running_text_can_be_split_and_sentences_stay_apart(tmp_path: Path) -> N
 def test_words_that_are_split_already_stay_as_they_are(tmp_path: Path) -> None:
     text, out = tmp_path / "text.txt", tmp_path / "known.jsonl"
     text.write_text("don't go\n" * 5, encoding="utf-8")
-    acclimate("data", "collocations", text, "--out", out, "--pre-split")
+    acclimate("data", "collocations", text, "--out", out, "--set", "reading.pre_split=true")
     assert list(Collocations.load(out)) == [("don't", "go")]
 
 
@@ -103,11 +112,11 @@ def test_nothing_that_is_frequent_enough_is_told_even_when_quiet(tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (("--lengths", "2,x"), 2, "whole numbers with commas"),
-        (("--lengths", "1,2"), 2, "from two to ten words"),
-        (("--lengths", "11"), 2, "from two to ten words"),
+        (("--set", "lengths=[2,x]"), 2, "lengths"),
+        (("--set", "lengths=[1,2]"), 2, "from two to ten words"),
+        (("--set", "lengths=[11]"), 2, "from two to ten words"),
         (("--terms", "nowhere.conll"), 1, "nowhere.conll"),
-        (("--measure", "npmi"), 2, "levine"),
+        (("--set", "measure=npmi"), 2, "levine"),
         (("--at-least", "0"), 2, "1"),
     ],
 )

@@ -13,7 +13,7 @@ from acclimate.cli.compare_settings import compare_settings
 from acclimate.settings import SettingsError
 from acclimate.training import run as training_run
 
-FEW = ["--selectors", "source-dev,entropy", "--set", "rounds=20", "--no-estimate"]
+FEW = ["--set", "selectors=source-dev,entropy", "--set", "rounds=20"]
 
 
 @pytest.fixture(scope="module")
@@ -143,7 +143,7 @@ def test_without_target_labels_only_the_selectors_speak(files: Files, tmp_path: 
         (["--seeds", "many"], "seeds cannot be 'many'"),
         (["--seeds", "99999999999999999999"], "One seed alone has a comma: 99999999999999999999,"),
         (["--seeds", "1,99999999999999999999"], "The seed cannot be 99999999999999999999: give a number from 0 to"),
-        (["--selectors", "crystal-ball"], "Unknown selector 'crystal-ball'"),
+        (["--set", "selectors=crystal-ball"], "Unknown selector 'crystal-ball'"),
         (["--set", "self-training=3"], "name one of its settings, such as self-training.options"),
         (["--set", "self-training.options.round=3"], "Did you mean rounds?"),
         (["--set", "datnet.training.updates=3"], "settings for 'datnet', which is not compared"),
@@ -175,7 +175,7 @@ def test_a_file_is_no_folder_for_a_comparison(words: list[object], files: Files)
 
 
 def test_a_misspelled_selector_is_answered_with_what_was_meant(words: list[object], tmp_path: Path) -> None:
-    answer = acclimate(*words, "--selectors", "entopy", "--out", tmp_path / "c", code=2)
+    answer = acclimate(*words, "--set", "selectors=entopy", "--out", tmp_path / "c", code=2)
     assert "Unknown selector 'entopy'. Did you mean 'entropy'? Known: source-dev, " in answer.err
 
 

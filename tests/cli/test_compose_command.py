@@ -74,9 +74,9 @@ def test_a_mistake_leaves_a_finished_run_as_it_is(files: Files, tmp_path: Path) 
 
 
 def test_a_mistake_in_a_comparison_leaves_no_folder_of_a_run(files: Files, tmp_path: Path) -> None:
-    given = ["compare", "--source", files.news, "--recipes", "source-only,compose", "--seeds", 1, "--no-estimate"]
+    given = ["compare", "--source", files.news, "--recipes", "source-only,compose", "--seeds", 1]
     stages = "compose.options.stages=[{objectives: [distillation]}]"
-    answer = acclimate(*given, *QUICK, "--selectors", "none", "--set", stages, "--out", tmp_path / "a")
+    answer = acclimate(*given, *QUICK, "--set", "selectors=none", "--set", stages, "--out", tmp_path / "a")
     assert "Missing: compose, seed 1. Stage stage-1, distillation learns from the tagger" in answer.out
     assert not (tmp_path / "a" / "runs" / "compose").exists()
 

@@ -24,7 +24,7 @@ def test_there_and_back_is_the_same_corpus(files: Files, tmp_path: Path, name: s
 @pytest.mark.parametrize("format", ["doccano", "prodigy", "label_studio"])
 def test_exports_of_annotation_tools_come_back(files: Files, tmp_path: Path, format: str) -> None:
     acclimate("data", "convert", files.gold, tmp_path / "a", "--to", format, "--quiet")
-    answer = acclimate("data", "convert", tmp_path / "a", "-", "--from", format, "--quiet")
+    answer = acclimate("data", "convert", tmp_path / "a", "-", "--set", f"reading.format={format}", "--quiet")
     spans = [
         [(span.label, sentence.words[span.start : span.end]) for span in sentence.spans]
         for sentence in _read(answer.out, tmp_path)
@@ -75,14 +75,16 @@ def test_another_column_becomes_the_tag(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n", encoding="utf-8")
     assert acclimate("data", "convert", path, "-").out == "EU\tB-ORG\nrejects\tO\n\n"
-    assert acclimate("data", "convert", path, "-", "--column", "1").out == "EU\tNNP\nrejects\tVBZ\n\n"
-    assert acclimate("data", "convert", path, "-", "--column", "-2").out == "EU\tB-NP\nrejects\tB-VP\n\n"
+    assert acclimate("data", "convert", path, "-", "--set", "reading.column=1").out == "EU\tNNP\nrejects\tVBZ\n\n"
+    assert acclimate("data", "convert", path, "-", "--set", "reading.column=-2").out == "EU\tB-NP\nrejects\tB-VP\n\n"
 
 
 def test_a_named_column_becomes_the_tag(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("sentence,form,pos,ner\n1,Anna,PROPN,B-PER\n1,left,VERB,O\n", encoding="utf-8")
-    answer = acclimate("data", "convert", path, "-", "--words-column", "form", "--column", "pos")
+    answer = acclimate(
+        "data", "convert", path, "-", "--set", "reading.words_column=form", "--set", "reading.column=pos"
+    )
     assert answer.out == "Anna\tPROPN\nleft\tVERB\n\n"
 
 
@@ -91,7 +93,9 @@ def test_labels_are_renamed_or_made_one(tmp_path: Path) -> None:
     path.write_text("Anna\tB-person\nin\tO\nOslo\tB-geo-loc\n", encoding="utf-8")
     assert "Oslo\tB-LOC" in acclimate("data", "convert", path, "-", "--map", "wnut16-to-conll").out
     tags = [
-        line.split("\t")[1] for line in acclimate("data", "convert", path, "-", "--typeless").out.split("\n") if line
+        line.split("\t")[1]
+        for line in acclimate("data", "convert", path, "-", "--set", "reading.typeless=true").out.split("\n")
+        if line
     ]
     assert tags[0] == tags[2] != "O"
 
@@ -99,8 +103,11 @@ def test_labels_are_renamed_or_made_one(tmp_path: Path) -> None:
 def test_spans_that_miss_words_stop_or_are_moved_and_listed(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text(json.dumps({"text": "Annabel left .", "label": [[0, 4, "PER"]]}) + "\n", encoding="utf-8")
-    assert "pass --borders split" in acclimate("data", "convert", path, "-", "--borders", "error", code=1).err
-    answer = acclimate("data", "convert", path, "-", "--borders", "expand", "--quiet")
+    assert (
+        "pass --set reading.borders=split"
+        in acclimate("data", "convert", path, "-", "--set", "reading.borders=error", code=1).err
+    )
+    answer = acclimate("data", "convert", path, "-", "--set", "reading.borders=expand", "--quiet")
     assert answer.out == "Annabel\tB-PER\nleft\tO\n.\tO\n\n"
     assert f"{path}: 1 span missed word borders." in answer.err
 
@@ -113,7 +120,9 @@ def test_tags_are_not_lost_by_the_name_of_a_file(files: Files, tmp_path: Path) -
 
 
 def test_text_is_split_into_sentences_on_request(tmp_path: Path) -> None:
-    answer = acclimate("data", "convert", "-", "-", "--paragraphs", "--to", "text", "--quiet", stdin="One. Two.\n")
+    answer = acclimate(
+        "data", "convert", "-", "-", "--set", "reading.paragraphs=true", "--to", "text", "--quiet", stdin="One. Two.\n"
+    )
     assert answer.out == "One.\nTwo.\n"
 
 
@@ -129,14 +138,17 @@ def test_an_ending_of_no_format_is_refused_with_those_that_there_are(files: File
     assert ".conll, .conllu, .csv, .docbin" in answer.err
     assert answer.err.endswith("; or pass --to FORMAT.\n")
     assert acclimate("data", "subset", files.gold, f"a.{ending}", "--sentences", 2, code=1).err.endswith(
-        ".tsv, .txt.\n"
+        "; or pass --to FORMAT (acclimate data convert).\n"
     )
     assert list(here.iterdir()) == []
     acclimate("data", "convert", files.gold, f"a.{ending}", "--to", "doccano")
 
 
 def test_formats_that_do_not_exist_are_wrong_usage(files: Files) -> None:
-    assert "Did you mean 'jsonl'?" in acclimate("data", "convert", files.gold, "-", "--from", "jsnl", code=2).err
+    assert (
+        "Did you mean 'jsonl'?"
+        in acclimate("data", "convert", files.gold, "-", "--set", "reading.format=jsnl", code=2).err
+    )
 
 
 def test_partly_annotated_files_say_how_much_is_annotated_and_how_to_go_on(tmp_path: Path) -> None:

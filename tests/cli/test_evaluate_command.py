@@ -72,7 +72,7 @@ def test_a_map_of_one_s_own_renames_the_gold_labels(tagger: Path, tmp_path: Path
 
 
 def test_typeless_asks_only_for_borders(tagger: Path) -> None:
-    found = acclimate("evaluate", tagger, "clinical/dev", "--typeless", "--json").json
+    found = acclimate("evaluate", tagger, "clinical/dev", "--set", "reading.typeless=true", "--json").json
     assert len(found["by_label"]) == 1
 
 
@@ -84,7 +84,7 @@ def test_gold_without_tags_is_refused(tagger: Path, files: Files) -> None:
 def test_bad_lines_in_the_gold_are_skipped_on_request(tagger: Path, files: Files, tmp_path: Path) -> None:
     path = tmp_path / "gold.conll"
     path.write_text("too\tmany\tcolumns\n\n" + files.gold.read_text(encoding="utf-8"), encoding="utf-8")
-    answer = acclimate("evaluate", tagger, path, "--skip-bad", "--json", code=0)
+    answer = acclimate("evaluate", tagger, path, "--set", "reading.skip_bad=true", "--json", code=0)
     assert answer.json["sentences"] == 10
     assert "1 bad line skipped" in answer.err
 

@@ -45,7 +45,7 @@ def test_every_command_and_every_option_is_explained(command: str) -> None:
     ("words", "meant"),
     [
         (["chek"], ["data check"]),
-        (["data", "check"], ["data check"]),
+        (["inspct"], ["data inspect"]),
         (["data", "adpat"], ["adapt"]),
         (["list"], ["papers list"]),
         (["info", "recipe"], ["info recipes"]),

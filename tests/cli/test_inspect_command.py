@@ -66,7 +66,7 @@ def test_of_huge_text_the_beginning_is_read(files: Files, bert: str, monkeypatch
 
 def test_a_part_of_a_bundled_corpus_can_be_the_target(files: Files, bert: str) -> None:
     found = acclimate(
-        "data", "inspect", files.news, "clinical/test", "--encoder", bert, "--sentences", 30, "--json"
+        "data", "inspect", files.news, "clinical/test", "--encoder", bert, "--set", "sentences=30", "--json"
     ).json
     assert found["sampled"]["target_sentences"] == 30
     assert found["labels"]["target"]["only_target"] == ["DISEASE", "SYMPTOM", "TREATMENT"]
@@ -76,7 +76,9 @@ def test_a_part_of_a_bundled_corpus_can_be_the_target(files: Files, bert: str) -
 def test_labels_can_be_mapped(files: Files, bert: str, tmp_path: Path) -> None:
     names = tmp_path / "names.yaml"
     names.write_text("labels:\n  DISEASE: ORG\n  SYMPTOM: O\n  TREATMENT: ORG\n", encoding="utf-8")
-    found = acclimate("data", "inspect", files.news, "clinical/test", "--map", names, "--encoder", bert, "--json").json
+    found = acclimate(
+        "data", "inspect", files.news, "clinical/test", "--set", f"reading.map={names}", "--encoder", bert, "--json"
+    ).json
     assert found["labels"]["target"]["both"] == ["ORG"]
     assert found["given"]["map_name"] == str(names)
 

@@ -16,7 +16,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory, files: Files, bert: str) -
     words = ["adapt", "--recipe", "mslm", "--source", files.news, "--source-dev", files.dev, "--encoder", bert]
     sizes = ["training.updates=150", "training.learning_rate=0.005", "training.words_per_batch=120"]
     sets = [word for one in [*sizes, "options.tags_on=both", "select=last"] for word in ("--set", one)]
-    return folder, acclimate(*words, "--target-test", files.gold, *sets, "--head", "softmax", "--out", folder, "--json")
+    return folder, acclimate(
+        *words, "--target-test", files.gold, *sets, "--set", "tagger.head=softmax", "--out", folder, "--json"
+    )
 
 
 def test_it_needs_no_target_text(trained: tuple[Path, Answer]) -> None:
@@ -33,7 +35,15 @@ def test_its_tagger_predicts_typed_entities(trained: tuple[Path, Answer], files:
 
 def test_what_its_runs_wrote_down_can_be_looked_at(tmp_path: Path, files: Files, bert: str) -> None:
     words = ["adapt", "--recipe", "mslm", "--source", files.news, "--source-dev", files.dev, "--encoder", bert]
-    brief = ["--set", "training.updates=4", "--set", "training.evaluate_every=2", "--head", "softmax", "--json"]
+    brief = [
+        "--set",
+        "training.updates=4",
+        "--set",
+        "training.evaluate_every=2",
+        "--set",
+        "tagger.head=softmax",
+        "--json",
+    ]
     joint = acclimate(*words, *brief, "--out", tmp_path / "joint").json
     span = acclimate(*words, *brief, "--set", "options.masking=span", "--out", tmp_path / "span").json
     assert "A hidden piece of an entity weighed 0.500, any other 0.500." in joint["remarks"]

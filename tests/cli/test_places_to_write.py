@@ -46,7 +46,6 @@ FILES = {
     "augment": ["data", "augment", "--source", "NEWS", "--target", "GOLD", "--out"],
     "weak-label": ["data", "weak-label", "--concepts", "clinical", "--text", "TWEETS", "--out"],
     "collocations": ["data", "collocations", "TWEETS", "--out"],
-    "vectors": ["vectors", "TWEETS", "--out"],
     "inspect": ["data", "inspect", "NEWS", "TWEETS", "--out"],
     "predict": ["predict", "TAGGER", "TWEETS", "--out"],
     "convert": ["data", "convert", "GOLD"],
@@ -150,7 +149,6 @@ WRITES_A_CORPUS = {
     "predict": ["predict", "TAGGER", "HERE", "--out", "OUT"],
     "augment": ["data", "augment", "--source", "NEWS", "--target", "HERE", "--out", "OUT"],
     "weak-label": ["data", "weak-label", "--concepts", "clinical", "--text", "HERE", "--out", "OUT"],
-    "vectors": ["vectors", "HERE", "--least-count", "1", "--epochs", "1", "--out", "OUT"],
     "collocations": ["data", "collocations", "HERE", "--out", "OUT"],
     "inspect": ["data", "inspect", "NEWS", "HERE", "--out", "OUT"],
     "select": ["data", "select", "--like", "NEWS", "--from", "HERE", "--top", "2", "--out", "OUT"],
@@ -216,9 +214,7 @@ def test_a_folder_that_holds_something_becomes_brat_only_when_that_is_asked_for(
     )
 
 
-@pytest.mark.parametrize(
-    "command", ["data", "subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"]
-)
+@pytest.mark.parametrize("command", ["subset", "convert", "evaluate --predictions", "predict", "augment", "weak-label"])
 def test_what_else_a_folder_holds_stays_and_is_told(command: str, given, here: Path) -> None:
     (here / "mine").mkdir()
     (here / "mine" / "notes.txt").write_text("mine", encoding="utf-8")

@@ -50,7 +50,7 @@ def test_raw_text_becomes_word_and_tag(tagger: Path, tmp_path: Path) -> None:
 
 
 def test_pre_split_words_stay_as_they_are(tagger: Path) -> None:
-    answer = acclimate("predict", tagger, "-", "--pre-split", stdin="Don't go. Now\n")
+    answer = acclimate("predict", tagger, "-", "--set", "reading.pre_split=true", stdin="Don't go. Now\n")
     assert words(answer) == [["Don't", "go.", "Now"]]
 
 
@@ -97,14 +97,14 @@ def test_some_span_is_found_and_agrees_with_its_tags(tagger: Path, files: Files)
 def test_paragraphs_are_cut_into_sentences(tagger: Path) -> None:
     text = "Dr. Lund left Oslo. It rained! Was it late?\n"
     assert len(words(acclimate("predict", tagger, "-", stdin=text))) == 1
-    answer = acclimate("predict", tagger, "-", "--paragraphs", "--format", "jsonl", stdin=text)
+    answer = acclimate("predict", tagger, "-", "--set", "reading.paragraphs=true", "--format", "jsonl", stdin=text)
     starts = [record["offsets"][0][0] for record in records(answer)]
     assert [text[start:].split()[0] for start in starts] == ["Dr.", "It", "Was"]
 
 
 @pytest.mark.parametrize("line", ODD)
 def test_no_character_is_lost(tagger: Path, line: str) -> None:
-    found = words(acclimate("predict", tagger, "-", "--pre-split", stdin=f"{line}\n"))
+    found = words(acclimate("predict", tagger, "-", "--set", "reading.pre_split=true", stdin=f"{line}\n"))
     assert found == [[word for word in line.replace("\t", " ").split(" ") if word]]
     found = records(acclimate("predict", tagger, "-", "--format", "jsonl", stdin=f"{line}\n"))
     assert "".join("".join(record["words"]) for record in found) == "".join(line.split())
@@ -129,7 +129,7 @@ def test_nothing_to_tag_is_an_error(tagger: Path, given: str) -> None:
 def test_bytes_that_are_no_text_are_refused_or_skipped(tagger: Path) -> None:
     given = "Z\xfcrich\n".encode("latin-1") + b"Oslo\n"
     assert "<stdin>, line 1: byte 1 (0xfc) is not UTF-8" in acclimate("predict", tagger, "-", stdin=given, code=1).err
-    answer = acclimate("predict", tagger, "-", "--skip-bad", "--quiet", stdin=given)
+    answer = acclimate("predict", tagger, "-", "--set", "reading.skip_bad=true", "--quiet", stdin=given)
     assert words(answer) == [["Oslo"]]
     assert "stdin: 1 bad line skipped." in answer.err
 
@@ -173,8 +173,8 @@ def test_columns_on_standard_input_are_told_even_quietly(tagger: Path) -> None:
     answer = acclimate("predict", tagger, "-", "--quiet", stdin="Anna\tB-PER\nleft\tO\n")
     assert words(answer) == [["Anna", "left"]]
     assert "read as conll" in answer.err
-    assert "--input-format" in answer.err
-    raw = acclimate("predict", tagger, "-", "--quiet", "--input-format", "text", stdin="Anna\tB-PER\nleft\tO\n")
+    assert "--set reading.format=text" in answer.err
+    raw = acclimate("predict", tagger, "-", "--quiet", "--set", "reading.format=text", stdin="Anna\tB-PER\nleft\tO\n")
     assert words(raw) == [["Anna", "B-PER"], ["left", "O"]]
     assert not raw.err
 
@@ -188,7 +188,9 @@ def test_a_table_of_raw_text_keeps_text_offsets_and_id(tagger: Path, tmp_path: P
     assert [text[start:end] for start, end in found["offsets"]] == found["words"]
     assert found["words"][3:5] == ["Berlin", ","]
     assert "spans" in found
-    [named] = records(acclimate("predict", tagger, tmp_path / "b.csv", "--format", "jsonl", "--words-column", "what"))
+    [named] = records(
+        acclimate("predict", tagger, tmp_path / "b.csv", "--format", "jsonl", "--set", "reading.words_column=what")
+    )
     assert named["words"] == found["words"]
 
 

@@ -8,7 +8,18 @@ import pytest
 from command_line import acclimate
 
 SMALL = [
-    *("--vocabulary", "90", "--layers", "1", "--width", "16", "--heads", "2", "--updates", "12"),
+    *(
+        "--set",
+        "vocabulary=90",
+        "--set",
+        "encoder.layers=1",
+        "--set",
+        "encoder.width=16",
+        "--set",
+        "encoder.heads=2",
+        "--updates",
+        "12",
+    ),
     *("--set", "encoder.row=16", "--set", "training.rows_per_batch=4", "--set", "training.evaluate_every=6"),
     *("--set", "held_out=0.1", "--set", "training.device=cpu"),
 ]

@@ -301,7 +301,7 @@ def test_a_plan_and_an_expected_time_come_first_and_change_nothing(words, tmp_pa
     answer = acclimate(*words, "--recipe", "self-training", "--out", tmp_path / "a")
     plan = answer.err.index("plan: source 9 updates, round-1 ")
     assert plan < answer.err.index("expected time: about ") < answer.err.index("stage source: 9 updates")
-    acclimate(*words, "--recipe", "self-training", "--out", tmp_path / "b", "--no-estimate", "--quiet")
+    acclimate(*words, "--recipe", "self-training", "--out", tmp_path / "b", "--quiet")
     assert weights(tmp_path / "a") == weights(tmp_path / "b")
 
 
@@ -329,7 +329,7 @@ def test_where_nothing_was_adapted_there_is_no_tagger_before(words, files: Files
 
 def test_in_a_comparison_before_is_a_run_of_its_own(files: Files, tmp_path: Path) -> None:
     given = ["--source", files.news, "--target", files.tweets, "--recipes", "self-training", "--seeds", "1"]
-    few = [*TINY, "--set", "training.updates=2", "--selectors", "none", "--quiet"]
+    few = [*TINY, "--set", "training.updates=2", "--set", "selectors=none", "--quiet"]
     acclimate("compare", *given, *few, "--out", tmp_path / "c")
     runs = tmp_path / "c" / "runs"
     answer = acclimate("predict", runs / "self-training" / "seed-1", files.tweets, "--before", code=2)

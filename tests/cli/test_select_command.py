@@ -11,7 +11,7 @@ import pytest
 from command_line import Files, acclimate
 from rich.console import Console
 
-from acclimate.cli.select import ReadingBar
+from acclimate.cli.progress import ReadingBar
 from acclimate.data.selection.select import SelectionProgress
 
 LINES = ["Anna flew to Oslo .", "zebra crossing", "Anna flew to Oslo .", "Shares of Acme fell", "It rained all day ."]
@@ -90,7 +90,20 @@ def test_fewer_lines_than_asked_for_are_told_even_when_quiet(files: Files, huge:
 
 
 def test_a_bundled_corpus_a_measure_limits_and_scores(huge: list[Path], tmp_path: Path) -> None:
-    words = ["--measure", "overlap", "--shortest", 3, "--longest", 4, "--cased", "--pre-split", "--jobs", 1]
+    words = [
+        "--measure",
+        "overlap",
+        "--shortest",
+        3,
+        "--longest",
+        4,
+        "--set",
+        "lower_case=false",
+        "--set",
+        "reading.pre_split=true",
+        "--set",
+        "jobs=1",
+    ]
     place = ["--out", tmp_path / "x", "--scores", tmp_path / "scores.tsv"]
     acclimate("data", "select", "--like", "news", "--from", *huge, "--top", 9, *words, *place, "-q")
     texts = (tmp_path / "x").read_text(encoding="utf-8").splitlines()

@@ -37,7 +37,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def datnet(tmp_path_factory: pytest.TempPathFactory, few: Path) -> tuple[Path, Answer]:
     """DATNet on the bundled corpora, and what the command printed."""
     folder = tmp_path_factory.mktemp("runs") / "a"
-    words = ["adapt", "--recipe", "datnet", "--target-labelled", few, "--watch", few, *QUICK, *LOOKING]
+    words = ["adapt", "--recipe", "datnet", "--target-labelled", few, "--set", f"watch={few}", *QUICK, *LOOKING]
     return folder, acclimate(*words, "--out", folder)
 
 
@@ -330,7 +330,7 @@ def test_a_recipe_that_cannot_names_those_that_can(files: Files, posts: Path, tm
     missing = acclimate(*words, "--target-test", posts, code=1)
     assert f"Or label a few target sentences (--target-labelled FILE) and {able}" in missing.err
     compared = ["compare", "--source", files.news, "--target-labelled", posts, "--recipes", "acclimate", *QUICK]
-    refused = acclimate(*compared, "--no-estimate", "--out", tmp_path / "b", code=2)
+    refused = acclimate(*compared, "--out", tmp_path / "b", code=2)
     assert "Recipe source-only has the source's labels" in refused.err
     assert "against target-only" in refused.err
 
@@ -342,7 +342,7 @@ def test_training_on_dev_knows_its_words_and_keeps_the_last_state(files: Files, 
     dev = tmp_path / "dev.conll"
     dev.write_text("Zebedee\tB-PER\nleft\tO\n\n", encoding="utf-8")
     words = ["--source", files.news, "--source-dev", dev, "--recipe", "mat", *QUICK, "--json", "--quiet"]
-    for options, known in (([], False), (["--train-on-dev"], True)):
+    for options, known in (([], False), (["--set", "train_on_dev=true"], True)):
         out = tmp_path / f"known-{known}"
         found = acclimate("adapt", *words, *options, "--out", out).json
         assert ("zebedee" in Tagger.load(out).encoder.vocabulary) == known
@@ -351,13 +351,25 @@ def test_training_on_dev_knows_its_words_and_keeps_the_last_state(files: Files, 
 
 
 def test_the_bundled_dev_part_can_be_trained_on(tmp_path: Path) -> None:
-    words = ["--train-on-dev", "--recipe", "source-only", *TINY, "--set", "training.updates=1", "--json", "--quiet"]
+    words = [
+        "--set",
+        "train_on_dev=true",
+        "--recipe",
+        "source-only",
+        *TINY,
+        "--set",
+        "training.updates=1",
+        "--json",
+        "--quiet",
+    ]
     found = acclimate("adapt", *words, "--out", tmp_path / "a").json
     assert found["source"]["corpus"] == "news test"
 
 
 def test_training_on_dev_needs_some(files: Files, tmp_path: Path) -> None:
-    answer = acclimate("adapt", "--source", files.news, "--train-on-dev", *QUICK, "--out", tmp_path / "a", code=2)
+    answer = acclimate(
+        "adapt", "--source", files.news, "--set", "train_on_dev=true", *QUICK, "--out", tmp_path / "a", code=2
+    )
     assert "--train-on-dev needs --source-dev" in answer.err
 
 
@@ -370,19 +382,31 @@ def columns(tmp_path: Path) -> Path:
 
 
 def test_watched_sentences_are_read_as_the_source_is(columns: Path, files: Files, tmp_path: Path) -> None:
-    words = ["--source", columns, "--set", "reading.source_column=1", "--watch", columns, "--recipe", "mat", *QUICK]
+    words = [
+        "--source",
+        columns,
+        "--set",
+        "reading.source_column=1",
+        "--set",
+        f"watch={columns}",
+        "--recipe",
+        "mat",
+        *QUICK,
+    ]
     acclimate("adapt", *words, "--out", tmp_path / "a", "--quiet")
     assert '"kind": "confidence"' in (tmp_path / "a" / "training" / "mat" / "records.jsonl").read_text()
 
 
 def test_or_as_the_target_is_where_the_tagger_is_the_target_s_own(columns: Path, files: Files, tmp_path: Path) -> None:
     words = ["--source", files.news, "--target-labelled", columns, "--set", "reading.target_column=1"]
-    acclimate("adapt", *words, "--watch", columns, "--recipe", "datnet", *QUICK, "--out", tmp_path / "a", "--quiet")
+    acclimate(
+        "adapt", *words, "--set", f"watch={columns}", "--recipe", "datnet", *QUICK, "--out", tmp_path / "a", "--quiet"
+    )
     assert '"kind": "confidence"' in (tmp_path / "a" / "training" / "datnet" / "records.jsonl").read_text()
 
 
 def test_sentences_to_watch_need_tags(files: Files, tmp_path: Path) -> None:
-    words = ["--source", files.news, "--watch", files.tweets, *QUICK, "--out", tmp_path / "a"]
+    words = ["--source", files.news, "--set", f"watch={files.tweets}", *QUICK, "--out", tmp_path / "a"]
     assert "has no tags to compare with" in acclimate("adapt", *words, code=1).err
 
 
@@ -411,7 +435,7 @@ def test_the_settings_of_a_recipe_can_be_handed_back(tmp_path: Path) -> None:
 
 def test_the_help_names_them() -> None:
     out = " ".join(acclimate("adapt", "--help").out.replace("│", " ").split())
-    for words in ("--train-on-dev", "--watch", "--target-labelled", "--target-labelled with datnet"):
+    for words in ("--set train_on_dev=true", "--set watch", "--target-labelled with datnet"):
         assert words in out
 
 

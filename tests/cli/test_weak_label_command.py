@@ -51,7 +51,7 @@ def test_raw_text_is_labelled_and_nothing_is_lost(concepts: Path) -> None:
     assert "labelling notes.txt" in answer.err
     assert "dropped, as the map table-12 does not label their types: 1 (Mammal 1)" in answer.out
     assert "against the true labels" not in answer.out
-    acclimate(*words, "--case", "lower", "--out", "weak.jsonl", "-q")
+    acclimate(*words, "--set", "case=lower", "--out", "weak.jsonl", "-q")
     records = [json.loads(line) for line in Path("weak.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [span["text"] for span in records[1]["spans"]] == ["chf", "aspirin"]
     acclimate(*words, "--out", "weak.csv", "-q")  # a format that is not written as it comes
@@ -90,7 +90,7 @@ def test_true_labels_may_come_from_another_file(concepts: Path) -> None:
     assert answer.json["agreement"]["exact"]["correct"] == 0
     assert answer.json["agreement"]["exact_typeless"]["correct"] == 2
     assert "are they the same under other names?" in answer.err
-    found = acclimate(*words, "--label", "ill", "--case", "lower", "--out", "b.conll").json["agreement"]["exact"]
+    found = acclimate(*words, "--label", "ill", "--set", "case=lower", "--out", "b.conll").json["agreement"]["exact"]
     assert (found["gold"], found["predicted"], found["correct"]) == (3, 4, 3)
     Path("gold.conll").write_text("Asthma\tB-ill\n", encoding="utf-8")
     other = acclimate(*words, "--out", "c.conll", code=1)
@@ -108,11 +108,12 @@ def test_a_split_keeps_all_sentences_and_the_records_together(concepts: Path) ->
         "concepts.csv",
         "--text",
         "notes.txt",
-        "--paragraphs",
+        "--set",
+        "reading.paragraphs=true",
         "--out",
         "weak.conll.gz",
     ]
-    answer = acclimate(*words, "--split", "0.8,0.1,0.1", "--seed", 3, "--json", "-q")
+    answer = acclimate(*words, "--split", "0.8,0.1,0.1", "--set", "seed=3", "--json", "-q")
     assert answer.json["written"] == {"weak-train.conll.gz": 64, "weak-dev.conll.gz": 8, "weak-test.conll.gz": 8}
     numbers = [
         {word for one in read_corpus(file) for word in one.words if word.isdigit()} for file in answer.json["written"]
@@ -136,7 +137,7 @@ def test_several_sources_conflicts_and_names_left_out(concepts: Path) -> None:
     Path("not.txt").write_text("Aspirin\n", encoding="utf-8")
     answer = acclimate(
         *("data", "weak-label", "--concepts", "concepts.csv", "more.jsonl", "--text", "notes.txt", "news/test"),
-        *("--out", "weak.conll", "--leave-out", "not.txt", "-q"),
+        *("--out", "weak.conll", "--set", "leave_out=not.txt", "-q"),
     )
     assert "1 name with two labels (a main name before a synonym, then the first): asthma (DISEASE, not SYMPTOM)" in (
         answer.out

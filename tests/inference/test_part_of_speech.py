@@ -96,7 +96,7 @@ def test_the_shipped_name_and_a_folder_of_that_name_are_told_apart(
 
 def test_the_commands_know_the_shipped_name(stand_in: Path, part_of_speech: Corpus, tmp_path: Path) -> None:
     write_corpus(part_of_speech, tmp_path / "gold.conll")
-    for words in (["predict", PART_OF_SPEECH], ["evaluate", PART_OF_SPEECH, "--labels", "plain"]):
+    for words in (["predict", PART_OF_SPEECH], ["evaluate", PART_OF_SPEECH, "--set", "reading.labels=plain"]):
         command, name, *options = words
         by_name, by_folder = (
             CliRunner().invoke(app, [command, tagger, str(tmp_path / "gold.conll"), *options, "--quiet"])

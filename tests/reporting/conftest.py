@@ -23,13 +23,13 @@ def folders(tmp_path_factory: pytest.TempPathFactory, make_corpus: Callable[...,
     write_corpus(_evil(make_corpus(8, seed=5)), names["dev"])
     write_corpus(_evil(tweets), names["tweets"])
     corpora = [
-        *("--source", names["news"], "--source-dev", names["dev"], "--source-test", names["dev"]),
+        *("--source", names["news"], "--source-dev", names["dev"], "--set", f"source_test={names['dev']}"),
         *("--target", names["tweets"], "--target-test", names["tweets"]),
     ]
     run, comparison = home / "run <u>", home / "comparison"
     _acclimate("adapt", *corpora, *QUICK_SETTINGS, "--recipe", "datnet", "--set", "training.updates=40", "--out", run)
-    recipes = ("--recipes", "source-only,self-training", "--seeds", "2", "--no-estimate")
-    selectors = ("--selectors", "source-dev,entropy,mmd")
+    recipes = ("--recipes", "source-only,self-training", "--seeds", "2")
+    selectors = ("--set", "selectors=source-dev,entropy,mmd")
     _acclimate(
         "compare", *corpora, *QUICK_SETTINGS, *recipes, *selectors, "--set", "training.updates=20", "--out", comparison
     )

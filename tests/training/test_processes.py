@@ -42,7 +42,18 @@ def test_two_processes_end_with_the_same_weights_after_as_many_passes(tmp_path: 
 def test_two_processes_pre_train_on_twice_as_many_rows(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(f"The {n} cats of Oslo sleep all day ." for n in range(300)), encoding="utf-8")
-    sizes = ["--vocabulary", "90", "--layers", "1", "--width", "16", "--heads", "2", "--updates", "5"]
+    sizes = [
+        "--set",
+        "vocabulary=90",
+        "--set",
+        "encoder.layers=1",
+        "--set",
+        "encoder.width=16",
+        "--set",
+        "encoder.heads=2",
+        "--updates",
+        "5",
+    ]
     rows = ["--set", "encoder.row=16", "--set", "training.rows_per_batch=4", "--set", "training.device=cpu"]
     launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     command = [

@@ -7,18 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from acclimate.cli.options import (
-    OUR_TARGET,
-    Estimate,
-    Json,
-    Map,
-    Quiet,
-    SkipBad,
-    SourceDev,
-    SourceTest,
-    TargetLabelled,
-    Typeless,
-)
+from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, TargetLabelled
 
 _FILE = "a file, or a bundled corpus by name"
 
@@ -33,21 +22,14 @@ def adapt_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="How to adapt; see `acclimate info recipes`. auto: let them race, and take the one that wins.",
+            help="How to adapt; see `acclimate info recipes`. auto: let them race for --set options.budget=10m.",
             show_default="acclimate",
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="10m|3000u", help="With --recipe auto: minutes or updates of the race.", show_default="10m"
         ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where tagger and report go.", show_default="below runs/")
     ] = None,
     source_dev: SourceDev = None,
-    source_test: SourceTest = None,
     target_labelled: TargetLabelled = None,
     target_dev: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --select target-dev.")
@@ -62,7 +44,6 @@ def adapt_command(
             show_default="acclimate-mini",
         ),
     ] = None,
-    head: Annotated[str | None, typer.Option(help="crf or softmax.")] = None,
     vectors: Annotated[
         str | None,
         typer.Option(
@@ -73,28 +54,18 @@ def adapt_command(
     select: Annotated[
         str | None,
         typer.Option(
-            help="What chooses the model: source-dev, target-dev (needs labels) or last. Left open, source-dev; "
-            "target-dev, or last, where a tagger of the target's own is trained (--target-labelled with datnet, or "
-            "with other labels than the source's).",
+            help="What chooses the model: source-dev, target-dev (needs labels) or last.",
+            show_default="source-dev, where it fits the recipe",
         ),
-    ] = None,
-    train_on_dev: Annotated[
-        bool, typer.Option("--train-on-dev", help="Learn from --source-dev too, and keep the last state.")
-    ] = False,
-    watch: Annotated[
-        str | None,
-        typer.Option(metavar="CORPUS", help="Labelled sentences whose tags' probability is recorded along training."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
-        list[str] | None, typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate info settings`.")
+        list[str] | None,
+        typer.Option("--set", metavar="A.B=C", help="One setting; `acclimate info settings` lists them."),
     ] = None,
     map_name: Map = None,
-    typeless: Typeless = False,
-    skip_bad: SkipBad = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
-    estimate: Estimate = True,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -105,37 +76,28 @@ def adapt_command(
     A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.adapt_run import run_adapt
-    from acclimate.cli.settings import AdaptSettings, gathered, with_own_source
+    from acclimate.cli.settings import AdaptSettings, with_own_source
     from acclimate.cli.task import with_fitting_encoder
     from acclimate.recipes.catalogue import default_recipe
-    from acclimate.settings import complete
+    from acclimate.settings import complete, gathered
 
     given: dict[str, Any] = {
         "source": source,
         "target": target,
         "recipe": recipe,
         "source_dev": source_dev,
-        "source_test": source_test,
         "target_labelled": target_labelled,
         "target_dev": target_dev,
         "target_test": target_test,
         "select": select,
-        "train_on_dev": train_on_dev or None,
-        "watch": watch,
         "seed": seed,
-        "options.budget": budget,
         "tagger.encoder": encoder,
-        "tagger.head": head,
         "tagger.lstm.vectors": vectors,
         "reading.map": map_name,
-        "reading.typeless": typeless or None,
-        "reading.skip_bad": skip_bad or None,
     }
     values = with_own_source(gathered(config, given, assignments))
     nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
     if nothing_to_adapt_to:
         values.setdefault("recipe", default_recipe(has_target=False))
     settings = complete(AdaptSettings, with_fitting_encoder(values), where=str(config or "adapt"))
-    if budget is not None and settings.recipe != "auto":
-        raise typer.BadParameter(f"is of a race, --recipe auto, and not of {settings.recipe}.", param_hint="--budget")
-    run_adapt(settings, out, overwrite, estimate, quiet, as_json)
+    run_adapt(settings, out, overwrite, quiet, as_json)

@@ -33,9 +33,7 @@ from acclimate.training.optimizers import completed
 from acclimate.training.progress_bar import TrainingBar
 
 
-def run_adapt(
-    settings: AdaptSettings, out: Path | None, overwrite: bool, estimate: bool, quiet: bool, as_json: bool
-) -> None:
+def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
     """Train, compare, save, and print what came of it."""
     settings = with_recipe_options(settings)
     console = stderr_console(quiet or not is_main_process())
@@ -65,7 +63,7 @@ def run_adapt(
             settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
         if goes_on(folder, claim) and not overwrite:
             console.print(f"{folder} holds the beginning of this run: it goes on from there.")
-        elif estimate and not console.quiet:
+        elif not console.quiet:
             _tell_plan(settings, task, console.print)
         tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
         keeper = feature_keeper(task)

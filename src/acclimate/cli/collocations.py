@@ -6,12 +6,11 @@ import json
 import shlex
 import time
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import InputFormat, Json, Overwrite, Paragraphs, PreSplit, Quiet
+from acclimate.cli.options import Json, Overwrite, Quiet
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -20,43 +19,17 @@ if TYPE_CHECKING:
     from acclimate.data.ngrams import NumberedText
 
 
-class MeasureOption(StrEnum):
-    """How strongly words hold together."""
-
-    levine = "levine"
-    squared = "squared"
-    unigrams = "unigrams"
-
-
-class RelativeOption(StrEnum):
-    """What a probability is a share of."""
-
-    length = "length"
-    words = "words"
-
-
 def collocations_command(
     texts: Annotated[
         list[str],
         typer.Argument(metavar="TEXT...", help="Raw text, a sentence a line; or any corpus, or a bundled one."),
     ],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write, the best first; .gz and .xz compress.")],
-    lengths: Annotated[str, typer.Option(metavar="N,N,...", help="How many words a collocation may have.")] = "2,3,4",
     at_least: Annotated[int, typer.Option(min=1, help="Leave out what was seen less often.")] = 5,
     size: Annotated[
         int | None,
         typer.Option(min=1, help="How many to keep: half of the first length, a quarter of the next, and so on."),
     ] = None,
-    measure: Annotated[
-        MeasureOption,
-        typer.Option(
-            help="levine: at the weakest seam; squared: the same, but favours the frequent; unigrams: cut into single "
-            "words only."
-        ),
-    ] = MeasureOption.levine,
-    relative_to: Annotated[
-        RelativeOption, typer.Option(help="Probabilities are shares of all runs of that length, or of all words.")
-    ] = RelativeOption.length,
     terms: Annotated[
         list[str] | None,
         typer.Option(
@@ -65,13 +38,10 @@ def collocations_command(
             show_default="TEXT",
         ),
     ] = None,
-    most: Annotated[int, typer.Option(min=0, help="How many to show of each length, and in each sample.")] = 5,
-    lower_case: Annotated[
-        bool, typer.Option("--lower-case/--cased", help="Whether `The` and `the` are the same word.")
-    ] = False,
-    pre_split: PreSplit = False,
-    paragraphs: Paragraphs = False,
-    input_format: InputFormat = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings collocations`."),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -86,49 +56,46 @@ def collocations_command(
     """
     check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
     from acclimate.analysis.terms import term_overlap
-    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.data_settings import CollocationSettings, settings_of
     from acclimate.cli.progress import stderr_console, warn
-    from acclimate.cli.text_reading import TextReading
+    from acclimate.cli.reading import TextReading, read
     from acclimate.data.collocations import Collocations, rank_collocations, require_sensible, usual_shares
     from acclimate.data.ngrams import number_words
 
-    shares = usual_shares(_numbers(lengths))
+    settings = settings_of(CollocationSettings, assignments)
+    shares = usual_shares(_numbers(settings.lengths))
     require_sensible(at_least, size, shares)
-    labelled = [open_corpus(name, tell=warn, format=input_format) for name in terms or ()]
+    as_text = settings.reading.require_only("format", "pre_split", "paragraphs", "map", "typeless")
+    labelled = [read(name, as_text, tell=warn) for name in terms or ()]
     begun = time.monotonic()
-    reading = TextReading(texts, input_format, pre_split, paragraphs, quiet)
+    reading = TextReading(texts, as_text, quiet)
     with reading:
-        text = number_words(reading, lower_case)
+        text = number_words(reading, settings.lower_case)
     if not len(text.numbers):
         raise reading.nothing_found()
     with stderr_console(quiet).status("counting"):
-        found = Collocations(
-            rank_collocations(text, at_least, size, shares, relative_to.value, measure.value), lower_case
-        )
+        ranked = rank_collocations(text, at_least, size, shares, settings.relative_to, settings.measure)
+    found = Collocations(ranked, settings.lower_case)
     found.save(out)
     compared = labelled or reading.labelled
-    overlap = term_overlap(found, compared, most) if compared else None
-    result = _told(found.entries, text, out, most, time.monotonic() - begun)
-    result |= {"lengths": sorted(shares), "at_least": at_least, "measure": measure.value}
-    result |= {"relative_to": relative_to.value, "terms": None if overlap is None else overlap.as_dict()}
+    overlap = term_overlap(found, compared, settings.most) if compared else None
+    result = _result(found.entries, text, out, settings.most, time.monotonic() - begun)
+    result |= {"lengths": sorted(shares), "at_least": at_least, "measure": settings.measure}
+    result |= {"relative_to": settings.relative_to, "terms": None if overlap is None else overlap.as_dict()}
     if not len(found):
         warn(f"nothing was seen {at_least} times: the file is empty. Give more text, or a smaller --at-least.")
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _rendered(result, overlap))
 
 
-def _numbers(spelled: str) -> list[int]:
+def _numbers(lengths: Sequence[int]) -> list[int]:
     from acclimate.settings import UsageError
 
-    try:
-        numbers = sorted({int(part) for part in spelled.split(",")})
-    except ValueError:
-        raise UsageError(f"--lengths {spelled}: give whole numbers with commas between them, such as 2,3,4.") from None
-    if numbers[0] < 2 or numbers[-1] > 10:
-        raise UsageError(f"--lengths {spelled}: a collocation has from two to ten words.")
-    return numbers
+    if not lengths or min(lengths) < 2 or max(lengths) > 10:
+        raise UsageError(f"lengths cannot be {list(lengths)}: a collocation has from two to ten words.")
+    return sorted(set(lengths))
 
 
-def _told(entries: Sequence[Collocation], text: NumberedText, out: str, most: int, seconds: float) -> dict[str, Any]:
+def _result(entries: Sequence[Collocation], text: NumberedText, out: str, most: int, seconds: float) -> dict[str, Any]:
     by_length: dict[int, list[Collocation]] = {}
     for entry in entries:
         by_length.setdefault(len(entry.words), []).append(entry)

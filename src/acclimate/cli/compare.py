@@ -9,18 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import (
-    OUR_TARGET,
-    Estimate,
-    Json,
-    Map,
-    Quiet,
-    SkipBad,
-    SourceDev,
-    SourceTest,
-    TargetLabelled,
-    Typeless,
-)
+from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, TargetLabelled
 
 if TYPE_CHECKING:
     from acclimate.cli.compare_settings import CompareSettings
@@ -49,7 +38,6 @@ def compare_command(
         typer.Option(metavar="DIR", help="Where runs and tables go.", show_default="below runs/"),
     ] = None,
     source_dev: SourceDev = None,
-    source_test: SourceTest = None,
     target_labelled: TargetLabelled = None,
     target_dev: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --set select=target-dev.")
@@ -57,13 +45,6 @@ def compare_command(
     target_test: Annotated[
         str | None,
         typer.Option(metavar="CORPUS", help="Labelled; scored at the end. Without it only the selectors speak."),
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(metavar="RECIPE", help="What all are compared with.", show_default="source-only")
-    ] = None,
-    selectors: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,...", help="Selectors without target labels, or none.", show_default="all"),
     ] = None,
     encoder: Annotated[
         str | None,
@@ -93,9 +74,6 @@ def compare_command(
         ),
     ] = None,
     map_name: Map = None,
-    typeless: Typeless = False,
-    skip_bad: SkipBad = False,
-    estimate: Estimate = True,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -115,25 +93,18 @@ def compare_command(
         "recipes": recipes,
         "seeds": seeds,
         "source_dev": source_dev,
-        "source_test": source_test,
         "target_labelled": target_labelled,
         "target_dev": target_dev,
         "target_test": target_test,
-        "against": against,
-        "selectors": selectors,
         "share": share,
         "tagger.encoder": encoder,
         "reading.map": map_name,
-        "reading.typeless": typeless or None,
-        "reading.skip_bad": skip_bad or None,
     }
     settings = compare_settings(config, given, assignments)
-    _run(settings, out, jobs, estimate, quiet, as_json)
+    _run(settings, out, jobs, quiet, as_json)
 
 
-def _run(
-    settings: CompareSettings, out: Path | None, jobs: int | None, estimate: bool, quiet: bool, as_json: bool
-) -> None:
+def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.compare_settings import default_folder, task_of
     from acclimate.cli.encoder_run import told_how_to_go_on
     from acclimate.cli.progress import stderr_console, warn
@@ -164,7 +135,7 @@ def _run(
             selectors=settings.selector_names,
             rounds=settings.rounds,
             jobs=jobs or max(1, len(visible_gpus())),
-            estimate=estimate,
+            estimate=not quiet,
             tell=console.print,
         )
         (folder / "settings.yaml").write_text(dump_yaml(settings), encoding="utf-8")

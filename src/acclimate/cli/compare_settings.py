@@ -8,14 +8,14 @@ from typing import Any
 
 from pydantic import Field
 
-from acclimate.cli.settings import AdaptSettings, CorporaSettings, gathered, with_own_source
+from acclimate.cli.settings import AdaptSettings, CorporaSettings, with_own_source
 from acclimate.cli.task import read_task, with_fitting_encoder
 from acclimate.comparison.judging import ALL_SELECTORS
 from acclimate.comparison.plan import merged
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task
-from acclimate.settings import SettingsError, complete
+from acclimate.settings import SettingsError, complete, gathered
 
 _MOST_SEEDS = 10_000
 

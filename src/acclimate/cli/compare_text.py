@@ -59,9 +59,8 @@ def compare_text_command(
     from acclimate.analysis.plots import check_picture, draw_overlap, save_figure
     from acclimate.analysis.tables import write_tables
     from acclimate.analysis.text_comparison import compare_text
-    from acclimate.cli.corpora import column_of, open_corpus
-    from acclimate.cli.expand import expand
     from acclimate.cli.progress import warn
+    from acclimate.cli.reading import column_of, expand, open_corpus
     from acclimate.data.words import STOP_WORDS
 
     check_folder_to_write("--csv", csv)

@@ -38,10 +38,9 @@ def confidence_command(
     from acclimate.analysis.plots import check_picture, draw_term_confidences, save_figure
     from acclimate.analysis.tables import write_tables
     from acclimate.analysis.terms import compare_term_confidences
-    from acclimate.cli.corpora import open_corpus
     from acclimate.cli.devices import choose_device
-    from acclimate.cli.expand import short_names
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.reading import open_corpus, short_names
     from acclimate.cli.run_folder import require_finished
     from acclimate.data.problems import InputError
     from acclimate.inference.evaluate import require_comparable

@@ -65,7 +65,7 @@ def _compare(runs: Sequence[str], out: Path | None, csv: Path | None, as_json: b
     from acclimate.analysis.curves import compare_curves, read_curves
     from acclimate.analysis.plots import draw_compared_curves, save_figure
     from acclimate.analysis.tables import write_tables
-    from acclimate.cli.expand import short_names
+    from acclimate.cli.reading import short_names
 
     found = compare_curves({name: read_curves(place) for name, place in short_names(runs).items()})
     if out is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Estimate, Json, Quiet
+from acclimate.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
     from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings
@@ -21,7 +21,6 @@ def domain_tune_command(
         list[str] | None,
         typer.Option(metavar="FILE...", help="Text of the domain, a sentence a line; or any corpus, tags ignored."),
     ] = None,
-    more_text: Annotated[list[str] | None, typer.Argument(metavar="[FILE...]", help="More text.")] = None,
     source: Annotated[
         str | None, typer.Option(metavar="FILE", help="Text of the source domain, mixed in evenly.")
     ] = None,
@@ -44,10 +43,9 @@ def domain_tune_command(
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings domain-tune`."),
+        typer.Option("--set", metavar="A=B", help="One setting; `acclimate info settings domain-tune` lists them."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
-    estimate: Estimate = True,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -61,12 +59,11 @@ def domain_tune_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
-    from acclimate.cli.settings import gathered
     from acclimate.runs.domain_tune import DomainTuneSettings
-    from acclimate.settings import complete
+    from acclimate.settings import complete, gathered
 
     given: dict[str, Any] = {
-        "text": [*(text or []), *(more_text or [])] or None,
+        "text": text or None,
         "source": source,
         "masking": masking,
         "encoder": encoder,
@@ -76,10 +73,10 @@ def domain_tune_command(
     }
     where = str(config or "domain-tune")
     settings = complete(DomainTuneSettings, gathered(config, given, assignments), where)
-    _run(settings, out, overwrite, estimate, quiet, as_json)
+    _run(settings, out, overwrite, quiet, as_json)
 
 
-def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, estimate: bool, quiet: bool, as_json: bool) -> None:
+def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import stderr_console
     from acclimate.runs.domain_tune import domain_tune
@@ -89,7 +86,7 @@ def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, estimate: boo
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
     with told_how_to_go_on(out, overwrite), TrainingBar(console) as bar:
-        done = domain_tune(settings, out, bar, console.print, overwrite, estimate and not quiet)
+        done = domain_tune(settings, out, bar, console.print, overwrite, not quiet)
     if is_main_process():
         typer.echo(json.dumps({"out": str(out), **done.as_dict()}) if as_json else _told(done, out))
 

@@ -8,24 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import (
-    Before,
-    Borders,
-    BordersOption,
-    Column,
-    Comments,
-    Device,
-    InputFormat,
-    Json,
-    LabelKindOption,
-    Map,
-    Overwrite,
-    Quiet,
-    SkipBad,
-    TaggerFolder,
-    Typeless,
-    WordsColumn,
-)
+from acclimate.cli.options import Before, Device, Json, Map, Overwrite, Quiet, ReadingSet, TaggerFolder
 from acclimate.cli.places import check_file_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
@@ -39,21 +22,14 @@ def evaluate_command(
         bool, typer.Option("--strict", help="Count only spans whose tags follow IOB2 exactly (seqeval's strict).")
     ] = False,
     predictions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep what the tagger said, in any format we write.")
+        Path | None, typer.Option(metavar="FILE", help="Write the predicted tags there; the name says the format.")
     ] = None,
     errors: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write every mistake and their sums there, as JSON, and show the sums."),
     ] = None,
-    input_format: InputFormat = None,
-    column: Column = None,
-    words_column: WordsColumn = None,
-    labels: LabelKindOption = None,
     map_name: Map = None,
-    typeless: Typeless = False,
-    comments: Comments = False,
-    skip_bad: SkipBad = False,
-    borders: BordersOption = Borders.split_words,
+    assignments: ReadingSet = None,
     before: Before = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
@@ -61,9 +37,10 @@ def evaluate_command(
     as_json: Json = False,
 ) -> None:
     """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
-    from acclimate.cli.corpora import column_of, open_corpus
+    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.reading import read
     from acclimate.cli.run_folder import tagger_in
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.saving import encoded, save
@@ -82,18 +59,9 @@ def evaluate_command(
     if str(errors) != "-":
         check_file_to_write("--errors", errors, overwrite, [gold])
     console = stderr_console(quiet)
-    corpus = open_corpus(
-        gold,
-        map_name=map_name,
-        tell=warn,
-        format=input_format,
-        column=column_of(column),
-        words_column=column_of(words_column),
-        labels=labels and labels.value,
-        comments=comments,
-        skip_bad=skip_bad,
-        borders=borders.value,
-    )
+    reading = reading_of(assignments, map_name)
+    typeless = reading.typeless  # the tagger's own labels become one, too
+    corpus = read(gold, reading.model_copy(update={"typeless": False}), tell=warn)
     tagger = Tagger.load(tagger_in(tagger_folder, before), choose_device(device))
     if not typeless:
         require_comparable(tagger, corpus)
@@ -106,8 +74,8 @@ def evaluate_command(
             warn(others)
     if typeless:
         corpus, predicted = without_types(corpus), without_types(predicted)
-    reading: Reading = "strict" if strict else "lenient"
-    scores = score(corpus, predicted, seen=tagger.seen, reading=reading)
+    counting: Reading = "strict" if strict else "lenient"
+    scores = score(corpus, predicted, seen=tagger.seen, reading=counting)
     if lacks_spans(corpus):
         warn(
             f"{gold} has no labelled span: recall and F1 say nothing, and none of what the tagger finds there "
@@ -115,7 +83,7 @@ def evaluate_command(
         )
     typer.echo(json.dumps(scores.as_dict(), ensure_ascii=False) if as_json else render(scores))
     if errors is not None:
-        report = report_errors(corpus, predicted, reading=reading)
+        report = report_errors(corpus, predicted, reading=counting)
         save(encoded(f"{json.dumps(report.as_dict(), ensure_ascii=False, indent=1)}\n"), errors)
         if not as_json:
             typer.echo(f"\n{report.render()}")

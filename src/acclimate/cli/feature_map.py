@@ -54,9 +54,9 @@ def feature_map_command(
     )
     from acclimate.analysis.plots import check_picture, draw_feature_map, save_figure
     from acclimate.analysis.tables import write_tables
-    from acclimate.cli.corpora import open_corpus, tell_notes
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.reading import open_corpus, tell_notes
     from acclimate.cli.run_folder import require_finished
     from acclimate.inference.shipped import resolved_tagger
     from acclimate.model.siblings import load_sibling

@@ -5,26 +5,18 @@ from __future__ import annotations
 import json
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
-from acclimate.cli.options import Json, Map, Overwrite, Quiet
+from acclimate.cli.options import Json, Overwrite, Quiet
 from acclimate.cli.places import check_file_to_write
-from acclimate.cli.select import spelled_out
 
 if TYPE_CHECKING:
     from acclimate.data.corpus import Corpus
+    from acclimate.data.reading_settings import ReadingSettings
 
 MOST_READ = 50_000  # sentences of raw text: more of them change no figure that is shown
-
-
-class InspectCommand(TyperCommand):
-    """`--extra` takes all words up to the next option."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, spelled_out(args, ("--extra",)))
 
 
 def inspect_command(
@@ -44,11 +36,10 @@ def inspect_command(
     encoder: Annotated[
         str, typer.Option(help="What reads both: acclimate-mini, or a Hugging Face model by name or folder.")
     ] = "acclimate-mini",
-    map_name: Map = None,
-    sentences: Annotated[
-        int, typer.Option(min=4, help="Random sentences of each corpus that the figures of text are of.")
-    ] = 2000,
-    seed: Annotated[int, typer.Option(help="Decides which sentences are drawn.")] = 0,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings inspect`."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Also write it as Markdown.")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -64,11 +55,14 @@ def inspect_command(
         check_file_to_write("--out", out, overwrite, [source, target, target_labelled, *(extra or ())])
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
-    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.data_settings import InspectSettings, settings_of
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.reading import read
     from acclimate.settings import UsageError, require_seed
 
-    require_seed(seed)
+    settings = settings_of(InspectSettings, assignments)
+    require_seed(settings.seed)
+    of_target = settings.reading.of_target()
     if target is None:
         if source != "news":
             raise UsageError("TARGET is missing: acclimate data inspect SOURCE TARGET.")
@@ -76,11 +70,13 @@ def inspect_command(
     console = stderr_console(quiet)
     cut = set()
     with console.status("reading the corpora"):
-        labelled = open_corpus(source, tell=warn)
-        few = None if target_labelled is None else open_corpus(target_labelled, map_name=map_name, tell=warn)
-        text, is_cut = _open_target(target, map_name if few is None else None)
+        labelled = read(source, settings.reading.of_source(), tell=warn)
+        few = None if target_labelled is None else read(target_labelled, of_target, tell=warn)
+        # the map renames gold labels once: of the labelled sentences if there are some
+        text_reading = of_target if few is None else of_target.model_copy(update={"map": None})
+        text, is_cut = _open_target(target, text_reading)
         cut |= {"target"} if is_cut else set()
-        more, is_cut = _open_extra(extra or [])
+        more, is_cut = _open_extra(extra or [], of_target)
         cut |= {"extra"} if is_cut else set()
     with sentence_bar(console, f"{encoder} reads") as bar:
         task = bar.add_task("", total=None)
@@ -89,11 +85,11 @@ def inspect_command(
             text,
             target_labelled=few,
             extra=more,
-            given=Given(source, target, target_labelled, tuple(extra or ()), map_name),
+            given=Given(source, target, target_labelled, tuple(extra or ()), settings.reading.map),
             encoder=encoder,
-            sentences=sentences,
+            sentences=settings.sentences,
             cut=frozenset(cut),
-            seed=seed,
+            seed=settings.seed,
             progress=lambda done, of: bar.update(task, completed=done, total=of),
         )
     if out is not None:
@@ -102,42 +98,42 @@ def inspect_command(
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else render(found))
 
 
-def _open_target(name: str, map_name: str | None) -> tuple[Corpus, bool]:
+def _open_target(name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
     """The target as `adapt` reads it, a bundled one with its unlabelled part; and whether only a part was read."""
-    from acclimate.cli.corpora import is_bundled, open_corpus
     from acclimate.cli.progress import warn
+    from acclimate.cli.reading import is_bundled, read
 
     if is_bundled(name):
-        corpus = open_corpus(name, map_name=map_name)
-        return (corpus if "/" in name else (corpus + open_corpus(f"{name}/unlabelled")).renamed(name)), False
-    if _is_raw(name):
-        return _beginning([name], name)
-    return open_corpus(name, map_name=map_name, tell=warn), False
+        corpus = read(name, reading)
+        return (corpus if "/" in name else (corpus + read(f"{name}/unlabelled")).renamed(name)), False
+    if _is_raw(name, reading):
+        return _beginning([name], name, reading)
+    return read(name, reading, tell=warn), False
 
 
-def _open_extra(names: list[str]) -> tuple[Corpus | None, bool]:
+def _open_extra(names: list[str], reading: ReadingSettings) -> tuple[Corpus | None, bool]:
     from acclimate.settings import UsageError
 
     for name in names:
-        if not _is_raw(name):
+        if not _is_raw(name, reading):
             raise UsageError(f"--extra {name}: expected a file of raw text, a sentence a line; plain, .gz or .xz.")
-    return _beginning(names, "extra") if names else (None, False)
+    return _beginning(names, "extra", reading) if names else (None, False)
 
 
-def _is_raw(name: str) -> bool:
+def _is_raw(name: str, reading: ReadingSettings) -> bool:
     from acclimate.data.selection.ngram_scores import detected_format
 
-    return Path(name).is_file() and detected_format(name) == "text"
+    return Path(name).is_file() and (reading.format or detected_format(name)) == "text"
 
 
-def _beginning(files: list[str], name: str) -> tuple[Corpus, bool]:
+def _beginning(files: list[str], name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
     from acclimate.cli.progress import warn
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
     from acclimate.data.selection.text_files import SentenceStream
     from acclimate.evaluation.table import count
 
-    stream = SentenceStream(files)
+    stream = SentenceStream(files, "blanks" if reading.pre_split else "words", reading.paragraphs)
     rows = list(islice(stream, MOST_READ + 1))
     if stream.lines_too_long:
         warn(f"{count(stream.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")

@@ -128,12 +128,17 @@ def corpora_command(as_json: Json = False) -> None:
 
 def settings_command(
     name: Annotated[
-        str, typer.Argument(metavar="[NAME]", help="A recipe, pretrain or domain-tune.", show_default=True)
+        str,
+        typer.Argument(
+            metavar="[NAME]",
+            help="A recipe, or compare, reading, pretrain, domain-tune, augment, select, weak-label, collocations, "
+            "inspect.",
+        ),
     ] = "acclimate",
 ) -> None:
-    """Print every setting with its default and a line that explains it, as YAML for --config.
+    """Print every setting with its default and a line that explains it, as YAML for --config and --set.
 
-    A recipe's own settings stand under `options` of those of adapt.
+    For a recipe these are the settings of adapt, with the recipe's own below `options`.
     """
     from acclimate.settings import explained_yaml
 
@@ -141,13 +146,23 @@ def settings_command(
 
 
 def _settings_named(name: str) -> Settings:
+    from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
+
+    if name in BY_COMMAND:
+        return BY_COMMAND[name]()
+    if name == "reading":
+        return CorpusSettings()
+    from acclimate.cli.compare_settings import CompareSettings
     from acclimate.cli.settings import AdaptSettings
     from acclimate.cli.task import options_of
     from acclimate.runs.domain_tune import DomainTuneSettings
     from acclimate.runs.pretrain import PretrainSettings
 
-    if name == "pretrain":
-        return PretrainSettings()
-    if name == "domain-tune":
-        return DomainTuneSettings()
+    of_commands: dict[str, type[Settings]] = {
+        "compare": CompareSettings,
+        "pretrain": PretrainSettings,
+        "domain-tune": DomainTuneSettings,
+    }
+    if name in of_commands:
+        return of_commands[name]()
     return AdaptSettings().model_copy(update={"recipe": name, "options": options_of(name)()})

@@ -31,17 +31,20 @@ from acclimate.cli.curves import curves_command
 from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.feature_map import feature_map_command
-from acclimate.cli.inspect import InspectCommand, inspect_command
+from acclimate.cli.inspect import inspect_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.masks import masks_command
+from acclimate.cli.options import taking_many
 from acclimate.cli.predict import predict_command
 from acclimate.cli.pretrain import pretrain_command
 from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
-from acclimate.cli.select import SelectCommand, select_command
+from acclimate.cli.select import select_command
 from acclimate.cli.subsets import split_command, subset_command
-from acclimate.cli.weak_label import WeakLabelCommand, weak_label_command
-from acclimate.cli.wording import in_options
+from acclimate.cli.weak_label import weak_label_command
+from acclimate.spelling import spelled_by
+
+_COMMAND = "acclimate.command"
 
 
 class Terminated(KeyboardInterrupt):
@@ -77,8 +80,9 @@ class Group(TyperGroup):
             meant = [words for words in _command_names(ctx.find_root().command) if words.split()[-1] in close]
             hint = f"Did you mean {' or '.join(f'`acclimate {words}`' for words in meant)}?" if meant else "See --help."
             ctx.fail(f"No such command {name!r}. {hint}")
-        ctx.meta["acclimate.command"] = name
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        ctx.meta[_COMMAND] = found[1]  # messages name its options
+        return found
 
 
 def _command_names(group: Any) -> list[str]:
@@ -102,7 +106,10 @@ class Commands(Group):
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with _terminated_like_ctrl_c():
+            with (
+                _terminated_like_ctrl_c(),
+                spelled_by(lambda name, value: as_option(ctx.meta.get(_COMMAND), name, value)),
+            ):
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             typer.echo(" ".join(["Stopped.", *getattr(stop, "__notes__", ())]), err=True)
@@ -116,9 +123,33 @@ class Commands(Group):
             code = exit_code(failure)
             if code is None:
                 raise
-            told = " ".join([_sentence(failure), *getattr(failure, "__notes__", ())])
-            typer.echo(f"error: {in_options(told, ctx.meta.get('acclimate.command'))}", err=True)
+            message = " ".join([_sentence(failure), *getattr(failure, "__notes__", ())])
+            typer.echo(f"error: {message}", err=True)
             raise typer.Exit(code) from None
+
+
+def as_option(command: Any, name: str, value: Any) -> str:
+    """An argument of the library as the command at hand takes it: `--target-dev`, `--set reading.skip_bad=true`."""
+    from acclimate.data.reading_settings import PairReadingSettings
+
+    own = {} if command is None else {parameter.name: parameter.opts[0] for parameter in command.params}
+    option = own.get(name) or (f"--{name}" if f"--{name}" in own.values() else "")
+    spelled = (
+        {"to": "FORMAT"}.get(name, name.upper())
+        if value in (None, ...)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
+    )
+    if name == "to" and not option:  # only convert writes in a format that the file's name does not say
+        return f"--to {spelled} (acclimate data convert)"
+    of_reading = name in PairReadingSettings.model_fields and option != "--map"
+    if option and not of_reading:
+        return option if value in (None, True) else f"{option} {spelled}"
+    if not of_reading:
+        return f"--set {name}={spelled}"
+    sides = name in ("column", "format") and {"source", "target"} <= own.keys()
+    return f"--set reading.source_{name}={spelled} (or target_{name})" if sides else f"--set reading.{name}={spelled}"
 
 
 def exit_code(failure: Exception) -> int | None:
@@ -163,18 +194,18 @@ info.command("corpora")(corpora_command)
 
 data = typer.Typer(cls=Group, no_args_is_help=True, help="Check, convert, divide, label and extend corpora.")
 data.command("check")(check_command)
-data.command("inspect", cls=InspectCommand)(inspect_command)
+data.command("inspect", cls=taking_many("--extra"))(inspect_command)
 data.command("convert")(convert_command)
 data.command("subset")(subset_command)
 data.command("split")(split_command)
 data.command("augment")(augment_command)
-data.command("select", cls=SelectCommand)(select_command)
-data.command("weak-label", cls=WeakLabelCommand)(weak_label_command)
+data.command("select", cls=taking_many("--like", "--from"))(select_command)
+data.command("weak-label", cls=taking_many("--concepts", "--text"))(weak_label_command)
 data.command("collocations")(collocations_command)
 
 encoder = typer.Typer(cls=Group, no_args_is_help=True, help="Train an encoder on your own text.")
-encoder.command("pretrain")(pretrain_command)
-encoder.command("domain-tune")(domain_tune_command)
+encoder.command("pretrain", cls=taking_many("--text"))(pretrain_command)
+encoder.command("domain-tune", cls=taking_many("--text"))(domain_tune_command)
 
 papers = typer.Typer(cls=Group, no_args_is_help=True, help="Run the tables and figures of the five papers again.")
 papers.command("list")(list_tables_command)

@@ -56,8 +56,8 @@ def masks_command(
     from acclimate.analysis.mask_tables import mask_tables, render_masks
     from acclimate.analysis.plots import mask_pictures, require_matplotlib, save_figure
     from acclimate.analysis.tables import write_tables
-    from acclimate.cli.expand import short_names
     from acclimate.cli.progress import sentence_bar, stderr_console
+    from acclimate.cli.reading import short_names
     from acclimate.settings import UsageError
 
     if target is not None and source is None:
@@ -93,9 +93,9 @@ def _yardsticks(
     device: str,
 ) -> Yardsticks:
     from acclimate.analysis.mask_log import Yardsticks
-    from acclimate.cli.corpora import open_corpus
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import warn
+    from acclimate.cli.reading import open_corpus
     from acclimate.inference.part_of_speech import part_of_speech_tagger
 
     corpora = {

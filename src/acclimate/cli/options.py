@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 
 class Borders(StrEnum):
@@ -39,6 +40,14 @@ TargetLabelled = Annotated[
 ]
 Estimate = Annotated[
     bool, typer.Option("--estimate/--no-estimate", help="Time a few updates first, and tell the expected time.")
+]
+ReadingSet = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="reading.X=Y",
+        help="How to read, such as reading.format=text; see `acclimate info settings reading`.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
@@ -94,3 +103,29 @@ TaggerFolder = Annotated[
         metavar="TAGGER", help="Folder that `acclimate adapt --out` wrote, or part-of-speech, which is built in."
     ),
 ]
+
+
+def taking_many(*options: str) -> type[TyperCommand]:
+    """A command whose options take all words up to the next option, as the shell makes many of `--from huge/*.gz`."""
+
+    class TakingMany(TyperCommand):
+        def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            return super().parse_args(ctx, _spelled_out(args, options))
+
+    return TakingMany
+
+
+def _spelled_out(words: list[str], options: tuple[str, ...]) -> list[str]:
+    """`--from a b` as `--from a --from b`."""
+    spelled: list[str] = []
+    repeated, has_value = "", False
+    for word in words:
+        if word.startswith("-") and word != "-":
+            option, equals, _ = word.partition("=")
+            repeated, has_value = option if option in options else "", bool(equals)
+        elif repeated and has_value:
+            spelled.append(repeated)
+        else:
+            has_value = True
+        spelled.append(word)
+    return spelled

@@ -8,18 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import (
-    Before,
-    Device,
-    InputFormat,
-    Overwrite,
-    Paragraphs,
-    PreSplit,
-    Quiet,
-    SkipBad,
-    TaggerFolder,
-    WordsColumn,
-)
+from acclimate.cli.options import Before, Device, Overwrite, Quiet, ReadingSet, TaggerFolder
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
@@ -45,23 +34,20 @@ def predict_command(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write; else standard output.")] = None,
-    input_format: InputFormat = None,
-    pre_split: PreSplit = False,
-    paragraphs: Paragraphs = False,
-    words_column: WordsColumn = None,
-    skip_bad: SkipBad = False,
+    assignments: ReadingSet = None,
     before: Before = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Tag text: raw (a sentence per line), running (--paragraphs), or already split into words.
+    """Tag text: raw (a sentence per line), running (--set reading.paragraphs=true), or already split into words.
 
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
-    from acclimate.cli.corpora import column_of, open_stream, tell_notes
+    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.reading import read_stream, tell_notes
     from acclimate.cli.run_folder import tagger_in
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
@@ -75,16 +61,12 @@ def predict_command(
     console = stderr_console(quiet)
     folder = tagger_in(tagger_folder, before)
     tagger = Tagger.load(folder, choose_device(device))
-    stream = open_stream(
-        text,
-        format=input_format,
-        words=_WORDS if tagger.device.type == "cpu" else _WORDS_ON_GPU,
-        tokenize="blanks" if pre_split else None,
-        paragraphs=paragraphs,
-        words_column=column_of(words_column),
-        skip_bad=skip_bad,
-        borders="drop",  # tags in the input are not looked at
+    reading = reading_of(assignments).require_only(
+        "format", "words_column", "pre_split", "paragraphs", "comments", "skip_bad"
     )
+    words_at_once = _WORDS if tagger.device.type == "cpu" else _WORDS_ON_GPU
+    # tags in the input are not looked at
+    stream = read_stream(text, reading.model_copy(update={"borders": "drop"}), words_at_once)
     for remark in stream.guess:  # a wrong guess of the format would lose words
         warn(f"{stream.name}: {remark}")
     sentences = words = 0

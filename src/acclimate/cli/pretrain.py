@@ -20,7 +20,6 @@ def pretrain_command(
     text: Annotated[
         list[str] | None, typer.Option(metavar="FILE...", help="Raw text, a paragraph a line; plain, .gz or .xz.")
     ] = None,
-    more_text: Annotated[list[str] | None, typer.Argument(metavar="[FILE...]", help="More text.")] = None,
     start: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="Go on from this encoder, with its tokenizer and sizes, not from nothing."),
@@ -28,13 +27,8 @@ def pretrain_command(
     tokenizer: Annotated[
         str | None, typer.Option(metavar="DIR", help="Use this tokenizer instead of learning one from the text.")
     ] = None,
-    vocabulary: Annotated[int | None, typer.Option(help="Word pieces to learn.", show_default="16384")] = None,
-    layers: Annotated[int | None, typer.Option(help="Layers of the encoder.", show_default="6")] = None,
-    width: Annotated[int | None, typer.Option(help="Width of a layer.", show_default="384")] = None,
-    heads: Annotated[int | None, typer.Option(help="Attention heads.", show_default="width / 64")] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the text.", show_default="20")] = None,
     updates: Annotated[int | None, typer.Option(help="Moves of the optimizer, instead of --epochs.")] = None,
-    half: Annotated[bool, typer.Option("--half", help="Save 16-bit weights: half the size.")] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
@@ -53,22 +47,15 @@ def pretrain_command(
 
     With several GPUs: torchrun --nproc-per-node 4 -m acclimate encoder pretrain …
     """
-    from acclimate.cli.settings import gathered
     from acclimate.runs.pretrain import PretrainSettings
-    from acclimate.settings import complete
+    from acclimate.settings import complete, gathered
 
-    texts = [*(text or []), *(more_text or [])]
     given: dict[str, Any] = {
-        "text": texts or None,
+        "text": text or None,
         "start": start,
         "tokenizer": tokenizer,
-        "vocabulary": vocabulary,
-        "encoder.layers": layers,
-        "encoder.width": width,
-        "encoder.heads": heads if heads is not None or width is None else max(1, width // 64),
         "training.epochs": epochs,
         "training.updates": updates,
-        "half": half or None,
         "seed": seed,
     }
     settings = complete(PretrainSettings, gathered(config, given, assignments), where=str(config or "pretrain"))

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.wording import in_options
 from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
@@ -21,7 +20,7 @@ from acclimate.settings import dump_yaml
 
 def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race | None = None) -> str:
     """What happened, in the order a reader asks: how good, compared with what, how sure, where is it."""
-    lines = [] if race is None else [in_options(render_race(race), "adapt"), ""]
+    lines = [] if race is None else [render_race(race), ""]
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, outcome.before == TARGET_ONLY.name)
     lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
@@ -117,7 +116,7 @@ def markdown(outcome: Outcome, settings: AdaptSettings, race: Race | None = None
 
 
 def _race(race: Race) -> Iterator[str]:
-    yield from ("", "## The race that chose this recipe", "", "```", in_options(render_race(race), "adapt"), "```")
+    yield from ("", "## The race that chose this recipe", "", "```", render_race(race), "```")
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:

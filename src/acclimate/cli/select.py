@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
-from acclimate.cli.options import InputFormat, Json, Overwrite, PreSplit, Quiet
+from acclimate.cli.options import Json, Overwrite, Quiet
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from acclimate.data.selection.ngram_scores import Text
-    from acclimate.data.selection.select import Selection, SelectionProgress
+    from acclimate.data.selection.select import Selection
 
 
 _TOO_FAR = 2.0  # times longer or shorter lines than the target's
@@ -28,29 +24,6 @@ _TOO_FAR = 2.0  # times longer or shorter lines than the target's
 class MeasureName(StrEnum):
     overlap = "overlap"
     jaccard = "jaccard"
-
-
-class SelectCommand(TyperCommand):
-    """`--from` and `--like` take all words up to the next option: the shell makes many of `huge/*.txt.gz`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, spelled_out(args, ("--like", "--from")))
-
-
-def spelled_out(words: list[str], options: tuple[str, ...]) -> list[str]:
-    """`--from a b` as `--from a --from b`."""
-    spelled: list[str] = []
-    repeated, has_value = "", False
-    for word in words:
-        if word.startswith("-") and word != "-":
-            option, equals, _ = word.partition("=")
-            repeated, has_value = option if option in options else "", bool(equals)
-        elif repeated and has_value:
-            spelled.append(repeated)
-        else:
-            has_value = True
-        spelled.append(word)
-    return spelled
 
 
 def select_command(
@@ -75,31 +48,32 @@ def select_command(
     ] = MeasureName.overlap,
     shortest: Annotated[int, typer.Option(min=1, help="Take no line with fewer words.")] = 1,
     longest: Annotated[int | None, typer.Option(min=1, help="Take no line with more words.")] = None,
-    lower_case: Annotated[
-        bool, typer.Option("--lower-case/--cased", help="Whether `The` and `the` are the same word.")
-    ] = True,
-    pre_split: PreSplit = False,
-    input_format: InputFormat = None,
     scores: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write score, file and line of each line taken.")
     ] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes that read.", show_default="one per core")] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings select`."),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Out of huge raw text, select the lines most like a target text, by the n-grams (n = 1 to 4) they share.
+    """Select from huge raw text the lines most like a target text, by the n-grams (n = 1 to 4) that they share.
 
     Example: acclimate data select --like target.txt --from huge/*.txt.gz --top 500000 --out extra.txt.gz
 
     Lines that stand there twice are taken once. The result does not depend on the number of processes.
     """
-    for option, file in (("--out", out), ("--scores", scores)):
-        if file is not None:
-            check_file_to_write(option, file, overwrite, [*like, *files])
-    from acclimate.cli.progress import stderr_console
+    from acclimate.cli.data_settings import SelectSettings, settings_of
+    from acclimate.cli.progress import ReadingBar, stderr_console
     from acclimate.data.selection.select import select_text
 
+    settings = settings_of(SelectSettings, assignments)
+    reading = settings.reading.require_only("format", "pre_split")
+    for place, file in (("--out", out), ("--scores", scores)):
+        if file is not None:
+            check_file_to_write(place, file, overwrite, [*like, *files])
     _warn_of_corpora(files)
     with ReadingBar(stderr_console(quiet)) as bar:
         selection = select_text(
@@ -107,17 +81,17 @@ def select_command(
             files,
             top,
             out,
-            jobs=jobs or _cores(),
+            jobs=settings.jobs or _cores(),
             measure=measure.value,
-            lower_case=lower_case,
-            tokenize="blanks" if pre_split else "words",
+            lower_case=settings.lower_case,
+            tokenize="blanks" if reading.pre_split else "words",
             shortest=shortest,
             longest=longest,
             scores=scores,
-            format=input_format,
+            format=reading.format,
             watch=bar.show,
         )
-    _tell(selection, top, like, out, as_json)
+    _report(selection, top, like, out, as_json)
 
 
 def _warn_of_corpora(files: list[str]) -> None:
@@ -136,9 +110,9 @@ def _warn_of_corpora(files: list[str]) -> None:
 
 
 def _text(name: str) -> Text:
-    from acclimate.cli.corpora import is_bundled, open_corpus
+    from acclimate.cli.reading import is_bundled, read
 
-    return open_corpus(name) if is_bundled(name) else name
+    return read(name) if is_bundled(name) else name
 
 
 def _cores() -> int:
@@ -146,7 +120,7 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tell(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
+def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
     from acclimate.cli.progress import warn
     from acclimate.evaluation.table import count
 
@@ -168,38 +142,3 @@ def _tell(selection: Selection, top: int, like: list[str], out: str, as_json: bo
     typer.echo(f"read {selection.megabytes:,.1f} MB in {selection.seconds:,.1f} s ({speed})")
     texts = shlex.join([*(name for name in like if name != "-"), out])
     typer.echo(f"use it: acclimate encoder domain-tune --text {texts} --out tuned-encoder")
-
-
-class ReadingBar:
-    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
-
-    def __init__(self, console: Console) -> None:
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        self.console = console
-        shown = [
-            TextColumn("reading"),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[state]}"),
-        ]
-        left = [TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, *left, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=None, state="")
-        self._started, self._tenths = time.monotonic(), 0
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
-
-    def show(self, progress: SelectionProgress) -> None:
-        speed = progress.text / 1e6 / max(1e-9, time.monotonic() - self._started)
-        state = f"{progress.text / 1e6:,.0f} MB, {speed:,.1f} MB/s"
-        self._bar.update(self._task, completed=progress.stored, total=progress.stored_of, state=state)
-        tenths = 10 * progress.stored // max(1, progress.stored_of)
-        if tenths > self._tenths and not self.console.is_terminal:
-            self.console.print(f"{10 * tenths} % read: {state}")
-        self._tenths = tenths

@@ -2,47 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any
 
+from acclimate.data.reading_settings import PairReadingSettings
 from acclimate.runs.settings import RunSettings
-from acclimate.settings import Settings, load_yaml, with_assignments, with_values
-
-
-class ReadingSettings(Settings):
-    """How files are read."""
-
-    source_format: str | None = None
-    """Format of the source files; detected if not given."""
-    target_format: str | None = None
-    """Format of the target files; detected if not given."""
-    source_column: int | str | None = None
-    """Column of the source's tags: a number from 0, from -1 backwards, or a name; the last if not given."""
-    target_column: int | str | None = None
-    """Column of the target's tags; the last if not given."""
-    words_column: int | str | None = None
-    """Column of the words; the first if not given."""
-    labels: Literal["spans", "plain"] | None = None
-    """What the tags are: spans (B-PER, I-PER, O) or plain (one label per word); detected if not given."""
-    scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
-    """Tag scheme of the files; detected if not given."""
-    skip_bad: bool = False
-    """Pass over sentences with a bad line, and list them."""
-    borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
-    """What to do with a character span that begins or ends inside a word."""
-    comments: bool = False
-    """Lines of column files that begin with # are comments."""
-    pre_split: bool = False
-    """Plain text is already split into words by blanks."""
-    paragraphs: bool = False
-    """Plain text is running text: split it into sentences, too."""
-    map_source: str | None = None
-    """Label map for the source files: a YAML file, or a bundled map by name."""
-    map: str | None = None
-    """Label map for the target files: a YAML file, or a bundled map by name."""
-    typeless: bool = False
-    """Make every label the same, so that only borders count."""
+from acclimate.settings import Settings
 
 
 class CorporaSettings(Settings):
@@ -62,7 +27,7 @@ class CorporaSettings(Settings):
     """Labelled target sentences that choose the state, with select=target-dev."""
     target_test: str | None = None
     """Labelled target sentences, scored at the end and never seen in training."""
-    reading: ReadingSettings = ReadingSettings()
+    reading: PairReadingSettings = PairReadingSettings()
     """How files are read."""
 
 
@@ -71,12 +36,6 @@ class AdaptSettings(RunSettings, CorporaSettings):
 
     watch: str | None = None
     """Labelled sentences; how sure the tagger is of their tags is recorded along training."""
-
-
-def gathered(config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None) -> dict[str, Any]:
-    """The settings of a command, not yet checked: the file's, over them its options, over all what `--set` says."""
-    values = load_yaml(config) if config is not None else {}
-    return with_assignments(with_values(values, given), assignments or ())
 
 
 def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import InputFormat, Json, Overwrite, Quiet, SkipBad
+from acclimate.cli.options import Json, Overwrite, Quiet, ReadingSet
 from acclimate.cli.places import check_file_to_write, check_folder_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
@@ -25,20 +25,20 @@ def subset_command(
     words_share: Annotated[float | None, typer.Option(help="Sentences until this share of the words, 0 to 1.")] = None,
     few_shot: Annotated[int | None, typer.Option(min=1, metavar="K", help="At least K examples of each label.")] = None,
     seed: _Seed = 0,
-    input_format: InputFormat = None,
-    skip_bad: SkipBad = False,
+    assignments: ReadingSet = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
-    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.progress import stderr_console, warn
+    from acclimate.cli.reading import read
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.table import count
 
     check_place_to_write("OUT", result, overwrite, [source])
     console = stderr_console(quiet)
-    corpus = open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad)
+    corpus = read(source, reading_of(assignments), tell=warn)
     taken, remark = _take(corpus, sentences, words_share, few_shot, seed)
     written = write_corpus(taken, result)
     size = f"{count(len(taken), 'sentence')}, {count(taken.word_count, 'word')}"
@@ -78,8 +78,7 @@ def split_command(
         ),
     ] = None,
     seed: _Seed = 0,
-    input_format: InputFormat = None,
-    skip_bad: SkipBad = False,
+    assignments: ReadingSet = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -90,8 +89,9 @@ def split_command(
 
     With --few-labels the parts are labelled, dev, unlabelled and test. Dev and test do not depend on N.
     """
-    from acclimate.cli.corpora import open_corpus
+    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.progress import stderr_console, warn
+    from acclimate.cli.reading import read
     from acclimate.data.subsets import FEW_SHOT_PARTS, few_shot_split, split
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.table import count
@@ -104,7 +104,7 @@ def split_command(
     for name in sizes if few_labels is None else FEW_SHOT_PARTS:
         check_file_to_write("--out", out / f"{name}.conll", overwrite, [source])
     console = stderr_console(quiet)
-    corpus = open_corpus(source, tell=warn, format=input_format, skip_bad=skip_bad)
+    corpus = read(source, reading_of(assignments), tell=warn)
     divided = split(corpus, sizes, seed) if few_labels is None else few_shot_split(corpus, few_labels, seed=seed)
     out.mkdir(parents=True, exist_ok=True)
     for name, corpus in divided.items():

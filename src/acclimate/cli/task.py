@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from acclimate.cli.corpora import is_bundled, open_corpus
+from acclimate.cli.reading import is_bundled, read
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus, kind_of_tags
@@ -65,42 +65,23 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     for name in (reading.map, reading.map_source):
         if name is not None:
             LabelMap.load(name)  # a mistake in it is told even where nothing is mapped
-    shared = {
-        "scheme": reading.scheme,
-        "labels": reading.labels,
-        "words_column": reading.words_column,
-        "skip_bad": reading.skip_bad,
-        "borders": reading.borders,
-        "comments": reading.comments,
-        "paragraphs": reading.paragraphs,
-        "tokenize": "blanks" if reading.pre_split else None,
-    }
+    of_source, of_target = reading.of_source(), reading.of_target()
 
-    def read(name: str | None, is_source: bool) -> Corpus | None:
-        if name is None:
-            return None
-        return open_corpus(
-            name,
-            map_name=reading.map_source if is_source else reading.map,
-            make_typeless=reading.typeless,
-            tell=tell,
-            format=reading.source_format if is_source else reading.target_format,
-            column=reading.source_column if is_source else reading.target_column,
-            **shared,
-        )
+    def part(name: str | None, is_source: bool) -> Corpus | None:
+        return None if name is None else read(name, of_source if is_source else of_target, tell=tell)
 
-    source = read(settings.source, True)
+    source = part(settings.source, True)
     assert source is not None
     if not source.is_labelled:
         raise InputError(f"the source {settings.source} has no tags to learn from. Is it the right file, or column?")
-    target = read(settings.target, False)
+    target = part(settings.target, False)
     if target is not None:
         target = target.unlabelled()
         if settings.target and is_bundled(settings.target) and "/" not in settings.target:
-            more = read(f"{settings.target}/unlabelled", False)
+            more = part(f"{settings.target}/unlabelled", False)
             assert more is not None
             target = (target + more).renamed(settings.target)
-    few = read(settings.target_labelled, False)
+    few = part(settings.target_labelled, False)
     if few is not None:
         if not few.is_labelled:
             raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
@@ -109,13 +90,13 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     own = few is not None and trains_target(settings.recipe, source, few)
     task = Task(
         source,
-        read(_named(settings.source_dev, settings.source, "dev"), True),
-        read(_named(settings.source_test, settings.source, "test"), True),
+        part(_named(settings.source_dev, settings.source, "dev"), True),
+        part(_named(settings.source_test, settings.source, "test"), True),
         target,
         None if few is None else few.labelled(),
-        read(_named(settings.target_dev, settings.target, "dev"), False),
-        read(_named(settings.target_test, settings.target, "test"), False),
-        read(settings.watch, not own),
+        part(_named(settings.target_dev, settings.target, "dev"), False),
+        part(_named(settings.target_test, settings.target, "test"), False),
+        part(settings.watch, not own),
     )
     if own:
         _require_target_labels(task, settings.recipe)

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
-from acclimate.cli.options import InputFormat, Json, Map, Overwrite, Paragraphs, PreSplit, Quiet, SkipBad
-from acclimate.cli.select import spelled_out
+from acclimate.cli.options import Json, Overwrite, Quiet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Literal
 
+    from acclimate.cli.data_settings import WeakLabelSettings
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.files import Concept
     from acclimate.data.concepts.mentions import Annotator, Groups
 
 
 DICTIONARY = "dictionary"
-
-
-class CaseName(StrEnum):
-    SMART = "smart"
-    LOWER = "lower"
-    EXACT = "exact"
-
-
-class OtherTypes(StrEnum):
-    drop = "drop"
-    keep = "keep"
-
-
-class WeakLabelCommand(TyperCommand):
-    """`--concepts` and `--text` take all words up to the next option."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, spelled_out(args, ("--concepts", "--text")))
 
 
 def weak_label_command(
@@ -70,44 +51,19 @@ def weak_label_command(
             "types, else none.",
         ),
     ] = "auto",
-    other_types: Annotated[
-        OtherTypes, typer.Option(help="Types that the map does not name: drop them, or keep them as labels.")
-    ] = OtherTypes.drop,
-    label: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="One label for everything that is not dropped.")
+    single: Annotated[
+        str | None, typer.Option("--label", metavar="LABEL", help="One label for everything that is not dropped.")
     ] = None,
-    case: Annotated[
-        CaseName,
-        typer.Option(help="Capitals count: smart: in short names in capitals (ALS); lower: never; exact: always."),
-    ] = CaseName.SMART,
-    shortest: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Leave out names with fewer letters and digits.")
-    ] = 2,
-    plurals: Annotated[bool, typer.Option("--plurals", help="A name may take an s at its end.")] = False,
-    leave_out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Names that are not to be found, one a line.")
-    ] = None,
-    no_abbreviations: Annotated[
-        bool,
-        typer.Option(
-            "--no-abbreviations", help="Do not find abbreviations that the text explains, as in: polyposis (FAP)."
-        ),
-    ] = False,
     split: Annotated[
         str | None, typer.Option(metavar="SHARES", help="Write train, dev and test, such as 0.8,0.1,0.1: FILE-train, …")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of the split.")] = 0,
     gold: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="The same text with true labels, if the text has none itself.")
     ] = None,
-    map_name: Map = None,
-    most: Annotated[
-        int, typer.Option(min=0, metavar="N", help="How many of the most frequent names, and of conflicts, to show.")
-    ] = 10,
-    input_format: InputFormat = None,
-    paragraphs: Paragraphs = False,
-    pre_split: PreSplit = False,
-    skip_bad: SkipBad = False,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings weak-label`."),
+    ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -116,28 +72,29 @@ def weak_label_command(
 
     Example: acclimate data weak-label --concepts clinical --text clinical/test --out weak.conll
 
-    Of overlapping names the longest is kept, then the leftmost. Names match whole words. --map renames true labels.
+    Of overlapping names the longest is kept, then the leftmost. Names match whole words.
+
+    `--set reading.map=MAP` renames true labels.
     """
-    from acclimate.cli.progress import stderr_console, warn
+    from acclimate.cli.data_settings import WeakLabelSettings, settings_of
+    from acclimate.cli.progress import LabellingBar, stderr_console, warn
     from acclimate.cli.weak_label_files import LabelledFiles, shares_of
-    from acclimate.cli.weak_label_report import WeakLabelReport
-    from acclimate.cli.weak_label_text import LabellingBar, Stream
+    from acclimate.cli.weak_label_text import Stream, WeakLabelReport
     from acclimate.data.concepts.labelling import Labeller
     from acclimate.settings import UsageError
 
     if out == "-" and as_json:
         raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
-    inputs = [*texts, *(concepts or ()), gold, leave_out]
-    files = LabelledFiles(out, None if split is None else shares_of(split), seed, overwrite, inputs)
+    settings = settings_of(WeakLabelSettings, assignments)
+    inputs = [*texts, *(concepts or ()), gold, settings.leave_out]
+    files = LabelledFiles(out, None if split is None else shares_of(split), settings.seed, overwrite, inputs)
     listed = _concepts(annotator, concepts)
-    grouped = _groups(groups, annotator, listed, other_types, label)
-    finder, dictionary = _annotator(annotator, listed, grouped, case, shortest, plurals, leave_out)
-    labeller = Labeller(finder, grouped, abbreviations=not no_abbreviations)
-    reading = {"format": input_format, "skip_bad": skip_bad, "paragraphs": paragraphs}
-    reading["tokenize"] = "blanks" if pre_split else "words"
+    grouped = _groups(groups, annotator, listed, settings.others, single)
+    finder, dictionary = _annotator(annotator, listed, grouped, settings)
+    labeller = Labeller(finder, grouped, abbreviations=settings.abbreviations)
     started = time.monotonic()
     with LabellingBar(stderr_console(quiet)) as bar:
-        stream = Stream(texts, gold, map_name, reading, bar, warn)
+        stream = Stream(texts, gold, settings.reading, bar, warn)
         files.write(stream.judged(labeller))
     report = WeakLabelReport(
         dictionary, grouped, labeller.coverage, stream.agreement, files.written, time.monotonic() - started
@@ -145,9 +102,9 @@ def weak_label_command(
     for warning in filter(None, [*stream.warnings(), *report.warnings(), files.remark]):
         warn(warning)
     if as_json:
-        typer.echo(json.dumps(report.as_dict(most), ensure_ascii=False))
+        typer.echo(json.dumps(report.as_dict(settings.most), ensure_ascii=False))
     else:
-        typer.echo(report.render(most), err=out == "-")
+        typer.echo(report.render(settings.most), err=out == "-")
 
 
 def _concepts(annotator: str, sources: list[str] | None) -> dict[str, list[Concept]]:
@@ -165,26 +122,24 @@ def _concepts(annotator: str, sources: list[str] | None) -> dict[str, list[Conce
 
 
 def _groups(
-    name: str, annotator: str, concepts: Mapping[str, Sequence[Concept]], others: OtherTypes, label: str | None
+    name: str,
+    annotator: str,
+    concepts: Mapping[str, Sequence[Concept]],
+    others: Literal["drop", "keep"],
+    label: str | None,
 ) -> Groups:
     from acclimate.data.concepts.mentions import AUTO_GROUPS, Groups
 
     if name != AUTO_GROUPS:
-        return Groups.load(name, others.value, label)
+        return Groups.load(name, others, label)
     if annotator.startswith("medcat:"):  # its types are those of UMLS
-        return Groups.load("table-12", others.value, label)
+        return Groups.load("table-12", others, label)
     types = (type for listed in concepts.values() for concept in listed for type in concept.types)
-    return Groups.suited_to(types, others.value, label)
+    return Groups.suited_to(types, others, label)
 
 
 def _annotator(
-    name: str,
-    concepts: Mapping[str, Sequence[Concept]],
-    groups: Groups,
-    case: CaseName,
-    shortest: int,
-    plurals: bool,
-    leave_out: str | None,
+    name: str, concepts: Mapping[str, Sequence[Concept]], groups: Groups, settings: WeakLabelSettings
 ) -> tuple[Annotator, ConceptDictionary | None]:
     from acclimate.data.concepts.annotators import load_annotator
     from acclimate.data.concepts.dictionary import ConceptDictionary
@@ -195,9 +150,9 @@ def _annotator(
     dictionary = ConceptDictionary.of(
         concepts,
         groups,
-        case=case.value,
-        shortest=shortest,
-        plurals=plurals,
-        exclude=() if leave_out is None else read_names(leave_out),
+        case=settings.case,
+        shortest=settings.shortest,
+        plurals=settings.plurals,
+        exclude=() if settings.leave_out is None else read_names(settings.leave_out),
     )
     return dictionary, dictionary

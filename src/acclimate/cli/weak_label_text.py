@@ -1,25 +1,27 @@
-"""The text that is to be labelled, as one stream, judged on its way where true labels are there."""
+"""The text that `weak-label` labels, judged on its way where true labels are there, and the report on it."""
 
 from __future__ import annotations
 
-import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-from acclimate.cli.corpora import is_bundled, open_corpus
-from acclimate.data.concepts.labelling import Labeller, RawText
+from acclimate.cli.progress import LabellingBar
+from acclimate.cli.reading import is_bundled, read
+from acclimate.data.concepts.dictionary import ConceptDictionary
+from acclimate.data.concepts.labelling import Coverage, Labeller, RawText
+from acclimate.data.concepts.mentions import NO_GROUPS, Groups
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.readers.source import inner_name
+from acclimate.data.readers.source import Tokenize, inner_name
+from acclimate.data.reading_settings import ReadingSettings
 from acclimate.data.selection.ngram_scores import detected_format
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.pairs import first_difference
 from acclimate.evaluation.table import count
+from acclimate.evaluation.tally import ratio
 
 
 class Stream:
@@ -29,17 +31,15 @@ class Stream:
         self,
         names: Sequence[str],
         gold: str | None,
-        map_name: str | None,
-        reading: Mapping[str, Any],
+        reading: ReadingSettings,
         bar: LabellingBar,
         tell: Callable[[str], Any],
     ) -> None:
         self.agreement = Agreement()
         self.bar = bar
-        options = dict(reading)
-        self.texts = [_opened(name, map_name, options, tell) for name in names]
-        own = {"format": None, "skip_bad": options["skip_bad"]}
-        self._gold = None if gold is None else iter(open_corpus(gold, map_name=map_name, tell=tell, **own))
+        self.texts = [_opened(name, reading, tell) for name in names]
+        labelled = ReadingSettings(map=reading.map, skip_bad=reading.skip_bad)
+        self._gold = None if gold is None else iter(read(gold, labelled, tell=tell))
         self._aside: deque[Sentence] = deque()
         self._number = 0
 
@@ -91,49 +91,120 @@ class Stream:
                 yield f"{text.path}: {lines} of more than a megabyte: left out, as no sentence is so long."
 
 
-def _opened(name: str, map_name: str | None, options: dict[str, Any], tell: Callable[[str], Any]) -> RawText | Corpus:
-    if is_bundled(name):
-        return open_corpus(name, map_name=map_name)
-    if name != "-" and Path(name).exists():
+def _opened(name: str, reading: ReadingSettings, tell: Callable[[str], Any]) -> RawText | Corpus:
+    if not is_bundled(name) and name != "-" and Path(name).exists():
         # who speaks of paragraphs means text, though each line may have as many words as the next, like a table
-        running = options["paragraphs"] and inner_name(name).endswith(".txt")
-        format = options["format"] or ("text" if running else detected_format(name))
-        if format == "text":
-            return RawText(name, paragraphs=options["paragraphs"], tokenize=options["tokenize"])
-    return open_corpus(name, map_name=map_name, tell=tell, **options)
+        running = reading.paragraphs and inner_name(name).endswith(".txt")
+        if (reading.format or ("text" if running else detected_format(name))) == "text":
+            tokenize: Tokenize = "blanks" if reading.pre_split else "words"
+            return RawText(name, paragraphs=reading.paragraphs, tokenize=tokenize)
+    return read(name, reading, tell=tell)
 
 
-class LabellingBar:
-    """How far the text is read, and how fast; where stderr is no terminal, a line for each text."""
+@dataclass(frozen=True)
+class WeakLabelReport:
+    dictionary: ConceptDictionary | None  # None for another annotator
+    groups: Groups
+    coverage: Coverage
+    agreement: Agreement
+    written: Mapping[str, int]
+    seconds: float
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        shown = [TextColumn("labelling {task.description}", markup=False), BarColumn(bar_width=24)]
-        shown += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=None, state="")
-        self.done = 0
-        self._total = self._words = self._waiting = 0
-        self._started = time.monotonic()
+    def warnings(self) -> Iterator[str]:
+        """What a user must hear even with --quiet."""
+        for source in self.dictionary.notes.in_capitals if self.dictionary else ():
+            yield f"{source}: written in capitals throughout: they tell no abbreviations, and do not count there."
+        if not self.coverage.spans:
+            yield "Nothing was found: every word is O."
+        gold_only, found_only = self.agreement.strangers
+        if gold_only and found_only:
+            yield (
+                f"the true labels {', '.join(gold_only)} were never given, and {', '.join(found_only)} never true: "
+                "are they the same under other names? --label, --groups and --set reading.map rename labels."
+            )
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
+    def render(self, most: int) -> str:
+        lines = [f"{file}: {count(sentences, 'sentence')}" for file, sentences in self.written.items()]
+        if self.dictionary is not None:
+            lines += _about_names(self.dictionary, self.groups, most)
+        lines += _about_text(self.coverage, self.dictionary, self.groups, self.seconds, most)
+        if self.agreement.sentences:
+            lines += ["", f"against the true labels of {count(self.agreement.sentences, 'sentence')}:"]
+            lines.append(self.agreement.render())
+        return "\n".join(lines)
 
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
+    def as_dict(self, most: int) -> dict[str, Any]:
+        found: dict[str, Any] = {"written": dict(self.written), "groups": self.groups.name}
+        if self.dictionary is not None:
+            notes = self.dictionary.notes
+            found["dictionary"] = {
+                "concepts": notes.concepts,
+                "names": notes.names,
+                "names_in_use": len(self.dictionary),
+                "twice": notes.twice,
+                "too_short": notes.too_short,
+                "without_letter": notes.without_letter,
+                "left_out": notes.excluded,
+                "of_other_types": dict(notes.other_types.most_common()),
+                "conflicts": len(notes.conflicts),
+                "first_conflicts": [[each.name, each.kept, each.lost] for each in notes.conflicts[:most]],
+                "in_capitals": notes.in_capitals,
+            }
+        found["coverage"] = self.coverage.as_dict(most)
+        found["agreement"] = self.agreement.as_dict() if self.agreement.sentences else None
+        return {**found, "seconds": round(self.seconds, 2)}
 
-    def begin(self, name: str, size: int) -> None:
-        self._total = self.done + size
-        self._bar.update(self._task, description=name, total=self._total)
-        if not self.console.is_terminal:
-            self.console.print(f"labelling {name}")
 
-    def advance(self, words: int) -> None:
-        self._words += words
-        self._waiting += words
-        if self._waiting > 50_000:
-            self._waiting = 0
-            speed = self._words / max(1e-9, time.monotonic() - self._started)
-            state = f"{self._words:,} words, {speed:,.0f} a second"
-            self._bar.update(self._task, completed=self.done, state=state)
+def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> Iterator[str]:
+    notes = dictionary.notes
+    labels = "labels: the types as they are" if groups.name == NO_GROUPS else f"types to labels: {groups.name}"
+    yield f"{count(notes.concepts, 'concept')}, {count(notes.names, 'name')}; {len(dictionary):,} in use; {labels}"
+    gone = {
+        "twice there": notes.twice,
+        "too short": notes.too_short,
+        "without a letter": notes.without_letter,
+        "left out as asked": notes.excluded,
+    }
+    told = [f"{number:,} {why}" for why, number in gone.items() if number]
+    if told:
+        yield f"  not taken: {', '.join(told)}"
+    if notes.other_types:
+        types = _counted(notes.other_types, most)
+        yield f"  dropped, as the map {groups.name} does not label their types: {notes.other_types.total():,} ({types})"
+    if notes.conflicts:
+        shown = [f"{each.name} ({each.kept}, not {each.lost})" for each in notes.conflicts[:most]]
+        rule = "a main name before a synonym, then the first"
+        yield f"  {count(len(notes.conflicts), 'name')} with two labels ({rule}): {', '.join(shown) or '…'}"
+
+
+def _about_text(
+    coverage: Coverage, dictionary: ConceptDictionary | None, groups: Groups, seconds: float, most: int
+) -> Iterator[str]:
+    speed = f"{coverage.words / max(seconds, 1e-9):,.0f} words/s"
+    size = f"{count(coverage.sentences, 'sentence')}, {count(coverage.words, 'word')}"
+    yield f"{size} in {seconds:,.1f} s ({speed})"
+    covered = f"{100 * ratio(coverage.covered_words, coverage.words):.1f} % of the words"
+    labelled = f"{100 * ratio(coverage.labelled_sentences, coverage.sentences):.1f} % of the sentences"
+    yield f"{count(coverage.spans.total(), 'span')} ({_counted(coverage.spans, None)}): {covered}, in {labelled}"
+    of = f" of {len(dictionary):,}" if dictionary is not None else ""
+    yield f"  {len(coverage.names):,}{of} names met; by type: {_counted(coverage.types, most)}"
+    frequent = [f"{name} {number:,}" for (name, _), number in coverage.names.most_common(most)]
+    if frequent:
+        yield f"  most frequent: {', '.join(frequent)}"
+    if coverage.explained:
+        spans = count(coverage.by_abbreviation, "span")
+        yield f"  {count(coverage.explained, 'abbreviation')} explained in the text gave {spans}"
+    if coverage.overlaps:
+        pairs = coverage.overlaps.most_common(most)
+        shown = [f"{kept} ({label}), not {lost} ({other}) {times:,}" for (kept, label, lost, other), times in pairs]
+        rule = "the longest is kept, then the leftmost"
+        yield f"  {coverage.overlaps.total():,} overlaps of two labels ({rule}): {'; '.join(shown) or '…'}"
+    if coverage.other_types:
+        types = f"{coverage.other_types.total():,} ({_counted(coverage.other_types, most)})"
+        yield f"  dropped, as the map {groups.name} does not label their types: {types}"
+
+
+def _counted(counts: Counter[str], most: int | None) -> str:
+    shown = [f"{name} {number:,}" for name, number in counts.most_common(most)]
+    left = len(counts) - len(shown)
+    return ", ".join([*shown, *([f"{left:,} more"] if left else [])]) or "none"

@@ -15,6 +15,7 @@ from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import SettingsError, UsageError, complete, require_seed
+from acclimate.spelling import argument
 
 
 def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
@@ -116,9 +117,9 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
     """Why a recipe cannot be run; empty if it can."""
     if "target labels" in recipe.needs and task.target_labelled is None:
-        return f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled)."
+        return f"Recipe {recipe.name} learns from labelled target sentences: give some ({argument('target_labelled')})."
     if "target" in recipe.needs and not task.has_target:
-        return f"Recipe {recipe.name} needs target text (target)."
+        return f"Recipe {recipe.name} needs target text ({argument('target')})."
     if "language model" in recipe.needs and encoder == CNN_LSTM:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {CNN_LSTM} is none."
     if "entities" in recipe.needs and task.source.kind == "plain":

@@ -29,6 +29,7 @@ from acclimate.runs.run import REPORT, PlannedRun
 from acclimate.runs.settings import RunSettings, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError, complete, differences
+from acclimate.spelling import argument
 from acclimate.training.rehearsal import Cost
 from acclimate.training.selectors import DevelopmentScore
 
@@ -57,7 +58,7 @@ def race(
     if not isinstance(settings, SharedSettings):
         settings = complete(SharedSettings, settings or {}, where="settings of the race")
     if not task.has_target:
-        raise UsageError("A race judges recipes on the target: give target text (target).")
+        raise UsageError(f"A race judges recipes on the target: give target text ({argument('target')}).")
     task, held = _without_tests(task), None
     if task.target_labelled is not None:
         task, held = hold_out(task, options.held_out, seed)

@@ -16,6 +16,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError
+from acclimate.spelling import argument
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import DevelopmentScore
 
@@ -53,11 +54,16 @@ def require_judge(settings: RaceSettings, runs: Sequence[PlannedRun], task: Blin
             f"{settings.held_out:g} (options.held_out) of {len(few):,}"
         )
         raise UsageError(
-            f"Nothing can judge this race: {silence}{held if few else ''}. Give target text (target), or more "
-            "labelled target sentences (target_labelled), or name a recipe."
+            f"Nothing can judge this race: {silence}{held if few else ''}. Give target text ({argument('target')}), "
+            "or more "
+            f"labelled target sentences ({argument('target_labelled')}), or name a recipe."
         )
     if silence:
-        way_out = "Give some (source_dev), or name another judge" if silence == NO_SOURCE else "Name another judge"
+        way_out = (
+            f"Give some ({argument('source_dev')}), or name another judge"
+            if silence == NO_SOURCE
+            else "Name another judge"
+        )
         raise UsageError(f"{selector} cannot judge this race: {silence}. {way_out} (options.selector).")
 
 

@@ -22,10 +22,16 @@ from acclimate.data.problems import InputError, Place, shorten
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions
 from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets, find_blank_separated, find_lines, find_sentences, find_words, trimmed
+from acclimate.spelling import argument
 
 POLICIES = ("split", "error", "expand", "contract", "drop")
 SPLIT, SPLIT_BETWEEN_LETTERS = "the word was split", "the word was split between two letters"
-_CHOICES = '"expand" (take in the cut words), "contract" (leave them out) or "drop" (leave out the span)'
+
+
+def _choices() -> str:
+    policies = {"expand": "take in the cut words", "contract": "leave them out", "drop": "leave out the span"}
+    *first, last = [f"{argument('borders', policy)} ({what})" for policy, what in policies.items()]
+    return f"{', '.join(first)} or {last}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,10 @@ def check_overlaps(spans: Sequence[CharacterSpan], text: str) -> None:
     for before, after in pairwise(spans):
         if after.start < before.end:
             both = f"{before.describe(text)} and {after.describe(text)}"
-            problem = f"spans {both} overlap; one tag per word cannot hold both. Remove one, or pass skip_bad=True."
+            problem = (
+                f"spans {both} overlap; one tag per word cannot hold both. Remove one, or pass "
+                f"{argument('skip_bad', True)}."
+            )
             lines = [span.place.line for span in (before, after) if span.place.line is not None]
             raise InputError(problem, line=max(lines, default=None))
 
@@ -139,8 +148,11 @@ def _miss(span: CharacterSpan, touched: list[tuple[int, int]], text: str) -> str
     else:
         cut = [text[a:b] for a, b in touched if a < span.start or b > span.end]
         fault = f"misses word borders: it cuts {' and '.join(map(repr, cut))}"
-        return f'span {span.describe(text)} {fault}. Mend it, or pass borders="split" (split the word), {_CHOICES}.'
-    return f"span {span.describe(text)} {fault}. Mend it, or pass borders={_CHOICES}."
+        return (
+            f"span {span.describe(text)} {fault}. Mend it, or pass {argument('borders', 'split')} (split the word), "
+            f"{_choices()}."
+        )
+    return f"span {span.describe(text)} {fault}. Mend it, or pass {_choices()}."
 
 
 _BEYOND_16_BITS = 0x10000

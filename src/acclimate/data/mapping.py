@@ -19,6 +19,7 @@ import yaml
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, TYPELESS, Span
+from acclimate.spelling import argument, either
 
 _SHORTEST = 3  # letters of a name that may be a word of another one: LOC in geo-loc, not P in p-value
 _BEGINNING = 4  # letters that two names must begin with: CHEM and chemical, but ORG and organism do not mean the same
@@ -172,23 +173,28 @@ def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> s
     """How to make labels known ones. A pair of names is suggested only where they look alike."""
     closest = fitting_map(corpus, known)
     if closest:
-        return f"The bundled map {closest!r} fits: map_labels(corpus, {closest!r})."
+        return (
+            f"The bundled map {closest!r} fits: {either(f'map_labels(corpus, {closest!r})', argument('map', closest))}."
+        )
     drops = corpus.kind != "plain"
+    mapped = either("map_labels", argument("map", ...))
     similar = similar_names_of(unknown, known)
     if similar:
         otherwise = OUTSIDE if drops else "X"
         names = {label: label if label in known else similar.get(label, otherwise) for label in corpus.labels}
-        advice = (
-            f"Map them by name with map_labels; a map to begin with, made from the names alone:\n{map_text(names)}\n"
-        )
+        advice = f"Map them by name with {mapped}; a map to begin with, made from the names alone:\n{map_text(names)}\n"
         advice += f"Check it; {OUTSIDE} drops a label." if drops else "Check it; X is a name to replace."
     else:
         advice = (
             "None of their names resembles one of these. Where one means the same nevertheless, map it by name with "
-            "map_labels: a YAML file, `labels:` in its first line, and below it a line `  OLD: NEW` for each label of "
+            f"{mapped}: a YAML file, `labels:` in its first line, and below it a line `  OLD: NEW` for each label of "
             f"{corpus.name}"
         ) + (f"; {OUTSIDE} as NEW drops one." if drops else ".")
-    return f"{advice} Or compare the spans alone: typeless(corpus)." if drops else advice
+    return (
+        f"{advice} Or compare the spans alone: {either('typeless(corpus)', argument('typeless', True))}."
+        if drops
+        else advice
+    )
 
 
 def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:

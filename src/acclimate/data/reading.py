@@ -28,6 +28,7 @@ from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, Read
 from acclimate.data.readers.tables import read_csv, read_parquet, read_tsv
 from acclimate.data.readers.tagging import to_sentences
 from acclimate.data.schemes import SCHEMES, Scheme
+from acclimate.spelling import argument
 
 Choice = TypeVar("Choice", bound=str)
 Reader = Callable[[Source, ReadingLog], Iterable[RawSentence]]
@@ -49,7 +50,6 @@ FORMATS: dict[str, Reader] = {
     "text": read_text,
 }
 _MANY_SLIPS = 10
-_OTHER_BORDERS = '"expand" (whole words) or "drop" (no such span)'
 _OTHER_SCHEME_NAMES: dict[str, Scheme] = {"BIO": "IOB2", "IOBES": "BIOES", "BILOU": "BIOES", "BMEWO": "BIOES"}
 
 
@@ -138,7 +138,9 @@ def read_source(source: Source, options: ReadingOptions, format: str | None = No
 
 def guess_remark(source: Source, format: str) -> tuple[str, ...]:
     """What to say where only the look of its first lines tells what a file is."""
-    guess = f"read as {format}, by the look of its first lines; if it is raw text, say so with format="
+    guess = (
+        f"read as {format}, by the look of its first lines; if it is raw text, say so with {argument('format', 'text')}"
+    )
     return (guess,) if is_guessed(source, format) else ()
 
 
@@ -172,7 +174,7 @@ def unknown_format(format: str, known: Iterable[str]) -> InputError:
 
 def _one_of(value: Choice | None, choices: Iterable[str], option: str) -> Choice | None:
     if value is not None and value not in choices:
-        raise InputError(f"{option}={value!r}: choose one of {', '.join(map(repr, choices))}.")
+        raise InputError(f"{argument(option, value)}: choose one of {', '.join(map(repr, choices))}.")
     return value
 
 
@@ -191,7 +193,10 @@ def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
         problem = f"every sentence was skipped as bad ({len(log.skipped)}), {first}"
         return InputError(problem, file=source.name, line=log.skipped[0].place.line)
     if source.name.startswith(PREFIX) or source.path.is_dir() or source.data.strip():
-        problem = f"no sentence was found (read as {format}). Check the path, or name another format=."
+        problem = (
+            f"no sentence was found (read as {format}). Check the path, or name another format "
+            f"({argument('format', ...)})."
+        )
     else:  # no format would find one
         problem = f"the file {'holds blank lines only' if source.data else 'is empty'}. Check the path."
     return InputError(problem, file=source.name)
@@ -203,8 +208,9 @@ def _check_offsets(sentences: Iterable[Sentence], log: ReadingLog, source: Sourc
     spans = sum(len(sentence.spans) for sentence in sentences) if len(slips) >= _MANY_SLIPS else 0
     if spans and 2 * len(slips) > spans:
         problem = f"{len(slips):,} of {spans:,} spans begin or end between two letters of a word. The first: {slips[0]}"
-        advice = "Do the offsets count bytes, or was the text changed? If all is right, pass borders="
-        raise InputError(f"{problem} {advice}{_OTHER_BORDERS}.", file=source.name, line=slips[0].place.line)
+        others = f"{argument('borders', 'expand')} (whole words) or {argument('borders', 'drop')} (no such span)"
+        advice = f"Do the offsets count bytes, or was the text changed? If all is right, pass {others}."
+        raise InputError(f"{problem} {advice}", file=source.name, line=slips[0].place.line)
 
 
 def corpus_name(source: Source) -> str:

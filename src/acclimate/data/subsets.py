@@ -18,6 +18,7 @@ from typing import Literal
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.spelling import either
 
 Size = float | int | Literal["rest"]
 
@@ -115,7 +116,8 @@ def split(
             raise InputError(
                 f"{corpus.name} cannot be split so: {part} was to have {size:,} of {len(corpus):,} sentences and would "
                 f"have {len(dealt[part]):,}. The largest of the {len(groups):,} groups that stay together has "
-                f"{max(map(len, groups)):,} sentences. Change the sizes, pass by_document=False, or tied_from=6."
+                f"{max(map(len, groups)):,} sentences. Change the "
+                f"sizes{either(', pass by_document=False, or tied_from=6', '')}."
             )
     return {
         part: _chosen(corpus, dealt[part], f"{part}, {_sentences(len(dealt[part]))}, seed {seed}") for part in sizes
@@ -140,7 +142,10 @@ def few_shot_split(
     """
     bare = sum(sentence.tags is None for sentence in corpus)
     if bare:
-        raise InputError(f"{bare:,} of {corpus.name}'s {len(corpus):,} sentences have no tags; use corpus.labelled().")
+        raise InputError(
+            f"{bare:,} of {corpus.name}'s {len(corpus):,} sentences have no tags; "
+            f"{either('use corpus.labelled()', 'leave those out (acclimate data convert --labelled-only)')}."
+        )
     test = (len(corpus) - dev) // 2 if test is None else test
     left = len(corpus) - dev - test - labelled
     if min(labelled, dev, test, left) < 1:

@@ -20,6 +20,7 @@ from acclimate.data.writers.docbin import write_docbin
 from acclimate.data.writers.json_formats import write_doccano, write_jsonl, write_label_studio, write_prodigy
 from acclimate.data.writers.saving import atomic_file, is_stream, save
 from acclimate.data.writers.tables import write_csv, write_parquet, write_tsv
+from acclimate.spelling import argument, either
 
 Writer = Callable[[Corpus, Scheme], bytes]
 
@@ -137,7 +138,8 @@ def format_to_write(path: str | Path, format: str | None = None, has_tags: bool 
     inferred = _format_by_name(path)
     if inferred == "text" and has_tags:
         problem = "plain text holds no tags, and the corpus has some. Name the file .conll or .jsonl to keep them"
-        raise InputError(f'{problem}, or pass write_corpus(format="text") to leave them out.', file=path)
+        spelled = either('write_corpus(format="text")', argument("to", "text"))
+        raise InputError(f"{problem}, or pass {spelled} to leave them out.", file=path)
     return inferred
 
 
@@ -170,5 +172,5 @@ def _format_by_name(path: str | Path) -> str:
     if suffix.lower() not in _BY_SUFFIX:
         known = ", ".join(sorted(_BY_SUFFIX))
         problem = f"the ending {suffix} is of no format that we write. Name the file with one of these: {known}"
-        raise InputError(f"{problem}; or pass write_corpus(format=…).", file=path)
+        raise InputError(f"{problem}; or pass {either('write_corpus(format=…)', argument('to', ...))}.", file=path)
     return _BY_SUFFIX[suffix.lower()]

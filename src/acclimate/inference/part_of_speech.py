@@ -59,7 +59,7 @@ class AcclimatePartsOfSpeech:
         if tagger.labels.kind != "plain":
             raise InputError(
                 f"{name}: a tagger of spans ({', '.join(tagger.labels)}), not of parts of speech. "
-                "Give one that was trained on plain tags (`acclimate adapt --labels plain`)."
+                "Give one that was trained on plain tags (`acclimate adapt --set reading.labels=plain`)."
             )
         self.tagger, self.name = tagger, name
 

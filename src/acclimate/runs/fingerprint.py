@@ -19,6 +19,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.settings import TaggerSettings
 from acclimate.settings import Settings, UsageError, as_known_now, differences
+from acclimate.spelling import argument
 from acclimate.training.selectors import DevelopmentScore, Selector
 
 CLAIM = "begun-with.json"
@@ -62,7 +63,7 @@ def _read(place: Path) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise InputError(
             f"damaged: it does not say what the run there was begun with. Remove {place.parent} to start anew, or "
-            "choose another folder (out).",
+            f"choose another folder ({argument('out')}).",
             file=place,
         )
     return found

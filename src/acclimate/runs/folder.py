@@ -25,6 +25,7 @@ from acclimate.runs.run import CLAIM, JUDGEMENTS, PlannedRun
 from acclimate.runs.task import BlindTask
 from acclimate.runs.trial_claim import changed_data, changes
 from acclimate.settings import UsageError
+from acclimate.spelling import argument
 
 State = Literal["new", "begun", "finished", "damaged"]
 
@@ -81,7 +82,7 @@ def take(run: PlannedRun, task: BlindTask) -> None:
 def _of_another(folder: Path) -> UsageError:
     return UsageError(
         f"{folder} holds something that no comparison made (there is no {CLAIM}): move it away, or choose another "
-        "folder (out)."
+        f"folder ({argument('out')})."
     )
 
 
@@ -119,7 +120,7 @@ def require_same_data(out: Path, task: BlindTask) -> None:
             shown = "\n".join(changed)
             raise UsageError(
                 f"{out} holds a comparison on other data:\n{shown}\n"
-                "Give the same corpora to go on with it, or choose another folder (out)."
+                f"Give the same corpora to go on with it, or choose another folder ({argument('out')})."
             )
 
 
@@ -145,5 +146,5 @@ def _require_same(run: PlannedRun, found: Mapping[str, Any], task: BlindTask) ->
         shown = "\n".join(changed[:12])
         raise UsageError(
             f"{run.folder} holds a run of other settings or data:\n{shown}\n"
-            "Give the same ones to go on with this comparison, or choose another folder (out)."
+            f"Give the same ones to go on with this comparison, or choose another folder ({argument('out')})."
         )

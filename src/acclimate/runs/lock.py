@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, ParamSpec, TypeVar
 
 from acclimate.settings import UsageError
+from acclimate.spelling import argument
 from acclimate.training.engine import is_main_process
 
 try:
@@ -112,7 +113,10 @@ def _in_use(folder: Path, file: IO[str]) -> str:
     pid, _, host = file.read().strip().partition(" ")
     where = "" if host in ("", socket.gethostname()) else f" on {host}"
     who = f"process {pid}{where}" if pid else "another process"
-    return f"{folder} is in use: {who} trains there. Wait until it has ended, or choose another folder (out)."
+    return (
+        f"{folder} is in use: {who} trains there. Wait until it has ended, or choose another folder "
+        f"({argument('out')})."
+    )
 
 
 def _sweep(folder: Path) -> None:

@@ -20,6 +20,7 @@ from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import Task
 from acclimate.settings import UsageError, complete
+from acclimate.spelling import argument
 from acclimate.training.engine import require_device
 from acclimate.training.optimizers import completed
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
@@ -91,7 +92,9 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
 
 def _require_target(recipe: Recipe, task: Task) -> None:
     if "target labels" in recipe.needs and task.target_labelled is None:
-        raise UsageError(f"Recipe {recipe.name} learns from labelled target sentences: give some (target_labelled).")
+        raise UsageError(
+            f"Recipe {recipe.name} learns from labelled target sentences: give some ({argument('target_labelled')})."
+        )
     if "target" in recipe.needs and not task.has_target:
         raise UsageError(f"Recipe {recipe.name} needs target text: adapt(tagger, source, target, ...).")
 
@@ -112,10 +115,13 @@ def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[
 def _with_dev(task: Task, select: SelectorName) -> tuple[Task, SelectorName]:
     """Source and dev as one, and what may choose then."""
     if task.source_dev is None:
-        raise UsageError("train_on_dev needs source_dev, the sentences to train on as well.")
+        raise UsageError(
+            f"{argument('train_on_dev', True)} needs {argument('source_dev')}, the sentences to train on as well."
+        )
     if select == "source-dev":
         raise UsageError(
-            "With train_on_dev the source dev sentences cannot choose the model: pass select=last, or none."
+            f"With {argument('train_on_dev', True)} the source dev sentences cannot choose the model: "
+            f"pass {argument('select', 'last')}, or none."
         )
     together = replace(task, source=task.source + task.source_dev, source_dev=None)
     return together, "last" if select == "auto" else select
@@ -175,7 +181,10 @@ def choose_selector(
         return source, LastUpdate(), ()
     if select == "target-dev":
         if target_dev is None or not target_dev.is_labelled:
-            raise InputError("select=target-dev needs labelled target development sentences (target_dev).")
+            raise InputError(
+                f"{argument('select', 'target-dev')} needs labelled target development sentences "
+                f"({argument('target_dev')})."
+            )
         judge = DevelopmentScore(target_dev.labelled(), "target dev", of_target=True)
         return source, judge, (CHOSEN_WITH_TARGET_LABELS,)
     if select != "source-dev":

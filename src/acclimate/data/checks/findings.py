@@ -12,6 +12,7 @@ from typing import Any, Literal
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import Span, looks_like_span_tag
 from acclimate.data.subsets import bare_text
+from acclimate.spelling import argument, either
 
 
 def share(count: int, total: int) -> float:
@@ -45,8 +46,8 @@ ADVICE = {
     "repaired-tags": "A few are slips of annotation; many mean that the scheme was guessed wrong: name it.",
     "skipped-lines": "Mend them in the file.",
     "border-misses": "Where they are many, check the offsets of the export.",
-    "no-span-tags": 'Read it with labels="plain", or choose another tag column.',
-    "span-tags": 'Read it with labels="spans".',
+    "no-span-tags": "Read it with {plain}, or choose another tag column.",
+    "span-tags": "Read it with {spans}.",
     "parts-of-speech": "Right for part-of-speech tagging; if entities were meant, choose another tag column.",
     "kinds-differ": "They are two tasks: keep them apart, or read both from the same column.",
     "duplicates": "They count double in training and in scores; split() keeps equal sentences in one part.",
@@ -70,7 +71,7 @@ ADVICE = {
     "upper-cased": "Capitals say nothing here: use an uncased model, or train on text of the same case.",
     "shared-sentences": "Scores on them measure memory: take them out of the other text, or score the rest apart.",
     "labels-missing-in-training": "They cannot be learned and always count as missed: map the labels by name "
-    "(map_labels), or compare spans alone (typeless).",
+    "({map}), or compare spans alone ({typeless}).",
 }
 
 
@@ -88,7 +89,12 @@ class Finding:
     @property
     def advice(self) -> str:
         """What to do about it; empty where there is nothing to be done."""
-        return ADVICE.get(self.code, "")
+        return ADVICE.get(self.code, "").format(
+            plain=argument("labels", "plain"),
+            spans=argument("labels", "spans"),
+            map=either("map_labels", argument("map", ...)),
+            typeless=either("typeless", argument("typeless", True)),
+        )
 
 
 @dataclass(frozen=True, slots=True)

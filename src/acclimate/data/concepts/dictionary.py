@@ -19,6 +19,7 @@ from acclimate.data.concepts.files import Concept
 from acclimate.data.concepts.mentions import NO_TYPE, Groups, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
+from acclimate.spelling import argument
 
 UNKNOWN = -1
 _BITS = 32
@@ -324,8 +325,14 @@ def _folded(name: str) -> str:
 def _nothing_left(notes: DictionaryNotes, groups: Groups) -> InputError:
     if notes.other_types:
         if set(notes.other_types) == {NO_TYPE}:
-            return InputError("the concepts have no types. Pass single= with the label that their names are to get.")
+            return InputError(
+                f"the concepts have no types. Pass {argument('single', ...)} with the label that their names are to "
+                "get."
+            )
         types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
         problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."
-        return InputError(f'{problem} Choose another map with groups=, or pass others="keep" to have them all.')
+        return InputError(
+            f"{problem} Choose another map with {argument('groups', ...)}, or pass {argument('others', 'keep')} to "
+            "have them all."
+        )
     return InputError("no name is left: all are too short, have no letter, or were excluded.")

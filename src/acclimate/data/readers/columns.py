@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from acclimate.data.problems import InputError, shorten
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
+from acclimate.spelling import argument
 
 _DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")
 _BLANK_RUN = re.compile(" +")
@@ -82,8 +83,10 @@ class _Table:
                 f"column {self.word_column} seems to hold tags ({shorten(example, 40)!r}) and not words, and column "
             )
             problem += f"{self.tag_column} words ({shorten(tags[words.index(example)], 40)!r}) and not tags. "
-            advice = f"If so, pass words_column={self.tag_column} and column={self.word_column}"
-            otherwise = "" if are_tags else f"; if not, pass words_column={self.word_column}"
+            advice = (
+                f"If so, pass {argument('words_column', self.tag_column)} and {argument('column', self.word_column)}"
+            )
+            otherwise = "" if are_tags else f"; if not, pass {argument('words_column', self.word_column)}"
             raise InputError(f"{problem}{advice}{otherwise}.", file=self.source.name)
 
     def is_comment(self, line: str) -> bool:
@@ -123,16 +126,21 @@ class _Table:
             cells[self.tag_column] = cells[self.tag_column].strip(" ")
             if not cells[self.tag_column]:
                 raise InputError(
-                    "the tag is empty. Write O for a word outside of all spans, or choose another column=."
+                    "the tag is empty. Write O for a word outside of all spans, or choose another column "
+                    f"({argument('column', ...)})."
                 )
         return cells
 
     def _wrong_width(self, line: str, width: int) -> str:
         separator = "tabs" if self.by_tab else "blanks"
-        hint = " If lines that begin with # are comments, pass comments=True." if line.startswith("#") else ""
+        hint = (
+            f" If lines that begin with # are comments, pass {argument('comments', True)}."
+            if line.startswith("#")
+            else ""
+        )
         return (
             f"{_columns(width)} where the file has {self.width} (separated by {separator}).{hint} "
-            "Mend the line, or pass skip_bad=True to leave its sentence out."
+            f"Mend the line, or pass {argument('skip_bad', True)} to leave its sentence out."
         )
 
 
@@ -147,7 +155,10 @@ def _chosen_columns(options: ReadingOptions, width: int, file: str) -> tuple[int
         return words, None
     tags = _index(options.column, -1 if words != width - 1 else -2, width, "column", file)
     if tags == words:
-        raise InputError(f"column={options.column} and words_column={words} are the same column.", file=file)
+        raise InputError(
+            f"{argument('column', options.column)} and {argument('words_column', words)} are the same column.",
+            file=file,
+        )
     return words, tags
 
 
@@ -162,5 +173,5 @@ def _index(wanted: int | str | None, default: int, width: int, option: str, file
         )
         raise InputError(problem, file=file) from None
     if width and not -width <= index < width:
-        raise InputError(f"{option}={index}, but the file has {_columns(width)} (numbered from 0).", file=file)
+        raise InputError(f"{argument(option, index)}, but the file has {_columns(width)} (numbered from 0).", file=file)
     return index % width if width else 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
+from acclimate.spelling import argument
 
 COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _ENTITY_KEYS = ("NER", "name", "ner", "Name")
@@ -103,7 +104,7 @@ def _column(log: ReadingLog, blocks: list[_Block], file: str) -> str:
     if isinstance(wanted, int) and wanted % len(COLUMNS) >= 2:
         return COLUMNS[wanted % len(COLUMNS)]
     names = ", ".join((*COLUMNS[2:], "ner", "misc.KEY"))
-    raise InputError(f"column={wanted!r}: CoNLL-U has the columns {names}.", file=file)
+    raise InputError(f"{argument('column', wanted)}: CoNLL-U has the columns {names}.", file=file)
 
 
 def _misc(cell: str, key: str) -> str | None:
@@ -118,7 +119,8 @@ def _sentence(block: _Block, column: str, document: str | None, log: ReadingLog,
     elif tags is not None and _UNKNOWN in tags:
         number, cells = block.rows[tags.index(_UNKNOWN)]
         problem = (
-            f"the word has no {column.upper()}, but others of its sentence have. Give it one, or use another column=."
+            f"the word has no {column.upper()}, but others of its sentence have. Give it one, or choose another "
+            f"column ({argument('column', ...)})."
         )
         log.refuse(InputError(problem), file=file, line=number, text="\t".join(cells))
         return None

@@ -12,6 +12,7 @@ from acclimate.data.readers.hub import PREFIX
 from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.source import Source, inner_name
 from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, names_a_span
+from acclimate.spelling import argument
 
 _BY_SUFFIX = {
     ".conllu": "conllu",
@@ -173,7 +174,10 @@ def _json_flavour(source: Source) -> str:
         if "text" in fields:
             return "doccano"
     known = "words and tags (ours), doccano, label_studio, prodigy"
-    problem = f"this JSON is of no known kind ({known}), or the first records are no JSON objects. Name its format=."
+    problem = (
+        f"this JSON is of no known kind ({known}), or the first records are no JSON objects. Name its format "
+        f"({argument('format', ...)})."
+    )
     first = next((number for number, line in enumerate(source.lines, start=1) if line.strip()), 1)
     raise InputError(problem, file=source.name, line=first, text=(source.lines or [""])[first - 1])
 

@@ -11,6 +11,7 @@ from typing import Any
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 from acclimate.data.schemes import Span
+from acclimate.spelling import argument
 
 _COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}
 
@@ -18,7 +19,9 @@ _COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}
 def read_docbin(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     wanted = log.options.column
     if wanted is not None and wanted not in _COLUMNS:
-        raise InputError(f"column={wanted!r}: a DocBin has {', '.join(map(repr, _COLUMNS))}.", file=source.name)
+        raise InputError(
+            f"{argument('column', wanted)}: a DocBin has {', '.join(map(repr, _COLUMNS))}.", file=source.name
+        )
     docs = _docs(source)
     column = str(wanted) if wanted is not None else _annotated(docs)
     log.kind = "plain" if column in ("tag", "pos") else None

@@ -13,6 +13,7 @@ from acclimate.data.character_spans import check_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import expect, sentence_of_fields
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions
+from acclimate.spelling import argument
 
 # one word per row …
 ONE_WORD = ("word", "token", "form")
@@ -56,7 +57,9 @@ def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> La
         expected = ", ".join((*ONE_WORD, *ALL_WORDS[:4]))
         problem = f"no column of words. The first line must name the columns, one of them {expected}; it names"
         raise InputError(
-            f"{problem} {', '.join(map(repr, header))}. Name it so, or pass words_column=.", file=file, line=1
+            f"{problem} {', '.join(map(repr, header))}. Name it so, or pass {argument('words_column', ...)}.",
+            file=file,
+            line=1,
         )
     tags = _wanted(options.column, header, "column", file)
     if tags is None:

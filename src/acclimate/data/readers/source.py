@@ -21,6 +21,7 @@ from typing import IO, Any, Literal, cast
 from acclimate.data.corpus import BorderMiss, Kind
 from acclimate.data.problems import InputError, Skipped
 from acclimate.data.schemes import Scheme, Span
+from acclimate.spelling import argument
 
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
@@ -99,8 +100,6 @@ class _XzFile(io.RawIOBase):
 Borders = Literal["split", "error", "expand", "contract", "drop"]
 Tokenize = Literal["words", "blanks"]
 
-_ADVICE_TO_SKIP = re.compile(r"[,;] or pass skip_bad=True( to leave its sentence out)?")
-
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
@@ -158,7 +157,9 @@ class ReadingLog:
         )
         if not self.options.skip_bad:
             raise placed from error.__cause__
-        problem = _ADVICE_TO_SKIP.sub("", placed.problem)  # which was followed
+        problem = re.sub(
+            rf"[,;] or pass {re.escape(argument('skip_bad', True))}( to leave its sentence out)?", "", placed.problem
+        )  # which was followed
         self.skipped.append(Skipped(placed.place, problem, placed.text or ""))
 
     def count(self, what: str, times: int = 1) -> None:

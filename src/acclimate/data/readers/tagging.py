@@ -22,6 +22,7 @@ from acclimate.data.schemes import (
     scheme_of_moves,
     tags_from_spans,
 )
+from acclimate.spelling import argument
 
 CHARACTER_SPANS = "character spans"  # what the notes call the scheme of formats that mark stretches of text
 
@@ -45,8 +46,10 @@ def to_sentences(sentences: Iterable[RawSentence], log: ReadingLog, file: str) -
     counts = Counter(chain.from_iterable(sentence.tags or () for sentence in tagged))
     kind = log.options.labels or log.kind or guess_kind(counts)
     if log.options.scheme and kind == "plain":
-        problem = f"scheme={log.options.scheme!r} was asked for, but the tags are plain, one label per word."
-        raise InputError(f"{problem} Leave out scheme=, or choose another column=.", file=file)
+        problem = f"{argument('scheme', log.options.scheme)} was asked for, but the tags are plain, one label per word."
+        raise InputError(
+            f"{problem} Leave out the scheme, or choose another column ({argument('column', ...)}).", file=file
+        )
     if kind == "plain":
         return Sentences(_sentences(sentences, file), "plain", None)
     sentences = _without_odd_tags(sentences, counts, log, file)
@@ -74,9 +77,11 @@ def _from_spans(sentences: list[RawSentence], log: ReadingLog, file: str) -> Sen
     """Formats that mark stretches of text, and files without any label: nothing to guess."""
     marked = any(sentence.spans is not None for sentence in sentences)
     if marked and log.options.labels == "plain":
-        raise InputError('labels="plain" was asked for, but this format marks spans of text.', file=file)
+        raise InputError(
+            f"{argument('labels', 'plain')} was asked for, but this format marks spans of text.", file=file
+        )
     if marked and log.options.scheme:
-        log.count("option scheme= was not needed: this format marks spans of text, not tags")
+        log.count("a scheme was not needed: this format marks spans of text, not tags")
     return Sentences(_sentences(sentences, file), log.options.labels or "spans", CHARACTER_SPANS if marked else None)
 
 
@@ -106,7 +111,9 @@ def _without_odd_tags(
         return sentences
     problem = (
         "tag {tag!r} fits no span scheme, as the file's other tags do. Allowed are O, and B- I- E- S- (or L- U-) "
-        'before a label. Mend it; pass labels="plain" if the tags are labels of single words; or pass skip_bad=True.'
+        "before a label. "
+        f"Mend it; pass {argument('labels', 'plain')} if the tags are labels of single words; or pass "
+        f"{argument('skip_bad', True)}."
     )
     return [
         sentence
@@ -119,7 +126,8 @@ def _without_faults(sentences: list[RawSentence], scheme: Scheme, log: ReadingLo
     """Under a scheme that the user insists on, a tag that breaks it is a bad line."""
     problem = (
         "tag {tag!r} breaks the scheme "
-        f"{scheme}: {_RULES[scheme]} Mend it; leave out scheme= to have it read leniently; or pass skip_bad=True."
+        f"{scheme}: {_RULES[scheme]} Mend it; leave out the scheme to have it read leniently; or pass "
+        f"{argument('skip_bad', True)}."
     )
     return [
         sentence

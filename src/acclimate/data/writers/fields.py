@@ -14,6 +14,7 @@ from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, tags_from_spans
+from acclimate.spelling import either
 
 
 def spelled_tags(sentence: Sentence, corpus: Corpus, scheme: Scheme) -> list[str] | None:
@@ -59,7 +60,11 @@ def check_all_or_none(corpus: Corpus, format: str) -> bool:
             problem = (
                 f"this sentence has no tags, but others have, which {format} cannot tell from a sentence without spans."
             )
-            advice = "Write corpus.labelled() or corpus.unlabelled(), or use jsonl or parquet."
+            advice = either(
+                "Write corpus.labelled() or corpus.unlabelled(), or use jsonl or parquet.",
+                "Leave out the sentences without tags (acclimate data convert --labelled-only), or write jsonl or "
+                "parquet.",
+            )
             place = sentence.place
             raise InputError(f"{problem} {advice}", file=place.file, line=place.line, text=" ".join(sentence.words))
     return True

@@ -23,6 +23,7 @@ from acclimate.data.schemes import Scheme, Span, detect_scheme, tags_from_spans
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.augmentation.text_edits import shuffled
 from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, spread
+from acclimate.spelling import argument, either
 
 Mention = tuple[str, ...]  # the words of an entity, as they are written
 
@@ -387,7 +388,7 @@ def _require_entities(source: Corpus, target: Corpus) -> None:
     if not shared.both:
         raise InputError(
             f"{source.name} and {target.name} have no type of entity in common ({shared}). Rename the labels of one of "
-            "them with map_labels."
+            f"them with {either('map_labels', argument('map', ...))}."
         )
 
 

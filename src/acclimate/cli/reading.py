@@ -1,0 +1,189 @@
+"""Corpora as the command line names them: a file, a folder, `-`, or a bundled one such as `news` or `news/test`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from acclimate.cli.progress import ReadingBar, stderr_console, warn
+from acclimate.data.bundled import BUNDLED, load_bundled
+from acclimate.data.corpus import Corpus
+from acclimate.data.mapping import LabelMap, map_labels, typeless
+from acclimate.data.problems import InputError
+from acclimate.data.reading import FORMATS, CorpusStream, read_corpus, stream_corpus, unknown_format
+from acclimate.data.reading_settings import ReadingSettings
+from acclimate.data.selection.ngram_scores import detected_format
+from acclimate.data.selection.select import SelectionProgress
+from acclimate.data.selection.text_files import SentenceStream
+from acclimate.evaluation.table import count
+from acclimate.settings import UsageError
+
+PARTS = ("train", "dev", "test", "unlabelled")
+Tell = Callable[[str], Any]
+_ORDER = ("train", "dev", "valid", "test", "unlabelled")
+_SUFFIXES = (".conll", ".txt", ".conllu", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".spacy", ".iob", ".bio")
+
+
+def is_bundled(name: str) -> bool:
+    """A file or folder of that name wins over a bundled corpus."""
+    return name.partition("/")[0] in BUNDLED and not Path(name).exists()
+
+
+def read(name: str, reading: ReadingSettings | None = None, *, tell: Tell | None = None) -> Corpus:
+    """Read a corpus, with its labels renamed or dropped as asked. `tell` hears what was not taken as it stood."""
+    reading = reading or ReadingSettings()
+    corpus = _bundled_part(name) if is_bundled(name) else _read(name, reading.options())
+    if tell is not None:
+        tell_notes(corpus, tell)
+    if reading.map is not None and corpus.is_labelled:
+        corpus = map_labels(corpus, LabelMap.load(reading.map))
+    return typeless(corpus) if reading.typeless and corpus.is_labelled else corpus
+
+
+def open_corpus(name: str, *, map_name: str | None = None, tell: Tell | None = None, **options: Any) -> Corpus:
+    return read(name, ReadingSettings(map=map_name, **options), tell=tell)
+
+
+def read_stream(name: str, reading: ReadingSettings, words: int) -> CorpusStream:
+    """A corpus that is read part by part where its format allows it, so many words at a time."""
+    if is_bundled(name):
+        return CorpusStream.of(_bundled_part(name))
+    options = reading.options()
+    _check_name(name, options)
+    return stream_corpus(name, name=None if name == "-" else name, words=words, **options)
+
+
+def column_of(text: str | None) -> int | str | None:
+    """A column as it is typed: a number, or a name."""
+    return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
+
+
+def _bundled_part(name: str) -> Corpus:
+    domain, slash, part = name.partition("/")
+    part = part if slash else "train"
+    if part not in PARTS:
+        raise UsageError(f"{name}: a bundled corpus has the parts {', '.join(PARTS)}.")
+    corpus: Corpus = getattr(load_bundled(domain), part)
+    return corpus
+
+
+def _read(name: str, options: dict[str, Any]) -> Corpus:
+    _check_name(name, options)
+    # called as the user calls it: of three files named test.conll.gz, which one is meant?
+    return read_corpus(name, name=None if name == "-" else name, **options)
+
+
+def _check_name(name: str, options: dict[str, Any]) -> None:
+    format = options.get("format")
+    if format is not None and format not in FORMATS:
+        raise UsageError(str(unknown_format(format, FORMATS)))
+    if "/" not in name and not Path(name).exists():
+        close = difflib.get_close_matches(name, BUNDLED, n=1)
+        if close:
+            raise InputError(f"{name}: there is no such file. Did you mean the bundled corpus {close[0]!r}?")
+
+
+def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) -> None:
+    """Say what the reader repaired, skipped or moved, and what has no tags: nothing is lost silently."""
+    notes = corpus.notes
+    if notes.repaired and of_tags:
+        verb = "was" if notes.repaired == 1 else "were"
+        tell(f"{corpus.name}: {count(notes.repaired, 'tag')} broke the scheme and {verb} read as the start of a span.")
+    _tell_list(corpus.name, "bad line", "skipped", notes.skipped, tell, most)
+    if of_tags:
+        _tell_list(corpus.name, "span", "missed word borders", notes.border_misses, tell, most)
+    annotated = sum(sentence.tags is not None for sentence in corpus)
+    if of_tags and 0 < annotated < len(corpus):
+        tell(f"{corpus.name}: {annotated:,} of {count(len(corpus), 'sentence')} are annotated, the others not.")
+    for remark in notes.remarks:
+        tell(f"{corpus.name}: {remark}")
+
+
+def _tell_list(name: str, noun: str, fate: str, found: Sequence[object], tell: Tell, most: int) -> None:
+    if found:
+        tell(f"{name}: {count(len(found), noun)} {fate}.")
+        for item in found[:most]:
+            tell(f"  {item}")
+        if len(found) > most:
+            tell(f"  … and {len(found) - most:,} more")
+
+
+def expand(places: Sequence[str]) -> dict[str, str]:
+    """Short names for files; a folder or a bundled domain stands for the corpora in it, the training part first."""
+    return short_names([inner for place in places for inner in _parts(place)])
+
+
+def short_names(places: Sequence[str]) -> dict[str, str]:
+    """The last part of each path as its name; two of one name are told apart by their folders. One that is named twice
+    is taken once, and that is said."""
+    for place in sorted({place for place in places if places.count(place) > 1}):
+        warn(f"{place} is named {places.count(place)} times: it is read once.")
+    names = {place: Path(place).name or place for place in places}
+    if len(set(names.values())) < len(names):
+        names = {place: "/".join(Path(place).parts[-2:]) for place in places}
+    if len(set(names.values())) < len(names):
+        names = {place: place for place in places}
+    return {name: place for place, name in names.items()}
+
+
+def _parts(place: str) -> list[str]:
+    folder = Path(place)
+    if "/" not in place and is_bundled(place):
+        return [f"{place}/{part}" for part in PARTS]
+    if not folder.is_dir() or any(folder.glob("*.ann")):  # a brat folder is one corpus
+        return [place]
+    files = [path for path in folder.iterdir() if _plain_name(path).endswith(_SUFFIXES) and "LICENSE" not in path.name]
+    if not files:
+        raise InputError("no corpus file in this folder. Name the files, or a folder that holds them.", file=place)
+    return [str(path) for path in sorted(files, key=_rank)]
+
+
+def _plain_name(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".xz").lower()
+
+
+def _rank(path: Path) -> tuple[int, str]:
+    rank = next((number for number, part in enumerate(_ORDER) if part in path.name.lower()), len(_ORDER))
+    return rank, path.name
+
+
+class TextReading:
+    """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
+
+    def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
+        def is_raw(name: str) -> bool:
+            return not is_bundled(name) and Path(name).is_file() and (reading.format or detected_format(name)) == "text"
+
+        raw = [name for name in texts if is_raw(name)]
+        as_text = reading.model_copy(update={"borders": "drop"})
+        corpora = [read(name, as_text, tell=warn) for name in texts if name not in raw]
+        self.labelled = [corpus for corpus in corpora if corpus.is_labelled and corpus.kind == "spans"]
+        self._names, self._corpora = texts, corpora
+        self._bar = ReadingBar(stderr_console(quiet)) if raw else None
+
+        def watch(stored: int, of: int, text: int) -> None:
+            assert self._bar is not None
+            self._bar.show(SelectionProgress(stored, of, text))
+
+        self._stream = SentenceStream(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, watch)
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        held: Iterable[Sequence[str]] = (sentence.words for corpus in self._corpora for sentence in corpus)
+        return chain(held, self._stream)
+
+    def __enter__(self) -> None:
+        if self._bar is not None:
+            self._bar.__enter__()
+
+    def __exit__(self, *failure: object) -> None:
+        if self._bar is not None:
+            self._bar.__exit__(*failure)
+        if self._stream.lines_too_long:
+            lines = count(self._stream.lines_too_long, "line")
+            warn(f"{lines} of more than a megabyte: left out, as no sentence is so long.")
+
+    def nothing_found(self) -> InputError:
+        return InputError("there are no words in it.", file=", ".join(self._names))

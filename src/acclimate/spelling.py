@@ -1,0 +1,38 @@
+"""Messages name arguments. `argument("skip_bad", True)` is `skip_bad=True` for who writes Python, and
+`--set reading.skip_bad=true` for who gave a command: the command line says how while a command runs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+Speller = Callable[[str, Any], str]
+_of_command: ContextVar[Speller | None] = ContextVar("speller", default=None)
+
+
+def argument(name: str, value: Any = None) -> str:
+    """The name of an argument, with its value if one is advised; `...` stands for a value of the user's choice."""
+    if speller := _of_command.get():
+        return speller(name, value)
+    if value is None or value is ...:
+        return name if value is None else f"{name}="
+    return f"{name}={json.dumps(value) if isinstance(value, str) else value}"
+
+
+def either(python: str, command: str) -> str:
+    """Words for who writes Python, or else for who gave a command."""
+    return python if _of_command.get() is None else command
+
+
+@contextmanager
+def spelled_by(speller: Speller) -> Iterator[None]:
+    """Messages made inside are for the command line."""
+    token = _of_command.set(speller)
+    try:
+        yield
+    finally:
+        _of_command.reset(token)
