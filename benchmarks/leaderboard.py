@@ -190,7 +190,7 @@ def score_table(races: Sequence[Race], reference: str) -> str:
 
 def significant(races: Sequence[Race], reference: str) -> set[str]:
     """Lines that differ from the reference on a target, all seeds of a sentence together."""
-    from acclimate.evaluation.repeated import compare_seeds, holm
+    from acclimate.evaluation.significance import compare_seeds, holm
 
     gold = races[0].test
     found = {

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from shared import synchronize
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masking.catalogue import policy_names
@@ -140,11 +141,6 @@ def timed(act: Callable[[], object]) -> float:
     act()
     synchronize()
     return time.perf_counter() - before
-
-
-def synchronize() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
 
 
 def show(name: str, times: dict[str, list[float]], options: argparse.Namespace) -> None:
