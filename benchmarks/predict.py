@@ -75,9 +75,8 @@ def arguments() -> argparse.Namespace:
 
 def write_job(path: Path, options: argparse.Namespace) -> int:
     """The sentences to tag and those to learn from, as JSON that every interpreter reads. Returns how many words."""
-    from acclimate.data.bundled import BUNDLED, load_bundled
     from acclimate.data.corpus import Corpus
-    from acclimate.data.reading import read_corpus
+    from acclimate.data.reading import BUNDLED, load_bundled, read_corpus
 
     learned = load_bundled("news").train
     if options.data:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from acclimate.data import bundled
-from acclimate.data.bundled import load_bundled
+from acclimate.data import reading as bundled
+from acclimate.data.reading import load_bundled
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.training.settings import LoopSettings

@@ -13,12 +13,12 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from acclimate.comparison.compare import compare as compare
     from acclimate.comparison.race import race as race
-    from acclimate.data.bundled import load_bundled as load_bundled
     from acclimate.data.corpus import Corpus as Corpus
     from acclimate.data.corpus import Sentence as Sentence
     from acclimate.data.mapping import LabelMap as LabelMap
     from acclimate.data.mapping import map_labels as map_labels
     from acclimate.data.mapping import typeless as typeless
+    from acclimate.data.reading import load_bundled as load_bundled
     from acclimate.data.reading import read_corpus as read_corpus
     from acclimate.data.schemes import Span as Span
     from acclimate.data.writing import write_corpus as write_corpus
@@ -44,7 +44,7 @@ _HOMES = {
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.evaluate",
     "finish_saving": "acclimate.model.storage",
-    "load_bundled": "acclimate.data.bundled",
+    "load_bundled": "acclimate.data.reading",
     "map_labels": "acclimate.data.mapping",
     "part_of_speech_tagger": "acclimate.inference.part_of_speech",
     "predict": "acclimate.inference.predict",

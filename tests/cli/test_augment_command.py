@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from command_line import Files, acclimate
 
-from acclimate.data.bundled import load_bundled
-from acclimate.data.reading import read_corpus
+from acclimate.data.reading import load_bundled, read_corpus
 
 
 def test_bundled_corpora_end_to_end(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from command_line import QUICK, Files, acclimate
 
 from acclimate import __version__
 from acclimate.cli.settings import AdaptSettings
-from acclimate.data.bundled import BUNDLED
+from acclimate.data.reading import BUNDLED
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.settings import complete
 

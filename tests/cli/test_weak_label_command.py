@@ -12,8 +12,7 @@ from command_line import acclimate
 from rich.console import Console
 
 from acclimate.cli.weak_label_text import LabellingBar
-from acclimate.data.bundled import load_bundled
-from acclimate.data.reading import read_corpus
+from acclimate.data.reading import load_bundled, read_corpus
 
 CONCEPTS = "name,synonyms,type\nasthma,,T047\nheart failure,CHF,T047\naspirin,,Antibiotic\nrat,,Mammal\n"
 

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from acclimate.data.bundled import BUNDLED, Domain, load_bundled
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.mapping import typeless
 from acclimate.data.problems import InputError
-from acclimate.data.reading import read_corpus
+from acclimate.data.reading import BUNDLED, Domain, load_bundled, read_corpus
 from acclimate.data.schemes import Span
 from acclimate.evaluation.scores import score
 

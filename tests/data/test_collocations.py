@@ -13,9 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.collocations import SHARES, Collocation, Collocations, build_collocations, usual_shares
+from acclimate.data.collocations import (
+    SHARES,
+    Collocation,
+    Collocations,
+    build_collocations,
+    count_ngrams,
+    number_words,
+    usual_shares,
+)
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.ngrams import count_ngrams, number_words
 from acclimate.data.problems import InputError
 
 # Oracle 7_pmi.
@@ -212,8 +219,8 @@ def test_the_weakest_seam_is_never_stronger_than_all_seams_and_the_same_for_two_
 def test_counting_in_many_small_passes_changes_nothing(text: list[list[str]], at_least: int) -> None:
     expected = build_collocations(text, at_least)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("acclimate.data.ngrams._STEP", 3)
-        patch.setattr("acclimate.data.ngrams._SHARE", 5)
+        patch.setattr("acclimate.data.collocations._STEP", 3)
+        patch.setattr("acclimate.data.collocations._SHARE", 5)
         assert build_collocations(text, at_least) == expected
 
 

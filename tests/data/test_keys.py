@@ -1,4 +1,4 @@
-"""Keys of stretches and pairs, and the table they are found in."""
+"""Keys of chunks and pairs, and the table they are found in."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from acclimate.data.selection.keys import (
     NOT_FOUND,
     PADDING,
     KeyTable,
+    chunk_keys,
     different,
     pair_keys,
     representatives_of,
-    stretch_keys,
 )
 
 KEYS = st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 9), max_size=300)
 
 
-def keys_of(*stretches: bytes) -> list[int]:
-    """The keys of stretches that stand one after the other."""
-    ends = np.cumsum([len(stretch) for stretch in stretches])
-    starts = ends - [len(stretch) for stretch in stretches]
-    return stretch_keys(b"".join(stretches) + PADDING, starts, ends).tolist()
+def keys_of(*chunks: bytes) -> list[int]:
+    """The keys of chunks that stand one after the other."""
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    starts = ends - [len(chunk) for chunk in chunks]
+    return chunk_keys(b"".join(chunks) + PADDING, starts, ends).tolist()
 
 
 @given(st.lists(st.binary(min_size=1, max_size=90), min_size=1, max_size=60))
-def test_stretches_have_the_same_key_if_and_only_if_they_are_equal(stretches: list[bytes]) -> None:
-    again = [stretch.replace(b"\0", b"x") for stretch in (*stretches, *reversed(stretches))]
+def test_chunks_have_the_same_key_if_and_only_if_they_are_equal(chunks: list[bytes]) -> None:
+    again = [chunk.replace(b"\0", b"x") for chunk in (*chunks, *reversed(chunks))]
     keys = keys_of(*again)
     assert len(set(zip(again, keys, strict=True))) == len(set(again)) == len(set(keys))
 
 
 @pytest.mark.parametrize("size", [1, 7, 8])
-def test_a_short_stretch_is_its_own_key(size: int) -> None:
+def test_a_short_chunk_is_its_own_key(size: int) -> None:
     assert keys_of(b"abcdefgh"[:size]) == [int.from_bytes(b"abcdefgh"[:size], "little")]
 
 
 @pytest.mark.parametrize("size", [9, 16, 17, 64, 65, 1000])
-def test_every_byte_of_a_long_stretch_counts(size: int) -> None:
-    stretches = [b"a" * place + b"b" + b"a" * (size - place - 1) for place in range(size)]
-    assert len(set(keys_of(*stretches, b"a" * (size + 1)))) == size + 1
+def test_every_byte_of_a_long_chunk_counts(size: int) -> None:
+    chunks = [b"a" * place + b"b" + b"a" * (size - place - 1) for place in range(size)]
+    assert len(set(keys_of(*chunks, b"a" * (size + 1)))) == size + 1
 
 
 def test_different_pairs_have_different_keys() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from acclimate.data.vocabulary import HIDDEN, PADDING, SPECIAL, UNKNOWN, Vocabulary
+from acclimate.data.words import HIDDEN, PADDING, SPECIAL, UNKNOWN, Vocabulary
 
 
 def test_items_are_numbered_after_the_special_ones() -> None:

@@ -91,10 +91,10 @@ def test_what_is_remembered_has_a_bound_and_known_words_keep_their_numbers() -> 
     for turn in range(30):
         found = split(numbers, [f"the word{turn}x{place} bank" for place in range(50)])
         assert found.words.reshape(50, 3)[:, [0, 2]].tolist() == [[0, 1]] * 50
-        assert len(numbers._stretches) <= 152
+        assert len(numbers._chunks) <= 152
 
 
-def test_a_stretch_of_very_many_words_is_counted_rightly() -> None:
+def test_a_chunk_of_very_many_words_is_counted_rightly() -> None:
     numbers = WordNumbers(lower_case=True, tokenize="words", most=None)
     numbers.of(["中"])
     numbers = WordNumbers(numbers.keys(), lower_case=True, tokenize="words", most=None)

@@ -102,7 +102,7 @@ def test_an_overlap_is_of_two_corpora(news: Corpus) -> None:
 
 
 def test_a_set_without_dev_is_divided_and_nothing_is_lost(tmp_path: Path, make_corpus: object) -> None:
-    from acclimate.data.bundled import load_bundled
+    from acclimate.data.reading import load_bundled
 
     whole = load_bundled("news").train + load_bundled("social").train + load_bundled("clinical").train
     (tmp_path / "conll2000_chunk").mkdir()

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from acclimate.cli.main import app
-from acclimate.data.bundled import load_bundled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.reading import load_bundled
 from acclimate.data.writing import write_corpus
 from acclimate.model.storage import read_json
 from acclimate.reproduction.reproduce import reproduce

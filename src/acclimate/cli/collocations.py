@@ -15,8 +15,7 @@ from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
     from acclimate.analysis.terms import TermOverlap
-    from acclimate.data.collocations import Collocation
-    from acclimate.data.ngrams import NumberedText
+    from acclimate.data.collocations import Collocation, NumberedText
 
 
 def collocations_command(
@@ -59,8 +58,13 @@ def collocations_command(
     from acclimate.cli.data_settings import CollocationSettings, settings_of
     from acclimate.cli.progress import stderr_console, warn
     from acclimate.cli.reading import TextReading, read
-    from acclimate.data.collocations import Collocations, rank_collocations, require_sensible, usual_shares
-    from acclimate.data.ngrams import number_words
+    from acclimate.data.collocations import (
+        Collocations,
+        number_words,
+        rank_collocations,
+        require_sensible,
+        usual_shares,
+    )
 
     settings = settings_of(CollocationSettings, assignments)
     shares = usual_shares(_numbers(settings.lengths))

@@ -25,7 +25,7 @@ def info_command(context: typer.Context) -> None:
     import torch
 
     from acclimate import __version__
-    from acclimate.data.bundled import BUNDLED
+    from acclimate.data.reading import BUNDLED
     from acclimate.recipes.catalogue import RECIPES
 
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
@@ -111,7 +111,7 @@ def _option_lines(recipe: str, options: Any) -> Iterator[str]:
 
 def corpora_command(as_json: Json = False) -> None:
     """List the corpora that ship with Acclimate."""
-    from acclimate.data.bundled import BUNDLED, load_bundled
+    from acclimate.data.reading import BUNDLED, load_bundled
 
     listed = {}
     for name in BUNDLED:

@@ -9,11 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.cli.progress import ReadingBar, stderr_console, warn
-from acclimate.data.bundled import BUNDLED, load_bundled
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
-from acclimate.data.reading import FORMATS, CorpusStream, read_corpus, stream_corpus, unknown_format
+from acclimate.data.reading import (
+    BUNDLED,
+    FORMATS,
+    CorpusStream,
+    load_bundled,
+    read_corpus,
+    stream_corpus,
+    unknown_format,
+)
 from acclimate.data.reading_settings import ReadingSettings
 from acclimate.data.selection.ngram_scores import detected_format
 from acclimate.data.selection.select import SelectionProgress

@@ -1,4 +1,4 @@
-"""`read_corpus` reads any corpus, or says what is wrong, where, and what to do. `stream_corpus` reads in parts."""
+"""`read_corpus` reads any corpus, `stream_corpus` reads one in parts, `load_bundled` reads one that ships."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import difflib
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.resources import as_file, files
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 
 from acclimate.data.character_spans import POLICIES, SPLIT_BETWEEN_LETTERS
 from acclimate.data.corpus import Corpus, Kind, ReadingNotes, Sentence
@@ -337,3 +338,35 @@ def _by_words(sentences: Iterable[One], words: int) -> Iterator[tuple[One, ...]]
             group, size = [], 0
     if group:
         yield tuple(group)
+
+
+BUNDLED = {
+    "news": "newspaper sentences; PER, LOC, ORG, MISC",
+    "social": "informal posts; PER, LOC, ORG, MISC",
+    "clinical": "clinical notes; DISEASE, SYMPTOM, TREATMENT",
+}
+
+
+class Domain(NamedTuple):
+    """One bundled domain. `text` is everything that may be read without labels: the unlabelled part and train."""
+
+    train: Corpus
+    dev: Corpus
+    test: Corpus
+    unlabelled: Corpus
+
+    @property
+    def text(self) -> Corpus:
+        return (self.train.unlabelled() + self.unlabelled).renamed(f"{self.unlabelled.name} text")
+
+
+def load_bundled(name: str) -> Domain:
+    """`news`, `social` or `clinical`."""
+    if name not in BUNDLED:
+        raise InputError(f"no bundled corpus {name!r}. There are: {', '.join(BUNDLED)}.")
+    with as_file(files("acclimate.data") / "corpora" / name) as folder:
+        train, dev, test = (
+            read_corpus(folder / f"{part}.conll", "conll", name=f"{name} {part}") for part in ("train", "dev", "test")
+        )
+        unlabelled = read_corpus(folder / "unlabelled.txt", "text", name=f"{name} unlabelled", tokenize="blanks")
+    return Domain(train, dev, test, unlabelled)

@@ -1,4 +1,4 @@
-"""Words and sentences of raw text, by offsets: `text[start:end]` is the word. Also the English stop words.
+"""Words and sentences of raw text, by offsets: `text[start:end]` is the word. Also stop words and a numbering of words.
 
 The words are those of the Penn Treebank (`'s` and `n't` split off, punctuation apart) with what tweets and clinical
 notes need besides: URLs, @mentions, #hashtags, emoticons, whole emoji, `120/80`, `q.i.d.`. Every character that is not
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 from functools import cache
 
 Offsets = list[tuple[int, int]]
@@ -227,3 +229,31 @@ _CONTRACTIONS = (
 
 _WORDS = " ".join((_PRONOUNS, _DETERMINERS, _VERBS, _PREPOSITIONS, _CONJUNCTIONS, _ADVERBS, *_CONTRACTIONS)).split()
 STOP_WORDS = frozenset([*_WORDS, *(word.replace("'", "’") for word in _WORDS)])
+
+
+PADDING, UNKNOWN, HIDDEN = 0, 1, 2
+SPECIAL = ("<padding>", "<unknown>", "<hidden>")  # <hidden> is what a masked word, or each of its characters, becomes
+
+
+class Vocabulary:
+    """Items with a number each; anything else is `UNKNOWN`."""
+
+    def __init__(self, items: Iterable[str]) -> None:
+        self.items = tuple(dict.fromkeys(items))
+        self._numbers = {item: number for number, item in enumerate(self.items, start=len(SPECIAL))}
+
+    @classmethod
+    def of_counts(cls, counts: Counter[str], at_least: int = 1) -> Vocabulary:
+        """The items seen often enough, most frequent first (ties by spelling, so that the order never wavers)."""
+        kept = [(-count, item) for item, count in counts.items() if count >= at_least]
+        return cls(item for _, item in sorted(kept))
+
+    def __len__(self) -> int:
+        """How many rows a table for this vocabulary needs."""
+        return len(SPECIAL) + len(self.items)
+
+    def __contains__(self, item: object) -> bool:
+        return item in self._numbers
+
+    def number(self, item: str) -> int:
+        return self._numbers.get(item, UNKNOWN)

@@ -14,7 +14,6 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Literal
 
-from acclimate.data.bundled import load_bundled
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import load_concepts
 from acclimate.data.concepts.labelling import Labeller
@@ -22,7 +21,7 @@ from acclimate.data.concepts.mentions import Groups
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
-from acclimate.data.reading import read_corpus
+from acclimate.data.reading import load_bundled, read_corpus
 from acclimate.data.subsets import split
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.settings import Settings, SettingsError, complete, load_yaml

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.vocabulary import PADDING, UNKNOWN
+from acclimate.data.words import PADDING, UNKNOWN
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.vocabulary import HIDDEN, PADDING, SPECIAL, UNKNOWN
+from acclimate.data.words import HIDDEN, PADDING, SPECIAL, UNKNOWN
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.layers import Table, moments, shares_of
 from acclimate.model.tagger import Tagger

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.vocabulary import HIDDEN, PADDING
+from acclimate.data.words import HIDDEN, PADDING
 from acclimate.model.encoders.encoder import Change
 from acclimate.model.tagger import Tagger
 from acclimate.model.view import View, fitted

@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
 
-PADDING = bytes(8)  # what must follow a text of which stretches get keys: eight bytes are read at a time
+PADDING = bytes(8)  # what must follow a text of which chunks get keys: eight bytes are read at a time
 NOT_FOUND = -1
 
 _TURNS = 100
-_TOGETHER = 64  # bytes; longer stretches get their keys one by one: a further turn would be for very few
+_TOGETHER = 64  # bytes; longer chunks get their keys one by one: a further turn would be for very few
 _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 # large odd numbers without a pattern: a key times one of them lands far from its neighbours
 _SPREADS = np.array([0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F], np.uint64)
 _HALF = np.uint64(32)
 
 
-def stretch_keys(text: bytes, starts: Numbers, ends: Numbers) -> Keys:
-    """A key for each stretch of a text that ends with PADDING; equal stretches get equal keys."""
+def chunk_keys(text: bytes, starts: Numbers, ends: Numbers) -> Keys:
+    """A key for each chunk of a text that ends with PADDING; equal chunks get equal keys."""
     eight_bytes: Keys = np.ndarray((len(text) - 7,), "<u8", text, strides=(1,))
     lengths = ends - starts
     keys = eight_bytes[starts] & _FIRST_BYTES.take(lengths, mode="clip")

@@ -20,22 +20,22 @@ from acclimate.data.selection.keys import (
     Keys,
     KeyTable,
     Numbers,
+    chunk_keys,
     different,
     mixed,
     representatives_of,
-    stretch_keys,
 )
 from acclimate.data.selection.text_files import LONGEST_LINE
 from acclimate.data.words import find_words, split_words
 
-# what is remembered of a stretch shares the bits of one number, so that it is fetched at once
-_COUNT_BITS = LONGEST_LINE.bit_length()  # no stretch has more words, as each has a byte at least
+# what is remembered of a chunk shares the bits of one number, so that it is fetched at once
+_COUNT_BITS = LONGEST_LINE.bit_length()  # no chunk has more words, as each has a byte at least
 _KNOWN_BITS = 12
 _MOST, _MANY = (1 << _COUNT_BITS) - 1, (1 << _KNOWN_BITS) - 1  # _MANY stands for any higher number too
 
 
 def remembered(where: Numbers, counts: Numbers, known: Numbers) -> Numbers:
-    """What to remember of stretches: where their words are in a list, how many they are, and how many are known."""
+    """What to remember of chunks: where their words are in a list, how many they are, and how many are known."""
     return where << _COUNT_BITS + _KNOWN_BITS | counts << _KNOWN_BITS | np.minimum(known, _MANY)
 
 
@@ -55,15 +55,15 @@ _IS_PLAIN: NDArray[np.bool_] = np.array([code < 128 and chr(code).isalnum() for 
 
 @dataclass(frozen=True)
 class Block:
-    """Whole lines of text and the stretches between blanks. Places count from the line end put before the text."""
+    """Whole lines of text and the chunks between blanks. Places count from the line end put before the text."""
 
     text: bytes
-    starts: Numbers  # (stretch)
-    ends: Numbers  # (stretch)
-    reaches: Numbers  # (stretch): how far one must look to split it
-    keys: Keys  # (stretch)
-    entries: Numbers  # (stretch): what is remembered of it, or NOT_FOUND
-    borders: Numbers  # (line + 1): the first stretch of each line, and the number of stretches
+    starts: Numbers  # (chunk)
+    ends: Numbers  # (chunk)
+    reaches: Numbers  # (chunk): how far one must look to split it
+    keys: Keys  # (chunk)
+    entries: Numbers  # (chunk): what is remembered of it, or NOT_FOUND
+    borders: Numbers  # (line + 1): the first chunk of each line, and the number of chunks
 
     def __len__(self) -> int:
         return len(self.borders) - 1
@@ -75,7 +75,7 @@ class Block:
 
     @cached_property
     def _most_known(self) -> Numbers:
-        """(stretch). All words of a new one may be known. It has at most one for each sign, and for each run of letters
+        """(chunk). All words of a new one may be known. It has at most one for each sign, and for each run of letters
         and digits: these are only split where an apostrophe follows (do|n't)."""
         known = self.entries & _MANY
         unsure = np.flatnonzero(known == _MANY)  # new ones among them, as all bits of NOT_FOUND are set
@@ -87,19 +87,19 @@ class Block:
 
     def most_different_known(self, chosen: Numbers) -> Numbers:
         """(chosen line): it has no more different known words than this, as what it says twice counts once."""
-        stretches, counts = self.stretches(chosen)
+        chunks, counts = self.chunks(chosen)
         line_keys = np.repeat(chosen.astype(np.uint64), counts)
-        first = representatives_of(mixed(self.keys[stretches], line_keys)) == np.arange(len(stretches))
-        return np.diff(sums(self._most_known[stretches] * first)[sums(counts)])
+        first = representatives_of(mixed(self.keys[chunks], line_keys)) == np.arange(len(chunks))
+        return np.diff(sums(self._most_known[chunks] * first)[sums(counts)])
 
-    def stretches(self, chosen: Numbers) -> tuple[Numbers, Numbers]:
-        """The stretches of some lines, and how many each line has."""
+    def chunks(self, chosen: Numbers) -> tuple[Numbers, Numbers]:
+        """The chunks of some lines, and how many each line has."""
         firsts, counts = self.borders[chosen], self.borders[chosen + 1] - self.borders[chosen]
         return ranges(firsts, counts), counts
 
-    def texts(self, stretches: Numbers) -> list[str]:
-        places = zip(self.starts[stretches].tolist(), self.ends[stretches].tolist(), strict=True)
-        return b"\n".join([self.text[start:end] for start, end in places]).decode().split("\n")[: len(stretches)]
+    def texts(self, chunks: Numbers) -> list[str]:
+        places = zip(self.starts[chunks].tolist(), self.ends[chunks].tolist(), strict=True)
+        return b"\n".join([self.text[start:end] for start, end in places]).decode().split("\n")[: len(chunks)]
 
     def lines(self, chosen: Numbers) -> list[bytes]:
         """The text of lines that have some, without the blanks around it."""
@@ -108,7 +108,7 @@ class Block:
 
 
 def cut_at_blanks(text: bytes, tokenize: Tokenize) -> tuple[Numbers, Numbers]:
-    """Where stretches start and end, in a text that begins with a line end and ends with one and PADDING."""
+    """Where chunks start and end, in a text that begins with a line end and ends with one and PADDING."""
     marks = np.frombuffer(text.translate(_NOT_BLANK[tokenize]), np.uint8, len(text) - len(PADDING))
     changes = np.flatnonzero(marks[1:] != marks[:-1]) + 1
     return changes[0::2].copy(), changes[1::2].copy()  # a copy is read faster than every other number
@@ -116,7 +116,7 @@ def cut_at_blanks(text: bytes, tokenize: Tokenize) -> tuple[Numbers, Numbers]:
 
 def keys_with_next(text: bytes, starts: Numbers, ends: Numbers, keys: Keys) -> tuple[Keys, Numbers]:
     """After an initial (`J. Smith`) and after `No. 5` one must look at what comes next to know what the full stop is:
-    there the key is that of both stretches. Returns the keys, and how far one must look."""
+    there the key is that of both chunks. Returns the keys, and how far one must look."""
     letters = np.frombuffer(text, np.uint8)
     stops = np.flatnonzero(letters[ends[:-1] - 1] == ord("."))
     last, third, fourth = (letters[ends[stops] - back] for back in (2, 3, 4))
@@ -159,9 +159,9 @@ class NumberedLines:
 
 
 class WordNumbers:
-    """Words by number, and a memory of how stretches between blanks are split into them.
+    """Words by number, and a memory of how chunks between blanks are split into them.
 
-    `known` are keys of words that have the numbers from 0 on for ever. All others are forgotten when `most` stretches
+    `known` are keys of words that have the numbers from 0 on for ever. All others are forgotten when `most` chunks
     are remembered, so that the memory is bounded: their numbers hold within a block only.
     """
 
@@ -173,8 +173,8 @@ class WordNumbers:
     def _forget(self) -> None:
         self._words = KeyTable(2 * len(self._known))
         self._words.add(self._known, np.arange(len(self._known)))
-        self._stretches = KeyTable()
-        self._lists = _Growing()  # the words of one stretch after those of another
+        self._chunks = KeyTable()
+        self._lists = _Growing()  # the words of one chunk after those of another
 
     def keys(self) -> Keys:
         """The keys of all words, by their numbers."""
@@ -182,24 +182,24 @@ class WordNumbers:
         return keys[np.argsort(numbers)]
 
     def read(self, text: bytes) -> Block:
-        """Look up the stretches of whole lines, of which none is longer than LONGEST_LINE."""
-        if self.most is not None and (len(self._stretches) >= self.most or len(self._lists) >= 4 * self.most):
+        """Look up the chunks of whole lines, of which none is longer than LONGEST_LINE."""
+        if self.most is not None and (len(self._chunks) >= self.most or len(self._lists) >= 4 * self.most):
             self._forget()
         text = b"".join((b"\n", text, b"" if text.endswith(b"\n") else b"\n", PADDING))
         starts, ends = cut_at_blanks(text, self.tokenize)
-        keys, reaches = stretch_keys(text, starts, ends), ends
+        keys, reaches = chunk_keys(text, starts, ends), ends
         if self.tokenize == "words":
             keys, reaches = keys_with_next(text, starts, ends, keys)
         line_ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(text) - len(PADDING)) == ord("\n"))
         borders = np.searchsorted(starts, line_ends)
-        return Block(text, starts, ends, reaches, keys, self._stretches.find(keys), borders)
+        return Block(text, starts, ends, reaches, keys, self._chunks.find(keys), borders)
 
     def number(self, block: Block, chosen: Numbers) -> NumberedLines:
         """The words of some lines of the block read last. Raises UnicodeDecodeError where new ones are no UTF-8."""
-        stretches, counts = block.stretches(chosen)
-        entries = block.entries[stretches]
+        chunks, counts = block.chunks(chosen)
+        entries = block.entries[chunks]
         new = np.flatnonzero(entries == NOT_FOUND)
-        entries[new] = self._learnt(block, stretches[new])
+        entries[new] = self._learnt(block, chunks[new])
         where, sizes = recalled(entries)
         words = self._lists.all[ranges(where, sizes)].astype(np.int64)
         return NumberedLines(words, np.diff(sums(sizes)[sums(counts)]))
@@ -220,36 +220,36 @@ class WordNumbers:
         joined = "\n".join((*words, ""))
         text = (joined.lower() if self.lower_case else joined).encode() + PADDING
         ends = np.flatnonzero(np.frombuffer(text, np.uint8, len(text) - len(PADDING)) == ord("\n"))
-        return stretch_keys(text, np.concatenate(([0], ends[:-1] + 1))[: len(ends)], ends)
+        return chunk_keys(text, np.concatenate(([0], ends[:-1] + 1))[: len(ends)], ends)
 
-    def _learnt(self, block: Block, stretches: Numbers) -> Numbers:
-        """Split new stretches, and remember of each where its words are, how many they are and how many are known."""
-        firsts, which = different(block.keys[stretches])
-        stretches = stretches[firsts]
-        entries = np.empty(len(stretches), np.int64)
-        for group, split in self._ways_to_split(block, stretches):
-            counts, keys = split(block, stretches[group])
+    def _learnt(self, block: Block, chunks: Numbers) -> Numbers:
+        """Split new chunks, and remember of each where its words are, how many they are and how many are known."""
+        firsts, which = different(block.keys[chunks])
+        chunks = chunks[firsts]
+        entries = np.empty(len(chunks), np.int64)
+        for group, split in self._ways_to_split(block, chunks):
+            counts, keys = split(block, chunks[group])
             numbers = self._numbers(keys)
             borders = sums(counts)
             known = np.diff(sums(numbers < len(self._known))[borders])
             entries[group] = remembered(len(self._lists) + borders[:-1], counts, known)
             self._lists.extend(numbers)
-        self._stretches.add(block.keys[stretches], entries)
+        self._chunks.add(block.keys[chunks], entries)
         return entries[which]
 
-    def _ways_to_split(self, block: Block, stretches: Numbers) -> list[tuple[NDArray[np.bool_], Split]]:
-        looks_on = block.reaches[stretches] > block.ends[stretches]
+    def _ways_to_split(self, block: Block, chunks: Numbers) -> list[tuple[NDArray[np.bool_], Split]]:
+        looks_on = block.reaches[chunks] > block.ends[chunks]
         split = self._not_split if self.tokenize == "blanks" else self._split_together
         return [(~looks_on, split), (looks_on, self._split_looking_on)]
 
-    def _not_split(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
-        """How many words each stretch has, and the keys of all words."""
-        return np.ones(len(stretches), np.int64), self._keys(block.texts(stretches))
+    def _not_split(self, block: Block, chunks: Numbers) -> tuple[Numbers, Keys]:
+        """How many words each chunk has, and the keys of all words."""
+        return np.ones(len(chunks), np.int64), self._keys(block.texts(chunks))
 
-    def _split_together(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
+    def _split_together(self, block: Block, chunks: Numbers) -> tuple[Numbers, Keys]:
         """One search through all of them is faster than many. Whose the words are follows from their lengths, as they
         leave out nothing but blanks."""
-        texts = block.texts(stretches)
+        texts = block.texts(chunks)
         words = split_words("\n\n".join(texts))
         word_ends = np.cumsum(list(map(len, words)))
         lengths = list(map(len, texts))
@@ -258,11 +258,11 @@ class WordNumbers:
         counts = np.diff(np.searchsorted(word_ends, np.cumsum(lengths), "right"), prepend=0)
         return counts, self._keys(words)
 
-    def _split_looking_on(self, block: Block, stretches: Numbers) -> tuple[Numbers, Keys]:
+    def _split_looking_on(self, block: Block, chunks: Numbers) -> tuple[Numbers, Keys]:
         """For the few of which what comes next is to be looked at."""
         counts, words = [], []
-        for stretch in stretches.tolist():
-            start, end, reach = int(block.starts[stretch]), int(block.ends[stretch]), int(block.reaches[stretch])
+        for chunk in chunks.tolist():
+            start, end, reach = int(block.starts[chunk]), int(block.ends[chunk]), int(block.reaches[chunk])
             text, own = block.text[start:reach].decode(), len(block.text[start:end].decode())
             own_words = [text[first:last] for first, last in find_words(text) if first < own]
             counts.append(len(own_words))

@@ -9,9 +9,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from acclimate.data.collocations import Collocations, build_collocations, usual_shares
+from acclimate.data.collocations import Collocations, Measure, build_collocations, usual_shares
 from acclimate.data.corpus import Corpus
-from acclimate.data.ngrams import Measure
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.methods.masking.adversarial import Adversarial, Estimator
 from acclimate.methods.masking.density_ratio import DensityRatio, piece_counts

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.pieces import Window
-from acclimate.data.vocabulary import HIDDEN, PADDING, UNKNOWN, Vocabulary
+from acclimate.data.words import HIDDEN, PADDING, UNKNOWN, Vocabulary
 from acclimate.model.encoders.contextual import Context, ContextualSettings, load_context
 from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
 from acclimate.model.encoders.layers import BidirectionalLstm, Normalise, Table, VariationalDropout, shares_of

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from acclimate.data.vocabulary import PADDING, SPECIAL
+from acclimate.data.words import PADDING, SPECIAL
 
 Normalise = Literal["none", "weighted", "unweighted"]
 _TINY = 1e-6  # a dimension that never varies is not blown up

@@ -20,7 +20,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import DAMAGE, XZ, compression_of, decompressing
-from acclimate.data.vocabulary import Vocabulary
+from acclimate.data.words import Vocabulary
 
 if TYPE_CHECKING:
     from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstmSettings
