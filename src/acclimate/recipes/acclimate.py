@@ -26,7 +26,7 @@ from acclimate.recipes.compose import remodel as remodel_for
 from acclimate.recipes.compose_stages import ComposeSettings, unlabelled
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, is_language_model
 from acclimate.recipes.mat import MaskedNoiseSettings
-from acclimate.recipes.pdaln import AnchorSettings, anchors
+from acclimate.recipes.pdaln import AnchorSettings, exchanged
 from acclimate.recipes.recipe import Plan, Recipe, Sibling
 from acclimate.recipes.rounds import chooses_for_target
 from acclimate.settings import Settings, complete
@@ -321,7 +321,7 @@ def has_anchors(plan: Plan) -> bool:
     if not len(few):
         return False
     try:
-        return len(anchors(plan.source.labelled(), few, options.anchor, plan.seed * 1_000)) > 0
+        return len(exchanged(plan.source.labelled(), few, options.anchor, plan.seed * 1_000).variants) > 0
     except InputError:  # plain tags, or no label in common
         return False
 

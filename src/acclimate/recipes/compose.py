@@ -39,7 +39,6 @@ from acclimate.recipes.compose_stages import (
     StageSettings,
     Term,
     anchored,
-    batches_for,
     beside_of,
     edited_pairs,
     learns_of,
@@ -90,7 +89,7 @@ def made_stage(name: str, stage: StageSettings, tagger: Tagger, plan: Plan, numb
     if stage.mslm is not None:
         return mslm_stage(name, stage, tagger, plan, number)
     text, beside, watches = texts_of(stage, tagger, plan, number)
-    batches = batches_for(tagger, plan, text, beside, number)
+    batches = plan.batches_beside(tagger, text, beside, number)
     training = training_for(stage, plan, batches)
     updates = training.updates_for(batches.epoch_length)
     context = StageContext(tagger, plan, number, text, sum(beside[1:], beside[0]) if beside else Corpus(()), updates)

@@ -18,7 +18,6 @@ from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagno
 from acclimate.methods.alignment.mmd import MEDIANS, SCALE_FREE, Kernel
 from acclimate.methods.distillation import Distillation, TagProbabilities, frozen_copy
 from acclimate.methods.masked_words import PolicyLoss
-from acclimate.methods.masking.catalogue import PolicyContext, build_policy
 from acclimate.methods.mean_teacher import MeanTeacher, rising
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import Scope
@@ -28,13 +27,12 @@ from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.datnet import DiscriminatorSettings, discriminator_for, held_out
-from acclimate.recipes.domain_tuning import MaskingSettings, masked_words
+from acclimate.recipes.domain_tuning import MaskingSettings, masked_words, policy_for
 from acclimate.recipes.mat import MaskedNoiseSettings, RadiusSettings, masked_adversarial
 from acclimate.recipes.pdaln import MeanTeacherSettings, contrast
 from acclimate.recipes.pdaln_edits import ContrastSettings, edit_for
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import Settings
-from acclimate.training.engine import device_for
 from acclimate.training.settings import Schedule
 from acclimate.training.stage import Watch
 
@@ -231,10 +229,7 @@ def mean_teacher(stage: StageContext, settings: MeanTeacherTermSettings) -> Buil
 def hidden_words(stage: StageContext, settings: MaskedWordsSettings) -> Built:
     encoder, plan = stage.tagger.encoder, stage.plan
     assert isinstance(encoder, Transformer)
-    context = PolicyContext(
-        encoder, plan.source.unlabelled(), plan.target.unlabelled(), settings.policy, device_for(plan.training)
-    )
-    policy = build_policy(settings.masking, context)
+    policy = policy_for(encoder, plan, settings.masking, settings.policy)
     objective = masked_words(encoder, mlm_head_for(encoder), policy, settings, settings.samples)
     objective.domain = settings.side
     learns = any(True for _ in policy.parameters())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from acclimate.data.batches import SOURCE, TARGET, Joined, Stream
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.augmentation.anchors import Anchored
 from acclimate.methods.augmentation.text_edits import delete_span, replace_synonyms
@@ -25,7 +24,6 @@ from acclimate.recipes.pdaln_edits import EditSettings, synonyms_for
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.self_training import surest
 from acclimate.settings import Settings, complete
-from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Watch
 
 TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors", "synonyms", "deletion"]
@@ -264,25 +262,3 @@ def beside_of(stage: StageSettings, plan: Plan) -> tuple[str, ...]:
     )
     there = (("target-labelled", plan.target.labelled()), ("target", unlabelled(plan)))
     return tuple(name for name, corpus in there if evaluations and len(corpus))
-
-
-def batches_for(tagger: Tagger, plan: Plan, text: Corpus, beside: Sequence[Corpus], shift: int = 0) -> Stream:
-    """A batch of what is learnt, and in it as much of what is beside, all of its corpora in equal parts."""
-    if not beside:
-        return plan.batches(tagger, {SOURCE: text}, shift)
-    if len(beside) == 1:
-        return plan.batches(tagger, {SOURCE: text, TARGET: beside[0]}, shift)
-    part = replace(plan, training=_part_of(plan.training, len(beside)))
-    source = plan.batches(tagger, {SOURCE: text}, shift)
-    streams = [part.batches(tagger, {TARGET: corpus}, shift, beside=source) for corpus in beside]
-    return Joined({SOURCE: [source], TARGET: streams})
-
-
-def _part_of(training: TrainingSettings, parts: int) -> TrainingSettings:
-    sentences = training.sentences_per_batch
-    return training.model_copy(
-        update={
-            "words_per_batch": max(1, training.words_per_batch // parts),
-            "sentences_per_batch": None if sentences is None else max(1, sentences // parts),
-        }
-    )

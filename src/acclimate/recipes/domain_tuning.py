@@ -173,11 +173,15 @@ def masked_words(
     tokenizer = encoder.pieces.tokenizer
     if tokenizer.mask_token_id is None:
         raise InputError(f"the tokenizer of {encoder.origin} has no [MASK]: it is no masked language model.")
-    special = tuple(tokenizer.all_special_ids)
-    ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
-    corruption = Corruption(tokenizer.mask_token_id, ordinary, settings.swapped, settings.kept)
+    corruption = Corruption.of(tokenizer, settings.swapped, settings.kept)
     budget = Budget(settings.share, settings.by_words, samples, settings.quick)
-    return MaskedWords(policy, corruption, special, budget, mlm_head)
+    return MaskedWords(policy, corruption, tuple(tokenizer.all_special_ids), budget, mlm_head)
+
+
+def policy_for(encoder: Transformer, plan: Plan, masking: str, settings: PolicySettings) -> Policy:
+    """The policy of this name, for the text of both domains."""
+    texts = plan.source.unlabelled(), plan.target.unlabelled()
+    return build_policy(masking, PolicyContext(encoder, *texts, settings, device_for(plan.training)))
 
 
 def sentence_batches(corpus: Corpus, encoder: Transformer, rows: int, seed: int) -> Batches:

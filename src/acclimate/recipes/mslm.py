@@ -12,26 +12,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import torch
 from pydantic import Field, field_validator
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.methods.entities.losses import EntityClassification, EntityDetection, HiddenWords, ReadBy
 from acclimate.methods.entities.masked_tagger import MaskedTagger
-from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy, known_policy, require_texts
+from acclimate.methods.masking.catalogue import PolicySettings, known_policy, require_texts
 from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights, Normalise, count_masks, mask_weights
 from acclimate.methods.masking.masked_batch import Corruption
-from acclimate.methods.masking.policy import Policy
 from acclimate.methods.objective import Objective
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads.entity_heads import EntitySettings, require_entities, types_apart
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.domain_tuning import require_language_model
+from acclimate.recipes.domain_tuning import policy_for, require_language_model
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.settings import Settings, UsageError
-from acclimate.training.engine import device_for
 from acclimate.training.stage import Stage
 
 JOINT = "joint"
@@ -141,12 +138,12 @@ def remodel(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
 def masked_tagger(tagger: Tagger, plan: Plan) -> MaskedTagger:
     """The tagger with the head that guesses words, and who hides them."""
     options: MslmSettings = plan.options
+    encoder = encoder_of(tagger)
     masking = JointMasking(options.elm, options.blm, options.other_terms)
-    other = None if options.masking == JOINT else other_policy(tagger, plan)
-    asks = options.losses.words > 0 or other is not None
-    mlm_head = mlm_head_for(encoder_of(tagger)) if asks else None
-    seed = plan.seed if options.static else None
-    return MaskedTagger(tagger, mlm_head, masking, corruption(tagger, options), other, seed)
+    other = None if options.masking == JOINT else policy_for(encoder, plan, options.masking, options.policy)
+    mlm_head = mlm_head_for(encoder) if options.losses.words > 0 or other is not None else None
+    corruption = Corruption.of(encoder.pieces.tokenizer, options.swapped, options.kept)
+    return MaskedTagger(tagger, mlm_head, masking, corruption, other, plan.seed if options.static else None)
 
 
 def terms(tagger: Tagger, weights: MaskWeights, options: MslmSettings) -> dict[str, Objective]:
@@ -168,21 +165,6 @@ def weights_of_masks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     if not isinstance(entity, (int, float)) or not isinstance(other, (int, float)):
         return ()  # a row that was changed by hand
     return (f"A hidden piece of an entity weighed {entity:.3f}, any other {other:.3f}.",)
-
-
-def corruption(tagger: Tagger, options: MslmSettings) -> Corruption:
-    tokenizer = encoder_of(tagger).pieces.tokenizer
-    special = set(tokenizer.all_special_ids)
-    ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
-    return Corruption(tokenizer.mask_token_id, ordinary, options.swapped, options.kept)
-
-
-def other_policy(tagger: Tagger, plan: Plan) -> Policy:
-    """Who hides other words instead, and just as many."""
-    options: MslmSettings = plan.options
-    texts = plan.source.unlabelled(), plan.target.unlabelled()
-    context = PolicyContext(encoder_of(tagger), *texts, options.policy, device_for(plan.training))
-    return build_policy(options.masking, context)
 
 
 def encoder_of(tagger: Tagger) -> Transformer:

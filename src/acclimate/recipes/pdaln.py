@@ -14,7 +14,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from acclimate.data.batches import SOURCE, TARGET, Joined, Stream
+from acclimate.data.batches import TARGET, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import take_sentences
@@ -237,40 +237,15 @@ def plain_text(plan: Plan, number: int) -> Corpus:
     return take_sentences(source, count, plan.seed * 1_000 + number) + plan.target.labelled()
 
 
-def anchors(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> Corpus:
-    """Sentences of both domains with entities of the other one."""
-    return exchanged(source, few, options, seed).corpus
-
-
 def exchanged(source: Corpus, few: Corpus, options: AnchorSettings, seed: int) -> Augmentation:
-    """The same, with what was exchanged for what."""
-    return augment_with_anchors(
-        source,
-        few,
-        target_variants=options.target_variants,
-        source_variants=options.source_variants,
-        source_sentences=options.source_sentences,
-        ratio=options.ratio,
-        all_entities=options.all_entities,
-        seed=seed,
-    )
+    """Sentences of both domains with entities of the other one, and what was exchanged for what."""
+    return augment_with_anchors(source, few, **options.model_dump(include=set(AnchorSettings.model_fields)), seed=seed)
 
 
 def batches_of(tagger: Tagger, plan: Plan, first: Corpus, shift: int = 0) -> Stream:
     """A batch of source or augmented sentences beside one of the target; half of that is labelled, if any is."""
     few, text = plan.target.labelled(), plan.target.filter(lambda sentence: sentence.tags is None)
-    if not few or not text:
-        return plan.batches(tagger, {SOURCE: first, TARGET: few or text}, shift)
-    training = plan.training
-    sentences = training.sentences_per_batch
-    sizes = {
-        "words_per_batch": max(1, training.words_per_batch // 2),
-        "sentences_per_batch": None if sentences is None else max(1, sentences // 2),
-    }
-    half = replace(plan, training=training.model_copy(update=sizes))
-    source = plan.batches(tagger, {SOURCE: first}, shift)
-    target = [half.batches(tagger, {TARGET: corpus}, shift, beside=source) for corpus in (few, text)]
-    return Joined({SOURCE: [source], TARGET: target})
+    return plan.batches_beside(tagger, first, [corpus for corpus in (few, text) if corpus] or [text], shift)
 
 
 def round_training(plan: Plan, batches: Stream) -> TrainingSettings:

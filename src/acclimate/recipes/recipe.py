@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from acclimate.data.batches import Batches
+from acclimate.data.batches import SOURCE, TARGET, Batches, Joined, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
 from acclimate.settings import Settings
@@ -48,6 +48,22 @@ class Plan:
             pass_share,
             beside,
         )
+
+    def batches_beside(self, tagger: Tagger, text: Corpus, beside: Sequence[Corpus], shift: int = 0) -> Stream:
+        """A batch of the text as the source's half, and beside it as much of the other corpora, in equal parts."""
+        if not beside:
+            return self.batches(tagger, {SOURCE: text}, shift)
+        if len(beside) == 1:
+            return self.batches(tagger, {SOURCE: text, TARGET: beside[0]}, shift)
+        words, sentences = self.training.words_per_batch, self.training.sentences_per_batch
+        sizes = {
+            "words_per_batch": max(1, words // len(beside)),
+            "sentences_per_batch": None if sentences is None else max(1, sentences // len(beside)),
+        }
+        part = replace(self, training=self.training.model_copy(update=sizes))
+        source = self.batches(tagger, {SOURCE: text}, shift)
+        streams = [part.batches(tagger, {TARGET: corpus}, shift, beside=source) for corpus in beside]
+        return Joined({SOURCE: [source], TARGET: streams})
 
 
 @dataclass(frozen=True)

@@ -271,9 +271,8 @@ def _require_sense(settings: PretrainSettings) -> None:
 
 def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:
     special = tuple(tokenizer.all_special_ids)
-    ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
     masks = settings.masks
-    corruption = Corruption(tokenizer.mask_token_id, ordinary, masks.swapped, masks.kept)
+    corruption = Corruption.of(tokenizer, masks.swapped, masks.kept)
     continues = None
     if masks.whole_words:
         continues = torch.tensor(

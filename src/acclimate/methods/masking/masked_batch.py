@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -201,6 +202,12 @@ class Corruption(nn.Module):
         self.mask, self.swapped, self.kept = mask, swapped, kept
         self.register_buffer("ordinary", ordinary, persistent=False)
         self.ordinary: Tensor
+
+    @classmethod
+    def of(cls, tokenizer: Any, swapped: float, kept: float) -> Corruption:
+        special = set(tokenizer.all_special_ids)
+        ordinary = torch.tensor([number for number in range(len(tokenizer)) if number not in special])
+        return cls(tokenizer.mask_token_id, ordinary, swapped, kept)
 
     def forward(self, pieces: Tensor, hidden: Hidden) -> Tensor:
         """Pieces (row, piece) as they are shown to the encoder."""
