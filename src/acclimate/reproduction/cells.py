@@ -31,34 +31,34 @@ class Cell:
 def cells_of(table: Table, scale: Scale = "full", assignments: Sequence[str] = ()) -> list[Cell]:
     """All cells, row by row. `assignments` (`training.updates=100`, `pdaln.options.rounds=1`) win over all else."""
     small = table.small if scale == "small" else None
-    rows = _chosen(table, "rows", None if small is None else small.rows)
-    columns = _chosen(table, "columns", None if small is None else small.columns)
-    found = []
-    for row, of_row in rows.items():
-        only = of_row.get("only")
-        for column, of_column in columns.items():
+    rows = _selected(table, "rows", None if small is None else small.rows)
+    columns = _selected(table, "columns", None if small is None else small.columns)
+    cells = []
+    for row, row_settings in rows.items():
+        only = row_settings.get("only")
+        for column, column_settings in columns.items():
             if only is None or column in map(str, only):
-                values = _settled(table, of_row, of_column)
+                values = _resolved(table, row_settings, column_settings)
                 if small is not None:
-                    values = _made_small(values, small)
-                found.append(_cell(table, row, column, with_assignments(values, _meant(assignments, values))))
-    _require_meant(table, found, assignments)
-    return found
+                    values = _at_small_scale(values, small)
+                cells.append(_cell(table, row, column, with_assignments(values, _assignments_for(assignments, values))))
+    _require_recipes(table, cells, assignments)
+    return cells
 
 
-def _settled(table: Table, of_row: Mapping[str, Any], of_column: Mapping[str, Any]) -> dict[str, Any]:
+def _resolved(table: Table, row_settings: Mapping[str, Any], column_settings: Mapping[str, Any]) -> dict[str, Any]:
     """What all cells share, over it the column, over that what the column has for the recipe, and over all the row."""
-    row = {name: value for name, value in of_row.items() if name != "only"}
-    column = {name: value for name, value in of_column.items() if name != "of_recipe"}
+    row = {name: value for name, value in row_settings.items() if name != "only"}
+    column = {name: value for name, value in column_settings.items() if name != "of_recipe"}
     recipe = merged(merged(table.all, column), row).get("recipe")
-    by_recipe = of_column.get("of_recipe", {})
+    by_recipe = column_settings.get("of_recipe", {})
     for name in by_recipe:
         find_recipe(name)  # or a slip would have no effect
     column = merged(column, by_recipe.get(recipe or "", {}))
     return merged(merged(table.all, column), row)
 
 
-def _made_small(values: Mapping[str, Any], small: SmallScale) -> dict[str, Any]:
+def _at_small_scale(values: Mapping[str, Any], small: SmallScale) -> dict[str, Any]:
     """What a row leaves out (labelled: null) is not brought back."""
     less = {name: value for name, value in small.all.items() if values.get(name, name) is not None}
     encoder = values.get("tagger", {}).get("encoder", "")
@@ -66,7 +66,7 @@ def _made_small(values: Mapping[str, Any], small: SmallScale) -> dict[str, Any]:
     return merged(merged(values, less), of_both)
 
 
-def _meant(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
+def _assignments_for(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
     """Those of all cells, and those of the cell's recipe, without its name in front (`pdaln.options.rounds=1`)."""
     meant = []
     for assignment in assignments:
@@ -78,7 +78,7 @@ def _meant(assignments: Sequence[str], values: Mapping[str, Any]) -> list[str]:
     return meant
 
 
-def _require_meant(table: Table, cells: Sequence[Cell], assignments: Sequence[str]) -> None:
+def _require_recipes(table: Table, cells: Sequence[Cell], assignments: Sequence[str]) -> None:
     """Settings of a recipe that no cell has would have no effect."""
     made = list(dict.fromkeys(cell.settings.recipe for cell in cells if cell.settings.recipe is not None))
     for assignment in assignments:
@@ -88,7 +88,7 @@ def _require_meant(table: Table, cells: Sequence[Cell], assignments: Sequence[st
             raise SettingsError(f"--set {assignment}: {table.name} has no cell of {name} at this scale. {known}")
 
 
-def _chosen(table: Table, side: str, names: Sequence[str] | None) -> Mapping[str, dict[str, Any]]:
+def _selected(table: Table, side: str, names: Sequence[str] | None) -> Mapping[str, dict[str, Any]]:
     known: Mapping[str, dict[str, Any]] = getattr(table, side)
     for name in names or ():
         if name not in known:
@@ -120,15 +120,15 @@ def _cell(table: Table, row: str, column: str, values: Mapping[str, Any]) -> Cel
     return Cell(row, column, settings, measures)
 
 
-_OF_LSTM = "tagger.lstm."
-_TOLD = (
+_LSTM = "tagger.lstm."
+_SHOWN = (
     "labelled",
     "limit",
     "tagger.encoder",
     "tagger.head",
-    f"{_OF_LSTM}vectors",
-    f"{_OF_LSTM}lstm_width",
-    f"{_OF_LSTM}contextual.encoder",
+    f"{_LSTM}vectors",
+    f"{_LSTM}lstm_width",
+    f"{_LSTM}contextual.encoder",
     "options.updates",
     "training.updates",
     "training.epochs",
@@ -143,7 +143,7 @@ _TOLD = (
 def shared_settings(cells: Iterable[Cell]) -> dict[str, str]:
     """By name, as `--set` takes it: the value, or the values of several cells. Without what no cell sets."""
     trained = [cell.settings for cell in cells if cell.settings.recipe is not None]
-    found = {name: _different(_value(settings, name) for settings in trained) for name in _TOLD}
+    found = {name: _different(_value(settings, name) for settings in trained) for name in _SHOWN}
     return {name: " or ".join(values) for name, values in found.items() if values}
 
 
@@ -157,7 +157,7 @@ def _written(value: Any) -> str:
 
 def _value(settings: CellSettings, name: str) -> Any:
     """None where it is not set, or belongs to an encoder that the cell has not."""
-    if name.startswith(_OF_LSTM) and settings.tagger.encoder != CNN_LSTM:
+    if name.startswith(_LSTM) and settings.tagger.encoder != CNN_LSTM:
         return None
     found: Any = settings
     for part in name.split("."):

@@ -105,24 +105,24 @@ class Datasets:
 
     def resolved(self, name: str) -> str:
         """The set that is really read."""
-        found = find_dataset(name)
-        if not self.small or found.bundled is not None:
+        dataset = find_dataset(name)
+        if not self.small or dataset.bundled is not None:
             return name
-        if found.small is None:
+        if dataset.small is None:
             raise SettingsError(f"datasets.yaml: nothing stands in for {name} at small scale.")
-        return found.small
+        return dataset.small
 
     def missing(self, name: str, parts: Iterable[str]) -> Missing | None:
         """What is not there of the parts that are needed."""
-        found = find_dataset(name)
-        if self.small or found.bundled is not None:
+        dataset = find_dataset(name)
+        if self.small or dataset.bundled is not None:
             return None
-        place = Path(found.folder or name)
+        place = Path(dataset.folder or name)
         for part in parts:
-            file_part = found.divide.of if found.divide is not None and part in found.divide.parts else part
+            file_part = dataset.divide.of if dataset.divide is not None and part in dataset.divide.parts else part
             if self.folder is None or not _files(self.folder / place, file_part):
                 looked = (self.folder or Path("DATA")) / place / f"{file_part}.*"
-                return Missing(name, found.what, found.where, str(looked))
+                return Missing(name, dataset.what, dataset.where, str(looked))
         return None
 
     def part(self, name: str, part: str) -> Corpus | None:
@@ -148,37 +148,39 @@ class Datasets:
 
     def file(self, name: str, part: str) -> Path:
         """Where a part stands on disk."""
-        found = find_dataset(self.resolved(name))
-        if found.bundled is not None:
+        dataset = find_dataset(self.resolved(name))
+        if dataset.bundled is not None:
             kind = "txt" if part == "unlabelled" else "conll"
-            with as_file(files("acclimate.data") / "corpora" / found.bundled / f"{part}.{kind}") as place:
+            with as_file(files("acclimate.data") / "corpora" / dataset.bundled / f"{part}.{kind}") as place:
                 return place
         assert self.folder is not None
-        return _files(self.folder / (found.folder or name), part)[0]
+        return _files(self.folder / (dataset.folder or name), part)[0]
 
     def _read(self, name: str, part: str) -> Corpus | None:
-        found = find_dataset(name)
-        divide = found.divide
+        dataset = find_dataset(name)
+        divide = dataset.divide
         if divide is not None and part in divide.parts:
-            whole = self._plainly(name, found, divide.of)
-            return None if whole is None else self._finished(found, split(whole, dict(divide.parts))[part])
-        corpus = self._plainly(name, found, part)
-        return None if corpus is None else self._finished(found, corpus)
+            whole = self._plainly(name, dataset, divide.of)
+            return None if whole is None else self._finished(dataset, split(whole, dict(divide.parts))[part])
+        corpus = self._plainly(name, dataset, part)
+        return None if corpus is None else self._finished(dataset, corpus)
 
-    def _plainly(self, name: str, found: Dataset, part: str) -> Corpus | None:
-        if found.bundled is not None:
-            corpus: Corpus = getattr(load_bundled(found.bundled), part)
+    def _plainly(self, name: str, dataset: Dataset, part: str) -> Corpus | None:
+        if dataset.bundled is not None:
+            corpus: Corpus = getattr(load_bundled(dataset.bundled), part)
             return corpus
         assert self.folder is not None
-        there = _files(self.folder / (found.folder or name), part)
-        return read_corpus(there[0], labels="plain" if found.plain else None, name=f"{name}/{part}") if there else None
+        there = _files(self.folder / (dataset.folder or name), part)
+        return (
+            read_corpus(there[0], labels="plain" if dataset.plain else None, name=f"{name}/{part}") if there else None
+        )
 
-    def _finished(self, found: Dataset, corpus: Corpus) -> Corpus:
-        if found.map is not None:
-            corpus = map_labels(corpus, LabelMap.load(found.map))
-        if found.weak is not None:
-            corpus = weakly_labelled(corpus, found.weak)
-        if found.parts_of_speech:
+    def _finished(self, dataset: Dataset, corpus: Corpus) -> Corpus:
+        if dataset.map is not None:
+            corpus = map_labels(corpus, LabelMap.load(dataset.map))
+        if dataset.weak is not None:
+            corpus = weakly_labelled(corpus, dataset.weak)
+        if dataset.parts_of_speech:
             tagged = part_of_speech_tagger().tag(corpus.unlabelled())
             corpus = Corpus(tagged.sentences, f"{corpus.name}, parts of speech", "plain")
         return corpus
