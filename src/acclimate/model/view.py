@@ -142,7 +142,8 @@ class View(TextView):
     @property
     def shared_features(self) -> Tensor:
         """The part of the features that both domains have in common, (sentence, word, feature)."""
-        return self.tagger.encoder.shared(self.features)
+        private = self.encoder.width - self.encoder.shared_width
+        return self.features[..., private:] if private else self.features
 
     def with_noise(self, noise: Mapping[str, Tensor]) -> View:
         """The same sentences with something added to the named embeddings."""
@@ -155,9 +156,7 @@ class View(TextView):
     def with_words(self, changes: Sequence[Change], context: bool = False) -> View:
         """The same sentences with some words hidden or read as others. Frozen features of the context stay what they
         were, unless `context` asks for new ones."""
-        inputs = self.encoder.replaced(self.inputs, changes)
-        if context:
-            inputs = self.encoder.reread(inputs, self.originals, changes)
+        inputs = self.encoder.replaced(self.inputs, changes, self.originals if context else ())
         changed = View(self.tagger, self.sentences.reading(inputs))
         if "context" in self.embeddings and not context:
             kept = {"context": self.embeddings["context"]}

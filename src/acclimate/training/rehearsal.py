@@ -15,9 +15,9 @@ from acclimate.training.loop import Training, under_way
 from acclimate.training.selectors import DevelopmentScore, Selector
 from acclimate.training.stage import Stage
 
-RULE = "from a few timed updates of every stage, with looks at the selector; stopping early saves some"
+RULE = "from a few timed updates of every stage, with evaluations by the selector; stopping early saves some"
 _UPDATES = 3  # the first one is not counted: it also warms up
-_LOOK = 50  # sentences of a look at the selector that is timed
+_TIMED = 50  # sentences of an evaluation that is timed
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,18 @@ def rehearse(learner: Learner, tagger: Any, stage: Stage, engine: Accelerator, s
     with under_way(learner, stage, engine) as training:
         seconds = _per_update(training) * stage.updates
     evaluations = -(-stage.updates // stage.evaluate_every)
-    seconds += evaluations * _per_look(selector, tagger)
+    seconds += evaluations * _per_evaluation(selector, tagger)
     engine.free_memory()
     return Cost(seconds, stage.updates, ((stage.name, stage.updates),))
 
 
-def _per_look(selector: Selector, tagger: Any) -> float:
+def _per_evaluation(selector: Selector, tagger: Any) -> float:
     if selector.is_blind:
         return 0.0
     share = 1.0
-    if isinstance(selector, DevelopmentScore) and len(selector.corpus) > _LOOK:
-        share = len(selector.corpus) / _LOOK
-        selector = replace(selector, corpus=selector.corpus[:_LOOK])
+    if isinstance(selector, DevelopmentScore) and len(selector.corpus) > _TIMED:
+        share = len(selector.corpus) / _TIMED
+        selector = replace(selector, corpus=selector.corpus[:_TIMED])
     begun = time.monotonic()
     selector(tagger)
     return share * (time.monotonic() - begun)

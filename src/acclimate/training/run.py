@@ -93,12 +93,12 @@ class BestState:
         return True
 
     def is_improved_at(self, update: int) -> bool:
-        """Whether the look at this update beat all before it."""
+        """Whether the evaluation at this update beat all before it."""
         return self.best_score is not None and self.improved_update == update
 
     def out_of_patience(self, patience: int | None, lowest: float) -> bool:
-        """Whether the last `patience` looks all failed to beat the best one. While none is above `lowest`, nothing has
-        been learnt that could stop to grow."""
+        """Whether the last `patience` evaluations all failed to beat the best one. While none is above `lowest`,
+        nothing has been learnt that could stop to grow."""
         if patience is None or self.best_score == lowest:
             return False
         return sum(update > self.improved_update for update, _ in self.evaluations) >= patience
@@ -181,7 +181,7 @@ def _run_stage(
     record: Record,
 ) -> dict[str, Any]:
     stage, engine = training.stage, training.engine
-    pupil = stage.learner or learner  # the learner is a part of it
+    trained = stage.learner or learner  # the learner is a part of it
     if engine.num_processes > 1:  # or every process would drop the same features; the weights are the first one's
         torch.manual_seed(torch.initial_seed() + 1_000_003 * engine.process_index)
     memory = BestState()
@@ -198,28 +198,28 @@ def _run_stage(
         # how it was before: a stage that only makes things worse leaves everything as it is
         score = _agreed(selector(learner), engine)
         memory.judge(0, score)
-        best = _snapshot(pupil)
+        best = _snapshot(trained)
         watcher.judged(0, selector.told(score), False)
         record.add("evaluation", stage.name, 0, score=score, selector=selector.name, epoch=0.0)
-        _write_watches(stage, pupil, 0, record)
+        _write_watches(stage, trained, 0, record)
     pace = CheckpointSchedule(stage.settings.checkpoint_every)
     for progress in training:
         last = progress.update == stage.updates
-        looking = last or progress.update % stage.evaluate_every == 0
-        losses = _readable(progress) if looking or progress.update % _LOG_EVERY == 0 else None
+        evaluates = last or progress.update % stage.evaluate_every == 0
+        losses = _readable(progress) if evaluates or progress.update % _LOG_EVERY == 0 else None
         watcher.advance(progress, losses)
         if losses is not None:
             record.add("update", stage.name, progress.update, learning_rate=progress.learning_rate, **losses)
             _write_notes(stage, progress.update, record)
-        if looking:
+        if evaluates:
             score = _agreed(selector(learner), engine)
             if memory.judge(progress.update, score) and not selector.is_blind:
-                best = _snapshot(pupil)
+                best = _snapshot(trained)
             is_better = memory.is_improved_at(progress.update) and score > selector.lowest
             watcher.judged(progress.update, selector.told(score), is_better and not selector.is_blind)
             epoch = round(progress.update / stage.updates_per_epoch, 3)
             record.add("evaluation", stage.name, progress.update, score=score, selector=selector.name, epoch=epoch)
-            _write_watches(stage, pupil, progress.update, record)
+            _write_watches(stage, trained, progress.update, record)
             if not selector.is_blind and memory.out_of_patience(stage.settings.patience, selector.lowest):
                 break
         if folder is not None and engine.is_main_process and not last and pace.is_due(progress.update):
@@ -227,7 +227,7 @@ def _run_stage(
             with pace.saving():
                 save_checkpoint(folder, training, vars(memory), best)
     if best:
-        pupil.load_state_dict(best)
+        trained.load_state_dict(best)
     watcher.end(stage.name)
     summary = {
         "stage": stage.name,
@@ -241,7 +241,7 @@ def _run_stage(
     }
     engine.free_memory()  # it would keep this stage's optimizer otherwise
     if folder is not None and engine.is_main_process:
-        _save_finished(pupil, folder, summary)
+        _save_finished(trained, folder, summary)
     engine.wait_for_everyone()
     return summary
 
@@ -284,9 +284,9 @@ def _write_notes(stage: Stage, update: int, record: Record) -> None:
             record.add(notes["kind"], stage.name, update, **{key: notes[key] for key in notes if key != "kind"})
 
 
-def _write_watches(stage: Stage, pupil: Learner, update: int, record: Record) -> None:
+def _write_watches(stage: Stage, trained: Learner, update: int, record: Record) -> None:
     for watch in stage.watches:
-        record.add(watch.kind, stage.name, update, **watch(pupil))
+        record.add(watch.kind, stage.name, update, **watch(trained))
 
 
 def _load_finished(learner: Learner, folder: Path | None, watcher: Watcher) -> dict[str, Any] | None:

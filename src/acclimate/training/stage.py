@@ -77,8 +77,8 @@ class Stage:
     settings: LoopSettings = field(default_factory=TrainingSettings)
     weights: Mapping[str, float | Schedule] = field(default_factory=dict)
     learner: Learner | None = None  # what is trained, where it is more than the tagger: the tagger is a part of it
-    watches: tuple[Watch, ...] = ()  # asked at every look, for the record
-    selector: Selector | None = None  # chooses the state to keep, where the run's own would look at the wrong thing
+    watches: tuple[Watch, ...] = ()  # asked at every evaluation, for the record
+    selector: Selector | None = None  # chooses the state to keep, where the run's own would choose by the wrong thing
 
     def __post_init__(self) -> None:
         unknown = set(self.weights) - set(self.objectives)
@@ -99,7 +99,7 @@ class Stage:
         return self.settings.evaluate_every or max(1, round(self.updates_per_epoch))
 
     def shortened(self, share: float) -> Stage:
-        """The same with so much of its updates, and looks that come as much sooner."""
+        """The same with so much of its updates, and evaluations that come as much sooner."""
         if share == 1:
             return self
         less = {name: max(1, round(share * getattr(self, name))) for name in ("updates", "evaluate_every")}

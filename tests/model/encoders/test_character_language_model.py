@@ -285,7 +285,7 @@ def test_a_hidden_word_is_one_unknown_character(build: Callable[..., Tagger], mo
     encoder = build(contextual={"encoder": models}).encoder
     inputs = encoder.tensorize(SENTENCES)
     changes = [Change(0, 1, 1, None), Change(2, 0, 6, "flew")]
-    found = encoder.embed(encoder.reread(inputs, SENTENCES, changes))["context"]
+    found = encoder.embed(encoder.replaced(inputs, changes, SENTENCES))["context"]
     hidden, swapped = Sentence(("Anna", "ß", "to", "New", "York")), Sentence(("flew", "Anna"))
     for row, sentence in zip(found, [hidden, SENTENCES[1], swapped], strict=True):
         expected = slow_vectors(models, sentence)

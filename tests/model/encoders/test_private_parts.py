@@ -121,6 +121,7 @@ def test_features_of_a_split_tagger_are_the_same_alone_or_in_a_batch(build, news
     [
         lambda encoder: encoder.split(),
         lambda encoder: encoder.sibling([]),
+        lambda encoder: encoder.last_layer({}, {}),
         lambda encoder: encoder.owners({}),
         lambda encoder: encoder.inside({}),
         lambda encoder: encoder.replaced({}, []),
@@ -136,7 +137,6 @@ def test_an_encoder_that_cannot_do_it_says_so(ask: Callable[[Encoder], object]) 
 def test_what_an_encoder_does_unless_it_knows_better() -> None:
     encoder, inputs = Encoder(), {"words": torch.zeros(1)}
     assert encoder.drawn(inputs) is inputs
-    assert encoder.reread(inputs, [], []) is inputs
     assert encoder.sizes_of(["a", "bb"]) == [1, 1]
-    assert encoder.shared(inputs["words"]) is inputs["words"]
+    assert encoder.features_of(inputs["words"], inputs) is inputs["words"]
     encoder.stand_alone()

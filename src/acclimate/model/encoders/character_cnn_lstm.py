@@ -242,7 +242,7 @@ class CharacterCnnLstm(Encoder):
         parts = [self.word_table, self.character_table, *([] if self.context is None else [self.context])]
         return [parameter for part in parts for parameter in part.parameters()]
 
-    def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
+    def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         inside = inputs["characters"] != PADDING
         # a noise may have been added where no letter is
         letters = self.letters(embeddings["characters"] * inside.unsqueeze(-1), inside)
@@ -262,9 +262,6 @@ class CharacterCnnLstm(Encoder):
         inside = (inputs["words"] != PADDING).to(states.dtype).unsqueeze(-1)  # (sentence, word, 1)
         return (states * inside).sum(1) / inside.sum(1)
 
-    def shared(self, features: Tensor) -> Tensor:
-        return features if self.private_lstm is None else features[..., self.private_lstm.width :]
-
     @property
     def shared_width(self) -> int:
         return self.lstm.width
@@ -283,9 +280,11 @@ class CharacterCnnLstm(Encoder):
     def inside(self, inputs: Inputs) -> dict[str, Tensor]:
         return {"words": inputs["words"] != PADDING, "characters": inputs["characters"] != PADDING}
 
-    def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
-        if not changes:
-            return inputs
+    def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
+        read = self._respelled(inputs, changes) if changes else inputs
+        return self._with_context(read, originals, changes) if originals else read
+
+    def _respelled(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
         spelled = [(HIDDEN, [HIDDEN]) if change.by is None else self._spell(change.by) for change in changes]
         words, characters, spelling = (inputs[name].clone() for name in ("words", "characters", "spelling"))
         device = words.device
@@ -302,7 +301,7 @@ class CharacterCnnLstm(Encoder):
             characters[_numbers([change.number + 1 for change in changes]).to(device)] = letters
         return {**inputs, "words": words, "characters": characters, "spelling": spelling}
 
-    def reread(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
+    def _with_context(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
         if self.context is None:
             return inputs
         hidden = self.context.hidden_word

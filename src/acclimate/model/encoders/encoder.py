@@ -67,31 +67,26 @@ class Encoder(nn.Module):
         """What `embed` uses, and nothing else does: the loss depends on it through the embeddings alone."""
         raise NotImplementedError
 
-    def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
-        """Features (sentence, word, feature)."""
-        raise NotImplementedError
-
     def first_pieces(self, inputs: Inputs) -> Tensor | None:
         """The first piece of each word as it is read, (sentence, word); None where no pieces are read."""
         return None
 
-    def shared(self, features: Tensor) -> Tensor:
-        """The part of the features that both domains have in common: all of them, unless an encoder has private
-        parts."""
-        return features
-
     @property
     def shared_width(self) -> int:
-        """Of the features in common."""
+        """Of the part of the features that both domains have in common: the last so many, or all of them."""
         return self.width
 
     def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """What features and sentence vectors are made from: the features themselves, unless pieces are read."""
-        return self.encode(embeddings, inputs)
+        raise NotImplementedError
 
     def features_of(self, states: Tensor, inputs: Inputs) -> Tensor:
-        """Features (sentence, word, feature) from the last layer; `encode` in two steps."""
+        """Features (sentence, word, feature) from the last layer."""
         return states
+
+    def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
+        """Features (sentence, word, feature): the last layer and what follows it."""
+        return self.features_of(self.last_layer(embeddings, inputs), inputs)
 
     def sentence_vectors(self, states: Tensor, inputs: Inputs) -> Tensor:
         """One vector for each whole sentence, (sentence, size), from the last layer."""
@@ -124,14 +119,13 @@ class Encoder(nn.Module):
     def stand_alone(self, alone: bool = True) -> None:
         """From now on no row of an embedding is shared between sentences; or where it saves time, it is again."""
 
-    def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
-        """The inputs with some words hidden or read as others; every embedding keeps its rows."""
-        raise NotImplementedError
+    def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
+        """The inputs with some words hidden or read as others; every embedding keeps its rows.
 
-    def reread(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
-        """The inputs with frozen features of the context, if there are any, made anew for the changed sentences:
-        `replaced` leaves them as they were, and there the old word shows through."""
-        return inputs
+        Frozen features of the context stay as they were, and there the old word shows through. Given the `originals`,
+        the sentences before the change, they are made anew.
+        """
+        raise NotImplementedError
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:
         """What is known of each word apart from any sentence, (word, size), as it stands in the table."""

@@ -81,11 +81,6 @@ class Transformer(Encoder):
         other.pieces, other.feed_forward, other.origin = self.pieces, self.feed_forward, self.origin
         return other.to(next(self.model.parameters()).device)
 
-    @property
-    def has_layers(self) -> bool:
-        """Whether anything stands between the pre-trained encoder and the tag scores."""
-        return bool(self.settings.feed_forward or self.settings.private_width)
-
     def _layers(self) -> tuple[nn.Module, nn.Module | None]:
         def layer(width: int) -> nn.Module:
             return nn.Sequential(nn.Linear(self.state_width, width), nn.GELU(), nn.Dropout(self.settings.dropout))
@@ -112,9 +107,6 @@ class Transformer(Encoder):
     def embedding_parameters(self) -> list[nn.Parameter]:
         model: Any = self.model
         return list(model.get_input_embeddings().parameters())
-
-    def encode(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
-        return self.features_of(self.last_layer(embeddings, inputs), inputs)
 
     def last_layer(self, embeddings: Embeddings, inputs: Inputs) -> Tensor:
         """At every piece, (row, piece, feature)."""
@@ -147,9 +139,6 @@ class Transformer(Encoder):
     def sentence_width(self) -> int:
         return self.state_width
 
-    def shared(self, features: Tensor) -> Tensor:
-        return features[..., self.settings.private_width :] if self.settings.private_width else features
-
     @property
     def shared_width(self) -> int:
         return self.width - self.settings.private_width
@@ -160,7 +149,7 @@ class Transformer(Encoder):
     def inside(self, inputs: Inputs) -> dict[str, Tensor]:
         return {"pieces": inputs["attention"].bool()}
 
-    def replaced(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
+    def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
         """Every piece of a hidden word becomes the mask; another word must have as many pieces (`sizes_of`)."""
         pieces, words = inputs["pieces"], inputs["words"]
         mask = self.pieces.tokenizer.mask_token_id

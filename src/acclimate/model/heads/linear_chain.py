@@ -275,28 +275,28 @@ class _ScaledChain:
         self.lattice = lattice
         self.peaks = lattice.scores.detach().amax(-1, keepdim=True)  # (word, sentence, 1)
         self.top = lattice.transitions.detach().max()
-        self.chances = (lattice.scores - self.peaks).exp()  # (word, sentence, tag)
+        self.probabilities = (lattice.scores - self.peaks).exp()  # (word, sentence, tag)
         self.factors = (lattice.transitions - self.top).exp()  # (from tag, to tag)
         if both_ways:
-            chances = torch.stack(
-                (self.chances, lattice.backwards(self.chances)), 1
+            probabilities = torch.stack(
+                (self.probabilities, lattice.backwards(self.probabilities)), 1
             )  # (word, direction, sentence, tag)
             factors = torch.stack((self.factors, self.factors.T))  # (direction, from tag, to tag)
         else:
-            chances, factors = self.chances.unsqueeze(1), self.factors.unsqueeze(0)
-        state = chances[0]
+            probabilities, factors = self.probabilities.unsqueeze(1), self.factors.unsqueeze(0)
+        state = probabilities[0]
         before = [torch.ones_like(state)]
-        for number, chance in enumerate(chances.unbind(0)[1:], start=1):
+        for number, probability in enumerate(probabilities.unbind(0)[1:], start=1):
             before.append(torch.bmm(state, factors))
-            state = before[-1] * chance
+            state = before[-1] * probability
             if number % period == 0:
                 state = state / state.sum(-1, keepdim=True)
-        arriving = torch.stack(before)  # (word, direction, sentence, tag), the word's own chances not yet in
+        arriving = torch.stack(before)  # (word, direction, sentence, tag), the word's own probabilities not yet in
         self.before = arriving[:, 0]
         self.after = lattice.backwards(arriving[:, 1]) if both_ways else None
-        self.inside = self.before * self.chances  # (word, sentence, tag)
+        self.inside = self.before * self.probabilities  # (word, sentence, tag)
         self.totals = self.inside.sum(-1)  # (word, sentence)
-        numbers = torch.arange(len(chances), device=chances.device)
+        numbers = torch.arange(len(probabilities), device=probabilities.device)
         self.rescaled = ((numbers % period == 0) & (numbers > 0)).unsqueeze(1)  # (word, 1)
 
     def log_partition(self) -> Tensor:
@@ -320,7 +320,7 @@ class _ScaledChain:
 
     def _sides(self) -> tuple[Tensor, Tensor]:
         """Two factors that give a pair's probability with its move's between them, (sentence, word - 1, tag) each."""
-        right = self.chances[1:] * self._after()[1:]
+        right = self.probabilities[1:] * self._after()[1:]
         scale = (self.before[1:] * right).sum(-1) * torch.where(self.rescaled, self.totals, 1)[:-1]
         left = self.inside[:-1] * (self.lattice.mask[1:] / scale).unsqueeze(-1)
         return left.transpose(0, 1), right.transpose(0, 1)
