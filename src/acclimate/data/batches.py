@@ -22,7 +22,7 @@ Batch = Mapping[str, Sequence[Sentence]]
 
 SOURCE, TARGET = "source", "target"
 
-_STRETCH = 64  # batches that are matched with others by length at a time
+_SECTION = 64  # batches that are matched with others by length at a time
 
 
 class Stream(Protocol):
@@ -102,7 +102,7 @@ class Batches:
     _starts: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
     _plans: dict[str, tuple[int, list[list[int]]]] = field(default_factory=dict, compare=False, repr=False)
     _sizes: dict[str, tuple[list[int], Sequence[int] | None]] = field(default_factory=dict, compare=False, repr=False)
-    # per corpus: the latest stretch of a pass (the pass, the stretch), and the order in which its batches come
+    # per corpus: the latest section of a pass (the pass, the section), and the order in which its batches come
     _orders: dict[str, tuple[tuple[int, int], list[int]]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -147,19 +147,19 @@ class Batches:
         return self._plan(name, which)[place if other is None else self._matched(name, which, place, other)]
 
     def _matched(self, name: str, which: int, place: int, other: Batches) -> int:
-        """Which batch of a pass comes in this place: in every stretch of the pass, the longest beside the longest."""
-        stretch = which, place // _STRETCH
-        if name not in self._orders or self._orders[name][0] != stretch:
-            begin = stretch[1] * _STRETCH
-            batches = self._plan(name, which)[begin : begin + _STRETCH]
+        """Which batch of a pass comes in this place: in every section of the pass, the longest beside the longest."""
+        section = which, place // _SECTION
+        if name not in self._orders or self._orders[name][0] != section:
+            begin = section[1] * _SECTION
+            batches = self._plan(name, which)[begin : begin + _SECTION]
             first = self._starts[name][which] + begin
             lengths = [self._mean_length(name, batch) for batch in batches]
             others = [other.length_of(first + step) for step in range(len(batches))]
             order = [0] * len(batches)
             for mine, theirs in zip(_ranked(lengths), _ranked(others), strict=True):
                 order[theirs] = begin + mine
-            self._orders[name] = stretch, order
-        return self._orders[name][1][place % _STRETCH]
+            self._orders[name] = section, order
+        return self._orders[name][1][place % _SECTION]
 
     def length_of(self, number: int) -> float:
         """The mean length of the sentences that batch number n holds of the first corpus."""

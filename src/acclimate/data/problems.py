@@ -1,4 +1,4 @@
-"""What can be wrong with what a user hands us, said so that the search for it ends there."""
+"""Errors in the user's input, with the file and line where they stand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Place:
 
 
 class InputError(ValueError):
-    """Bad input: says where it stands, what came, and what to do about it."""
+    """Bad input: where it is, what was found there, and what to do about it."""
 
     def __init__(
         self, problem: str, *, file: str | Path | None = None, line: int | None = None, text: str | None = None

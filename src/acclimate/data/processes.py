@@ -1,4 +1,4 @@
-"""Processes of our own that never outlive the command that began them."""
+"""Worker processes that never outlive the command that started them."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ CONTEXT: BaseContext = multiprocessing.get_context("spawn")
 
 @contextmanager
 def processes(
-    jobs: int, that: str, advice: str, settle: Callable[..., None] | None = None, *given: Any
+    jobs: int, activity: str, advice: str, initializer: Callable[..., None] | None = None, *arguments: Any
 ) -> Iterator[ProcessPoolExecutor]:
-    """A pool of so many. Each calls `settle` with what is given before anything else. `that` says what they do, and
-    `advice` what helps, where one is killed from outside."""
+    """A pool of processes. Each first calls `initializer` with the `arguments`.
+
+    activity, advice: for the message when a process is killed from outside: what it did, and what helps.
+    """
     before = set(multiprocessing.active_children())
     with _unwound_by_signal():
-        pool = ProcessPoolExecutor(jobs, CONTEXT, _begin, (settle, given))
+        pool = ProcessPoolExecutor(jobs, CONTEXT, _initialize, (initializer, arguments))
         try:
             yield pool
         except BrokenProcessPool:
-            raise InputError(f"a process that {that} was killed from outside; {advice}.") from None
+            raise InputError(f"a process that {activity} was killed from outside; {advice}.") from None
         except BaseException:
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()  # or whoever waits for the message would wait for their work
@@ -43,8 +45,8 @@ def processes(
 
 @contextmanager
 def _unwound_by_signal() -> Iterator[None]:
-    """SIGTERM would end this process alone, and leave those that it began: let it end the way Ctrl-C does. A handler of
-    the caller's own stays, and so does the order to ignore it."""
+    """SIGTERM would end this process and leave its workers. Let it end as Ctrl-C does, unless the caller has a handler
+    of its own or ignores the signal."""
     in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
     if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
@@ -61,11 +63,10 @@ def _unwound_by_signal() -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _begin(settle: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
-    """The first thing a new process does. Ctrl-C ends it without a page of traceback; but whoever was told to ignore
-    Ctrl-C goes on doing so."""
-    if settle is not None:
-        settle(*given)
+def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    """The first thing a new process does. Ctrl-C ends it without a traceback, unless it is to ignore Ctrl-C."""
+    if initializer is not None:
+        initializer(*arguments)
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()

@@ -10,7 +10,7 @@ from acclimate.data.checks.checks import REAL_SENTENCE, TOLERATED
 from acclimate.data.corpus import Corpus
 from acclimate.data.subsets import bare_text
 
-MOST = 0.5  # of the sentences that count: where more of a test were learnt with their labels, nothing is claimed on it
+MOST = 0.5  # if a larger share of the test was trained on with its labels, no claim is made on it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def texts_in(corpus: Corpus, wanted: Set[str]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """`headline` is a headline without a full stop, `why` are whole sentences."""
+    """Why a change of scores is called neither a gain nor a loss. The `headline` has no full stop."""
 
     headline: str
     why: str
@@ -87,11 +87,11 @@ PERHAPS_UNLEARNT = Reservation(
 
 
 def reservation(source_before: float | None, target_before: float | None, learnt: Shared | None) -> Reservation | None:
-    """What speaks against a claim; None if nothing does.
+    """The reason to make no claim, or None.
 
-    source_before, target_before: scores of the tagger that is compared with. The source decides where it is scored: who
-        knows the source and gets nothing right on the target is a baseline like any.
-    learnt: how much of the target's test was learnt with labels.
+    source_before, target_before: scores of the baseline. Where the source is scored, it alone decides: a baseline that
+        knows the source but gets nothing right on the target is a fair one.
+    learnt: how much of the target test was trained on with its labels.
     """
     if learnt is not None and learnt.is_most:
         return LEARNT

@@ -32,7 +32,7 @@ SENTENCES = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """Everything that was found."""
+    """The facts, the recipes that can run, and the suggestions."""
 
     facts: Facts
     standings: tuple[Standing, ...]

@@ -1,8 +1,8 @@
 """The data check: problems of corpora to know before a run, how bad they are, and what to do.
 
 Every check is one small generator of findings, listed in `ALONE` (one corpus), `PAIRS` (two) or `TOGETHER` (all). A
-corpus is counted once (`Survey`), so that large ones take seconds. The name tells what a corpus is for: `train` or
-`source` teach, `dev` or `test` are held out. When no name says so, the first one teaches.
+corpus is counted once (`CorpusStatistics`), so that large ones take seconds. The name tells what a corpus is for:
+`train` or `source` teach, `dev` or `test` are held out. When no name says so, the first one teaches.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from itertools import combinations, pairwise
 
 from acclimate.data.checks.findings import (
     SEVERITIES,
+    CorpusStatistics,
     Finding,
     Report,
     Severity,
-    Survey,
     listed,
     named,
     out_of,
@@ -48,19 +48,19 @@ _JOINERS = dict.fromkeys(map(ord, "\u200c\u200d"))  # inside a word they are spe
 _BRACKETS = {"(": ")", "[": "]", "{": "}", "-LRB-": "-RRB-", "-LSB-": "-RSB-"}
 
 
-def _nothing_there(survey: Survey) -> Iterator[Finding]:
-    if not survey.size:
-        yield Finding("error", "empty", survey.name, "has no sentences.")
-    if survey.tagged and not survey.labels:
-        yield Finding("error", "no-labels", survey.name, "has tags, but every one of them is O.")
-    bare = survey.size - survey.tagged
-    if bare and survey.tagged:
-        message = f"{out_of(bare, survey.size)} of its sentences have no tags."
-        yield Finding("warning", "partly-tagged", survey.name, message, numbers={"sentences": bare})
+def _nothing_there(stats: CorpusStatistics) -> Iterator[Finding]:
+    if not stats.size:
+        yield Finding("error", "empty", stats.name, "has no sentences.")
+    if stats.tagged and not stats.labels:
+        yield Finding("error", "no-labels", stats.name, "has tags, but every one of them is O.")
+    bare = stats.size - stats.tagged
+    if bare and stats.tagged:
+        message = f"{out_of(bare, stats.size)} of its sentences have no tags."
+        yield Finding("warning", "partly-tagged", stats.name, message, numbers={"sentences": bare})
 
 
-def _how_it_was_read(survey: Survey) -> Iterator[Finding]:
-    notes = survey.corpus.notes
+def _how_it_was_read(stats: CorpusStatistics) -> Iterator[Finding]:
+    notes = stats.corpus.notes
     for code, what, count, shown in (
         ("repaired-tags", "tags that broke the scheme and were read as the start of a span", notes.repaired, ()),
         ("skipped-lines", "bad lines that were passed over", len(notes.skipped), notes.skipped[:5]),
@@ -68,108 +68,108 @@ def _how_it_was_read(survey: Survey) -> Iterator[Finding]:
     ):
         if count:
             examples = tuple(map(str, shown))
-            yield Finding("warning", code, survey.name, f"{what}: {count:,}.", examples, {"count": count})
+            yield Finding("warning", code, stats.name, f"{what}: {count:,}.", examples, {"count": count})
     for remark in notes.remarks:
-        yield Finding("fact", "reading", survey.name, f"{remark}.")
+        yield Finding("fact", "reading", stats.name, f"{remark}.")
 
 
-def _kind_of_tags(survey: Survey) -> Iterator[Finding]:
+def _kind_of_tags(stats: CorpusStatistics) -> Iterator[Finding]:
     """Tags of one sort under the name of another: the wrong column, or the wrong way to read it."""
-    names = sorted(survey.labels)
-    if survey.misfits:
-        message = f"is said to have span tags, but these fit no span scheme: {named(survey.misfits)}."
-        yield Finding("error", "no-span-tags", survey.name, message)
-    elif survey.kind == "plain" and any("-" in tag for tag in names) and all(map(looks_like_span_tag, names)):
+    names = sorted(stats.labels)
+    if stats.misfits:
+        message = f"is said to have span tags, but these fit no span scheme: {named(stats.misfits)}."
+        yield Finding("error", "no-span-tags", stats.name, message)
+    elif stats.kind == "plain" and any("-" in tag for tag in names) and all(map(looks_like_span_tag, names)):
         message = f"is said to have plain tags, but they look like spans: {named(names)}."
-        yield Finding("error", "span-tags", survey.name, message)
+        yield Finding("error", "span-tags", stats.name, message)
     if len(names) >= 3 and sum(name in _PARTS_OF_SPEECH for name in names) >= 0.8 * len(names):
-        severity: Severity = "fact" if survey.corpus.kind == "plain" else "warning"
+        severity: Severity = "fact" if stats.corpus.kind == "plain" else "warning"
         message = f"the tags look like parts of speech: {named(names)}."
-        yield Finding(severity, "parts-of-speech", survey.name, message)
+        yield Finding(severity, "parts-of-speech", stats.name, message)
 
 
-def _duplicates(survey: Survey) -> Iterator[Finding]:
+def _duplicates(stats: CorpusStatistics) -> Iterator[Finding]:
     """Sentences that repeat an earlier one of the same corpus."""
-    exact, loose = survey.size - len(survey.exact_set), survey.size - len(survey.text_set)
+    exact, loose = stats.size - len(stats.exact_set), stats.size - len(stats.text_set)
     seen: set[str] = set()
     real = 0
-    for sentence, text in zip(survey.corpus, survey.texts, strict=True):
+    for sentence, text in zip(stats.corpus, stats.texts, strict=True):
         real += text in seen and len(sentence) >= REAL_SENTENCE
         seen.add(text)
     if loose:
-        severity: Severity = "warning" if real > TOLERATED * survey.size else "fact"
+        severity: Severity = "warning" if real > TOLERATED * stats.size else "fact"
         message = (
-            f"{out_of(exact, survey.size)} sentences repeat an earlier one, {out_of(loose, survey.size)} by letters "
+            f"{out_of(exact, stats.size)} sentences repeat an earlier one, {out_of(loose, stats.size)} by letters "
             f"and digits; {real:,} of these have {REAL_SENTENCE} or more words."
         )
         numbers = {"exact": exact, "loose": loose, "real": real}
-        yield Finding(severity, "duplicates", survey.name, message, numbers=numbers)
+        yield Finding(severity, "duplicates", stats.name, message, numbers=numbers)
 
 
-def _tagged_unlike(survey: Survey) -> Iterator[Finding]:
+def _tagged_unlike(stats: CorpusStatistics) -> Iterator[Finding]:
     first: dict[tuple[str, ...], tuple[str, ...]] = {}
-    tagged = ((sentence.words, sentence.tags) for sentence in survey.corpus if sentence.tags is not None)
+    tagged = ((sentence.words, sentence.tags) for sentence in stats.corpus if sentence.tags is not None)
     at_odds = {" ".join(words) for words, tags in tagged if first.setdefault(words, tags) != tags}
     if at_odds:
         examples = tuple(shorten(text, 100) for text in sorted(at_odds)[:3])
         message = f"sentences that occur again under other tags: {len(at_odds):,}."
         numbers = {"sentences": len(at_odds)}
-        yield Finding("warning", "tagged-unlike", survey.name, message, examples, numbers)
+        yield Finding("warning", "tagged-unlike", stats.name, message, examples, numbers)
 
 
-def _rare_labels(survey: Survey) -> Iterator[Finding]:
+def _rare_labels(stats: CorpusStatistics) -> Iterator[Finding]:
     steps = (("very-few-examples", 1, VERY_FEW_EXAMPLES), ("few-examples", VERY_FEW_EXAMPLES, FEW_EXAMPLES))
-    severity: Severity = "fact" if survey.role == "held out" else "warning"
+    severity: Severity = "fact" if stats.role == "held out" else "warning"
     for code, least, below in steps:
-        rare = {label: count for label, count in survey.labels.most_common() if least <= count < below}
+        rare = {label: count for label, count in stats.labels.most_common() if least <= count < below}
         if rare:
             message = f"labels with fewer than {below} examples: {listed(rare)}."
-            yield Finding(severity, code, survey.name, message, numbers=rare)
+            yield Finding(severity, code, stats.name, message, numbers=rare)
 
 
-def _spans_everywhere(survey: Survey) -> Iterator[Finding]:
-    if survey.span_count and not survey.without_spans:
-        severity: Severity = "fact" if survey.role == "held out" else "warning"
-        yield Finding(severity, "no-empty-sentence", survey.name, "no sentence is without a span.")
+def _spans_everywhere(stats: CorpusStatistics) -> Iterator[Finding]:
+    if stats.span_count and not stats.without_spans:
+        severity: Severity = "fact" if stats.role == "held out" else "warning"
+        yield Finding(severity, "no-empty-sentence", stats.name, "no sentence is without a span.")
 
 
-def _lengths(survey: Survey) -> Iterator[Finding]:
-    long = [sentence for sentence in survey.corpus if len(sentence) > LONG_SENTENCE]
+def _lengths(stats: CorpusStatistics) -> Iterator[Finding]:
+    long = [sentence for sentence in stats.corpus if len(sentence) > LONG_SENTENCE]
     if long:
         longest = max(map(len, long))
         message = f"sentences of more than {LONG_SENTENCE} words: {len(long):,}; the longest has {longest:,}."
         examples = tuple(f"{sentence.place}: {shorten(' '.join(sentence.words), 60)}" for sentence in long[:3])
         numbers: dict[str, float] = {"sentences": len(long), "longest": longest}
-        yield Finding("warning", "long-sentences", survey.name, message, examples, numbers)
-    single = sum(len(sentence) == 1 for sentence in survey.corpus)
-    if single > TOLERATED * survey.size:
-        severity: Severity = "warning" if single > survey.size / 4 else "fact"
-        message = f"{out_of(single, survey.size)} of its sentences have one word."
-        numbers = {"sentences": single, "share": share(single, survey.size)}
-        yield Finding(severity, "one-word-sentences", survey.name, message, numbers=numbers)
+        yield Finding("warning", "long-sentences", stats.name, message, examples, numbers)
+    single = sum(len(sentence) == 1 for sentence in stats.corpus)
+    if single > TOLERATED * stats.size:
+        severity: Severity = "warning" if single > stats.size / 4 else "fact"
+        message = f"{out_of(single, stats.size)} of its sentences have one word."
+        numbers = {"sentences": single, "share": share(single, stats.size)}
+        yield Finding(severity, "one-word-sentences", stats.name, message, numbers=numbers)
 
 
-def _mentions_at_odds(survey: Survey) -> Iterator[Finding]:
+def _mentions_at_odds(stats: CorpusStatistics) -> Iterator[Finding]:
     """The same words under different labels: some are truly ambiguous (Washington), many are slips."""
-    unsure = {text: counts for text, counts in survey.mentions.items() if len(counts) > 1}
+    unsure = {text: counts for text, counts in stats.mentions.items() if len(counts) > 1}
     unusual = {text: counts.total() - max(counts.values()) for text, counts in unsure.items()}
     spans = sum(unusual.values())
     if unsure:
-        severity: Severity = "warning" if spans > 0.05 * survey.span_count else "fact"
+        severity: Severity = "warning" if spans > 0.05 * stats.span_count else "fact"
         message = (
-            f"{len(unsure):,} of {len(survey.mentions):,} different mentions have more than one label; "
-            f"{out_of(spans, survey.span_count)} spans do not have their mention's usual one."
+            f"{len(unsure):,} of {len(stats.mentions):,} different mentions have more than one label; "
+            f"{out_of(spans, stats.span_count)} spans do not have their mention's usual one."
         )
         top = sorted(unsure, key=lambda text: (-unusual[text], text))[:8]
         examples = tuple(f"{text}: {listed(dict(unsure[text].most_common()))}" for text in top)
         numbers = {"mentions": len(unsure), "spans": spans}
-        yield Finding(severity, "mentions-at-odds", survey.name, message, examples, numbers)
+        yield Finding(severity, "mentions-at-odds", stats.name, message, examples, numbers)
 
 
-def _span_borders(survey: Survey) -> Iterator[Finding]:
+def _span_borders(stats: CorpusStatistics) -> Iterator[Finding]:
     odd: Counter[str] = Counter()
     long: Counter[str] = Counter()
-    for words, label in survey.each_span():
+    for words, label in stats.each_span():
         if _has_odd_border(words):
             odd[f"{label}: {shorten(' '.join(words), 80)}"] += 1
         if len(words) > LONG_SPAN:
@@ -179,30 +179,30 @@ def _span_borders(survey: Survey) -> Iterator[Finding]:
         ("long-spans", long, f"have more than {LONG_SPAN} words"),
     ):
         if counts:
-            severity: Severity = "warning" if counts.total() > TOLERATED * survey.span_count else "fact"
-            message = f"{out_of(counts.total(), survey.span_count)} of its spans {what}."
+            severity: Severity = "warning" if counts.total() > TOLERATED * stats.span_count else "fact"
+            message = f"{out_of(counts.total(), stats.span_count)} of its spans {what}."
             examples = tuple(text for text, _ in counts.most_common(5))
-            yield Finding(severity, code, survey.name, message, examples, {"spans": counts.total()})
+            yield Finding(severity, code, stats.name, message, examples, {"spans": counts.total()})
 
 
-def _neighbours(survey: Survey) -> Iterator[Finding]:
+def _neighbours(stats: CorpusStatistics) -> Iterator[Finding]:
     """Two spans of one label side by side cannot be spelled in IO tags: where none are, those may be the origin."""
-    rows = (pair for spans in survey.spans for pair in pairwise(spans))
+    rows = (pair for spans in stats.spans for pair in pairwise(spans))
     touching = sum(left.end == right.start and left.label == right.label for left, right in rows)
-    numbers = {"spans": survey.span_count, "touching": touching}
-    none = f"none of {survey.span_count:,} spans follows one of its own label directly"
+    numbers = {"spans": stats.span_count, "touching": touching}
+    none = f"none of {stats.span_count:,} spans follows one of its own label directly"
     if touching:
         message = f"spans that follow one of their own label directly: {touching:,}."
-        yield Finding("fact", "neighbours", survey.name, message, numbers=numbers)
-    elif survey.corpus.notes.scheme == "IO" and survey.span_count:
-        yield Finding("warning", "io-tags", survey.name, f"the tags are IO: {none}.", numbers=numbers)
-    elif survey.span_count >= ENOUGH_SPANS and len(survey.labels) > 1:
+        yield Finding("fact", "neighbours", stats.name, message, numbers=numbers)
+    elif stats.corpus.notes.scheme == "IO" and stats.span_count:
+        yield Finding("warning", "io-tags", stats.name, f"the tags are IO: {none}.", numbers=numbers)
+    elif stats.span_count >= ENOUGH_SPANS and len(stats.labels) > 1:
         message = f"{none}: the corpus may come from IO tags."
-        yield Finding("fact", "perhaps-io-tags", survey.name, message, numbers=numbers)
+        yield Finding("fact", "perhaps-io-tags", stats.name, message, numbers=numbers)
 
 
-def _strange_words(survey: Survey) -> Iterator[Finding]:
-    labels = "|".join(map(re.escape, {"PER", "LOC", "ORG", "MISC", *survey.labels} - {OUTSIDE}))
+def _strange_words(stats: CorpusStatistics) -> Iterator[Finding]:
+    labels = "|".join(map(re.escape, {"PER", "LOC", "ORG", "MISC", *stats.labels} - {OUTSIDE}))
     # TRE-DNA is a word, PaulI-PER is not: E and S count only after a small letter
     glued = re.compile(rf"([^\W_][BI]|[^\W_A-Z][ES])-({labels})$")
     kinds: tuple[tuple[str, Severity, str, Callable[[str], object]], ...] = (
@@ -213,23 +213,23 @@ def _strange_words(survey: Survey) -> Iterator[Finding]:
         ("urls", "fact", "that are web addresses", _URL.match),
     )
     for code, severity, what, is_strange in kinds:
-        counts = Counter({word: count for word, count in survey.corpus.vocabulary.items() if is_strange(word)})
+        counts = Counter({word: count for word, count in stats.corpus.vocabulary.items() if is_strange(word)})
         if counts:
-            message = f"words {what}: {out_of(counts.total(), survey.corpus.word_count)}."
+            message = f"words {what}: {out_of(counts.total(), stats.corpus.word_count)}."
             examples = tuple(_visible(word) for word, _ in counts.most_common(5))
-            yield Finding(severity, code, survey.name, message, examples, {"words": counts.total()})
+            yield Finding(severity, code, stats.name, message, examples, {"words": counts.total()})
 
 
-def _letter_case(survey: Survey) -> Iterator[Finding]:
+def _letter_case(stats: CorpusStatistics) -> Iterator[Finding]:
     counts: Counter[str] = Counter()
-    for word, count in survey.corpus.vocabulary.items():
+    for word, count in stats.corpus.vocabulary.items():
         if word.lower() != word.upper():
             counts["lower" if word.islower() else "upper" if word.isupper() else "both"] += count
     for case in ("lower", "upper"):
         if counts.total() >= ENOUGH_WORDS and counts[case] > 0.99 * counts.total():
             message = f"{percent(counts[case], counts.total())} of its words are in {case} case."
             numbers = {"share": share(counts[case], counts.total())}
-            yield Finding("warning", f"{case}-cased", survey.name, message, numbers=numbers)
+            yield Finding("warning", f"{case}-cased", stats.name, message, numbers=numbers)
 
 
 def _has_odd_border(words: Sequence[str]) -> bool:
@@ -260,13 +260,13 @@ def _visible(word: str) -> str:
     return "".join(letter if letter.isprintable() else f"<U+{ord(letter):04X}>" for letter in shorten(word, 80))
 
 
-ALONE: tuple[Callable[[Survey], Iterable[Finding]], ...] = (
+ALONE: tuple[Callable[[CorpusStatistics], Iterable[Finding]], ...] = (
     *(_nothing_there, _how_it_was_read, _kind_of_tags, _duplicates, _tagged_unlike, _rare_labels, _spans_everywhere),
     *(_lengths, _mentions_at_odds, _span_borders, _neighbours, _strange_words, _letter_case),
 )
 
 
-def _shared_sentences(known: Survey, other: Survey) -> Iterator[Finding]:
+def _shared_sentences(known: CorpusStatistics, other: CorpusStatistics) -> Iterator[Finding]:
     """Sentences of `other` that stand in `known`, too; those of six or more words are the ones that matter."""
     exact = [len(sentence) for sentence in other.corpus if sentence.words in known.exact_set]
     rows = zip(other.corpus, other.texts, strict=True)
@@ -286,7 +286,7 @@ def _shared_sentences(known: Survey, other: Survey) -> Iterator[Finding]:
     yield Finding(severity, "shared-sentences", f"{other.name} in {known.name}", message, (), {**numbers, **shares})
 
 
-def _vocabulary_overlap(known: Survey, other: Survey) -> Iterator[Finding]:
+def _vocabulary_overlap(known: CorpusStatistics, other: CorpusStatistics) -> Iterator[Finding]:
     left, right = known.corpus.vocabulary, other.corpus.vocabulary
     both = len(left.keys() & right.keys())
     either = len(left) + len(right) - both
@@ -299,7 +299,7 @@ def _vocabulary_overlap(known: Survey, other: Survey) -> Iterator[Finding]:
         yield Finding("fact", "vocabulary-overlap", f"{known.name} and {other.name}", message, numbers=numbers)
 
 
-def _unseen(known: Survey, other: Survey) -> Iterator[Finding]:
+def _unseen(known: CorpusStatistics, other: CorpusStatistics) -> Iterator[Finding]:
     if known.role != "training" or other.role == "training" or not other.size:
         return
     words = sum(count for word, count in other.corpus.vocabulary.items() if word not in known.corpus.vocabulary)
@@ -313,28 +313,28 @@ def _unseen(known: Survey, other: Survey) -> Iterator[Finding]:
     yield Finding("fact", "unseen", about, f"{message} of {other.name} do not occur in {known.name}.", numbers=numbers)
 
 
-def _labels_against_training(surveys: Sequence[Survey]) -> Iterator[Finding]:
-    taught = [survey for survey in surveys if survey.role == "training" and survey.labels]
-    known = {label for survey in taught for label in survey.labels}
-    kinds = {survey.kind for survey in taught}
-    for survey in surveys:
-        if survey.role == "training" or not survey.labels or kinds != {survey.kind}:
+def _labels_against_training(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding]:
+    taught = [stats for stats in statistics if stats.role == "training" and stats.labels]
+    known = {label for stats in taught for label in stats.labels}
+    kinds = {stats.kind for stats in taught}
+    for stats in statistics:
+        if stats.role == "training" or not stats.labels or kinds != {stats.kind}:
             continue
-        missing = {label: count for label, count in survey.labels.most_common() if label not in known}
-        absent = sorted(known - set(survey.labels))
+        missing = {label: count for label, count in stats.labels.most_common() if label not in known}
+        absent = sorted(known - set(stats.labels))
         if missing:
             alike = {label.lower(): label for label in known}
             twins = [f"{label} and {alike[label.lower()]}" for label in missing if label.lower() in alike]
             message = f"labels that no training corpus has: {listed(missing)}."
             message += f" Only the letter case differs: {named(twins)}." if twins else ""
-            yield Finding("error", "labels-missing-in-training", survey.name, message, numbers=missing)
+            yield Finding("error", "labels-missing-in-training", stats.name, message, numbers=missing)
         if absent:
             message = f"has no example of these labels, which are taught: {named(absent)}."
-            yield Finding("fact", "labels-only-in-training", survey.name, message)
+            yield Finding("fact", "labels-only-in-training", stats.name, message)
 
 
-def _kinds_differ(surveys: Sequence[Survey]) -> Iterator[Finding]:
-    kinds = {survey.name: survey.kind for survey in surveys if survey.tagged}
+def _kinds_differ(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding]:
+    kinds = {stats.name: stats.kind for stats in statistics if stats.tagged}
     if len(set(kinds.values())) > 1:
         message = f"span tags and plain tags: {', '.join(f'{name} {kind}' for name, kind in kinds.items())}."
         yield Finding("error", "kinds-differ", "all", message)
@@ -344,18 +344,22 @@ def _real(lengths: Iterable[int]) -> int:
     return sum(length >= REAL_SENTENCE for length in lengths)
 
 
-PAIRS: tuple[Callable[[Survey, Survey], Iterable[Finding]], ...] = (_shared_sentences, _vocabulary_overlap, _unseen)
-TOGETHER: tuple[Callable[[Sequence[Survey]], Iterable[Finding]], ...] = (_labels_against_training, _kinds_differ)
+PAIRS: tuple[Callable[[CorpusStatistics, CorpusStatistics], Iterable[Finding]], ...] = (
+    *(_shared_sentences, _vocabulary_overlap, _unseen),
+)
+TOGETHER: tuple[Callable[[Sequence[CorpusStatistics]], Iterable[Finding]], ...] = (
+    *(_labels_against_training, _kinds_differ),
+)
 
 
 def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
     """Look the corpora over, each by itself and against the others. Nothing is changed, and nothing is refused."""
-    surveys = [Survey(name, corpus) for name, corpus in corpora.items()]
-    if len(surveys) > 1 and all(survey.role != "training" for survey in surveys):
-        surveys[0].role = "training"  # somebody has to be the one the others are compared with
-    findings = [finding for survey in surveys for check in ALONE for finding in check(survey)]
-    ranked = sorted(surveys, key=lambda survey: ("training", "other", "held out").index(survey.role))
+    statistics = [CorpusStatistics(name, corpus) for name, corpus in corpora.items()]
+    if len(statistics) > 1 and all(stats.role != "training" for stats in statistics):
+        statistics[0].role = "training"  # somebody has to be the one the others are compared with
+    findings = [finding for stats in statistics for check in ALONE for finding in check(stats)]
+    ranked = sorted(statistics, key=lambda stats: ("training", "other", "held out").index(stats.role))
     findings += [finding for pair in combinations(ranked, 2) for compare in PAIRS for finding in compare(*pair)]
-    findings += [finding for look in TOGETHER for finding in look(surveys)]
+    findings += [finding for look in TOGETHER for finding in look(statistics)]
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
-    return Report(tuple(survey.summary for survey in surveys), tuple(findings))
+    return Report(tuple(stats.summary for stats in statistics), tuple(findings))

@@ -180,7 +180,7 @@ _ROLES = {
 }
 
 
-class Survey:
+class CorpusStatistics:
     """Counts and sets of one corpus. Its role is read from its name; what it is not asked for is not counted."""
 
     def __init__(self, name: str, corpus: Corpus):
