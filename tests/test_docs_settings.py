@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from acclimate.cli.compare_settings import CompareSettings, compare_settings
 from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings, settings_of
+from acclimate.cli.report_parts import ReportSettings
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import options_of, with_fitting_encoder
 from acclimate.comparison.race_settings import AUTO
@@ -33,6 +34,7 @@ OF_COMMANDS: tuple[Any, ...] = (
     CellSettings,
     DomainTuneSettings,
     PretrainSettings,
+    ReportSettings,
 )
 OPTIONS = [options_of(name) for name in (*RECIPES, AUTO)]
 
@@ -58,6 +60,7 @@ CHECKS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "compare": check_compare,
     "encoder domain-tune": lambda given: complete(DomainTuneSettings, gathered(None, {}, given["assignments"])),
     "encoder pretrain": lambda given: complete(PretrainSettings, gathered(None, {}, given["assignments"])),
+    "report": lambda given: complete(ReportSettings, gathered(None, {}, given["assignments"])),
     "papers reproduce": lambda given: cells_of(find_table(given["name"]), given["scale"].value, given["assignments"]),
 }
 

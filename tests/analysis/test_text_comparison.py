@@ -26,7 +26,7 @@ def test_the_last_corpus_is_set_against_the_first() -> None:
 def test_one_corpus_alone_is_set_against_nothing() -> None:
     found = compare_text({"news": NEWS})
     assert found.as_dict()["density_ratio"] is None
-    assert "apart" not in found.render()
+    assert found.target is None
 
 
 def test_no_corpus_is_refused() -> None:
@@ -37,14 +37,24 @@ def test_no_corpus_is_refused() -> None:
 def test_the_page_says_which_words_were_compared() -> None:
     assert compare_text({"news": NEWS}).words_compared == "in lower case, in 3 sentences or more, without stop words"
     every_word = compare_text({"news": NEWS}, lower_case=False, least_sentences=1, stop_words=())
-    assert "words in common, % (as written)" in every_word.render()
+    assert every_word.words_compared == "as written"
 
 
-def test_the_page_shows_figures_and_what_is_not_known() -> None:
-    lines = compare_text({"news": NEWS, "posts": POSTS}).render().splitlines()
-    assert lines[1].split() == ["news", "2", "5", "3", "2.5", "1", "0.50", "20.0", "0.0", "0.0"]
-    assert lines[2].split() == ["posts", "2", "4", "3", "2.0", "-", "-", "-", "50.0", "33.3"]
-    assert "  news: X 1" in lines
+def test_figures_are_given_and_what_is_not_known() -> None:
+    news, posts = compare_text({"news": NEWS, "posts": POSTS}).statistics
+    assert (news.sentences, news.words, news.distinct_words, news.mean_length, news.spans) == (2, 5, 3, 2.5, 1)
+    assert (news.spans_per_sentence, news.share_in_spans, news.unseen_words, news.unseen_types) == (0.5, 0.2, 0, 0)
+    assert (posts.sentences, posts.words, posts.distinct_words, posts.mean_length) == (2, 4, 3, 2.0)
+    assert (posts.spans, posts.spans_per_sentence, posts.share_in_spans) == (None, None, None)
+    assert (posts.unseen_words, posts.unseen_types) == (0.5, pytest.approx(1 / 3))
+    assert news.labels == {"X": 1}
+
+
+def test_words_that_set_the_target_apart_are_shown() -> None:
+    lines = compare_text({"news": NEWS, "posts": POSTS}, least_sentences=1).render_top_words()
+    assert lines[0] == "words that set posts apart from news"
+    assert lines[2].split()[0] == "lol"
+    assert lines[-1].startswith("mean density ratio over all its words: 0.500")
 
 
 def test_all_of_it_can_be_stored(tmp_path: Path) -> None:

@@ -124,3 +124,16 @@ def test_labels_of_other_names_stand_in_the_rows_of_the_source_s(files: Files, b
     assert "PER (target: person)" in names
     assert "LOC (target: location)" in names
     assert not {"PER", "LOC", "person", "location"} & set(names)
+
+
+def test_words_that_set_the_target_apart_are_told_and_written(
+    files: Files, bert: str, shipped: Answer, tmp_path: Path
+) -> None:
+    text = shipped.json["text"]
+    assert [row["name"] for row in text["statistics"]] == ["source", "target"]
+    assert 0 < text["density_ratio"]["mean"] < 1
+    assert text["overlap"]["percents"]["source"]["target"] == text["overlap"]["percents"]["target"]["source"]
+    tables = tmp_path / "tables"
+    answer = acclimate("data", "inspect", files.news, files.tweets, "--encoder", bert, "--csv", tables)
+    assert "words that set target apart from source" in answer.out
+    assert sorted(path.name for path in tables.iterdir()) == ["overlap.csv", "statistics.csv", "top-words.csv"]

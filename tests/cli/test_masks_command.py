@@ -1,4 +1,4 @@
-"""`acclimate masks`: what runs hid, side by side."""
+"""`acclimate report --only masks`: what runs hid, side by side."""
 
 from __future__ import annotations
 
@@ -7,9 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Files, acclimate
+from command_line import Answer, Files, acclimate
 
+UNTAGGED = ["--set", "parts_of_speech=none"]
 WORDS = ["omg", "Anna", "is", "in", "Paris", "!!!"]
+
+
+def masks(*words: object, code: int = 0) -> Answer:
+    return acclimate("report", *words, "--only", "masks", code=code)
 
 
 def log(folder: Path, policy: str, by: list[str], hidden: list[int]) -> Path:
@@ -30,11 +35,11 @@ def runs(tmp_path: Path) -> list[Path]:
 
 
 def corpora(files: Files) -> list[object]:
-    return ["--source", files.news, "--target", files.tweets, "--parts-of-speech", "none"]
+    return ["--set", f"source={files.news}", "--set", f"target={files.tweets}", *UNTAGGED]
 
 
 def test_runs_are_shown_side_by_side(runs: list[Path], files: Files) -> None:
-    answer = acclimate("masks", *runs, *corpora(files), "--every", 10)
+    answer = masks(*runs, *corpora(files), "--set", "every=10")
     assert [line.split()[0] for line in answer.out.splitlines()[1:3]] == ["a", "b"]
     assert "b, by adversarial" in answer.out
     assert "density ratio of the hidden words, up to update" in answer.out
@@ -42,7 +47,7 @@ def test_runs_are_shown_side_by_side(runs: list[Path], files: Files) -> None:
 
 
 def test_json_says_the_same(runs: list[Path], files: Files) -> None:
-    found = acclimate("masks", *runs, *corpora(files), "--every", 10, "--json").json
+    found = masks(*runs, *corpora(files), "--set", "every=10", "--json").json["masks"]
     assert [run["policy"] for run in found["runs"]] == ["random", "mix-adversarial"]
     assert found["runs"][1]["by"]["adversarial"]["unseen"]["hidden"] == 0.5
     assert [curve["name"] for curve in found["policies"]["density_ratio"]] == [
@@ -55,20 +60,19 @@ def test_entities_are_looked_up(runs: list[Path], tmp_path: Path) -> None:
     gold = tmp_path / "gold.conll"
     tags = {"Anna": "B-PER", "Paris": "B-LOC"}
     gold.write_text("".join(f"{word}\t{tags.get(word, 'O')}\n" for word in WORDS), encoding="utf-8")
-    found = acclimate("masks", runs[1], "--gold", gold, "--parts-of-speech", "none", "--json").json["runs"][0]
+    found = masks(runs[1], "--gold", gold, *UNTAGGED, "--json").json["masks"]["runs"][0]
     assert found["in_entities"] == {"hidden": 0.5, "overall": pytest.approx(1 / 3), "blind": pytest.approx(1 / 3)}
 
 
 def test_the_shipped_tagger_names_parts_of_speech(runs: list[Path]) -> None:
-    shares = acclimate("masks", runs[0], "--json").json["runs"][0]["parts_of_speech"]
+    shares = masks(runs[0], "--json").json["masks"]["runs"][0]["parts_of_speech"]
     assert shares["others"]["hidden"] == 1.0  # "is" is an auxiliary
     assert shares["PROPN"]["overall"] == pytest.approx(1 / 3)
 
 
 def test_pictures_and_tables_are_written(runs: list[Path], files: Files, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     pictures, tables = tmp_path / "pictures", tmp_path / "tables"
-    acclimate("masks", *runs, *corpora(files), "--plot", pictures, "--svg", "--csv", tables)
+    masks(*runs, *corpora(files), "--plot", pictures, "--csv", tables)
     assert sorted(path.name for path in pictures.iterdir()) == ["density-ratio-in-parts.svg", "density-ratio.svg"]
     assert sorted(path.name for path in tables.iterdir()) == [
         *("over-hidden.csv", "overview.csv", "parts-of-speech.csv", "periods.csv"),
@@ -77,19 +81,19 @@ def test_pictures_and_tables_are_written(runs: list[Path], files: Files, tmp_pat
 
 def test_runs_of_one_name_are_told_apart(runs: list[Path], tmp_path: Path) -> None:
     other = log(tmp_path / "more" / "a", "random", ["random"], [2])
-    found = acclimate("masks", runs[0], other, "--parts-of-speech", "none", "--json").json
+    found = masks(runs[0], other, *UNTAGGED, "--json").json["masks"]
     assert [run["run"] for run in found["runs"]] == [f"{tmp_path.name}/a", "more/a"]
 
 
 def test_a_run_without_masks_is_refused(files: Files, tmp_path: Path) -> None:
-    answer = acclimate("masks", tmp_path, "--parts-of-speech", "none", code=1)
+    answer = masks(tmp_path, *UNTAGGED, code=1)
     assert f"{tmp_path}: no masks are logged here" in answer.err
 
 
 def test_a_target_alone_says_nothing(runs: list[Path]) -> None:
-    assert "--target needs --source" in acclimate("masks", runs[0], "--target", "social", code=2).err
+    assert "target=… needs --set source=" in masks(runs[0], "--set", "target=social", code=2).err
 
 
 def test_a_picture_of_nothing_is_refused(runs: list[Path], tmp_path: Path) -> None:
-    answer = acclimate("masks", runs[0], "--parts-of-speech", "none", "--plot", tmp_path / "p", code=2)
+    answer = masks(runs[0], *UNTAGGED, "--plot", tmp_path / "p", code=2)
     assert "nothing to draw" in answer.err

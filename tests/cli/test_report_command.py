@@ -7,21 +7,23 @@ from pathlib import Path
 import pytest
 from command_line import Answer, Files, acclimate
 
+QUICK = ("--set", "quick=true")
+
 
 def test_the_page_goes_into_the_folder_of_the_run(tagger: Path) -> None:
-    answer = acclimate("report", tagger, "--quick")
+    answer = acclimate("report", tagger, *QUICK)
     place = tagger / "report.html"
     assert answer.out == f"report: {place}\n"
     first = place.read_bytes()
     assert first.startswith(b"<!DOCTYPE html>")
-    acclimate("report", tagger, "--quick", "-q")
+    acclimate("report", tagger, *QUICK, "-q")
     assert place.read_bytes() == first
     place.unlink()
 
 
 def test_the_page_goes_where_it_is_wanted(tagger: Path, tmp_path: Path) -> None:
     place = tmp_path / "pages" / "mine.html"
-    found = acclimate("report", tagger, "--quick", "--out", place, "--title", "My <run>", "--json").json
+    found = acclimate("report", tagger, *QUICK, "--out", place, "--set", "title=My <run>", "--json").json
     assert found == {"report": str(place), "bytes": place.stat().st_size}
     assert "<h1>My &lt;run&gt;</h1>" in place.read_text(encoding="utf-8")
     assert [path.name for path in place.parent.iterdir()] == ["mine.html"]
@@ -32,7 +34,7 @@ def test_a_run_names_the_command(run: tuple[Path, Answer], files: Files, tmp_pat
     folder = tmp_path / "run"
     answer = acclimate("adapt", *words, "--set", "training.updates=2", "--out", folder)
     assert f"acclimate report {folder}" in answer.out
-    page = acclimate("report", folder, "--quick")
+    page = acclimate("report", folder, *QUICK)
     assert page.code == 0, "a run without a target has a page, too"
 
 
@@ -68,4 +70,39 @@ def test_a_folder_is_no_file_to_write(tagger: Path, tmp_path: Path) -> None:
 
 
 def test_a_number_of_sentences_below_none_is_refused(tagger: Path) -> None:
-    assert "sentences" in acclimate("report", tagger, "--sentences", "-1", code=2).err
+    assert "sentences" in acclimate("report", tagger, "--set", "sentences=-1", code=2).err
+
+
+def test_a_page_can_have_some_parts_only(tagger: Path, tmp_path: Path) -> None:
+    place = tmp_path / "some.html"
+    acclimate("report", tagger, "--only", "settings,scores", "--out", place)
+    page = place.read_text(encoding="utf-8")
+    assert [f'<section id="{name}">' in page for name in ("scores", "settings", "labels")] == [True, True, False]
+    answer = acclimate("report", tagger, "--only", "score", "--out", place, code=2)
+    assert "has the parts scores, labels" in answer.err
+
+
+def test_several_parts_are_printed_one_after_the_other(run: tuple[Path, Answer], files: Files) -> None:
+    words = ("report", run[0], "--only", "curves,confidence", "--gold", files.gold)
+    assert list(acclimate(*words, "--json").json) == ["curves", "confidence"]
+    assert "confidence by term" in acclimate(*words).out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--only", "scores"), "For a page of other parts, name it with --out"),
+        (("--csv", "tables"), "go with --only"),
+        (("other",), "A page is of one folder"),
+        (("--set", "sentence=1"), "Did you mean sentences?"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(tagger: Path, words: tuple[str, ...], said: str) -> None:
+    assert said in acclimate("report", tagger, *words, code=2).err
+
+
+def test_several_pictures_need_a_folder(run: tuple[Path, Answer], files: Files, tmp_path: Path) -> None:
+    words = ("report", run[0], "--only", "curves,confidence", "--gold", files.gold, "--plot")
+    assert "Name a folder" in acclimate(*words, tmp_path / "one.svg", code=2).err
+    acclimate(*words, tmp_path / "pictures")
+    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == ["confidence.svg", "curves.svg"]

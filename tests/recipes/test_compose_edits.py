@@ -17,7 +17,8 @@ from acclimate.recipes.compose import check_plan, compose
 from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.pdaln_edits import nearest_in
 from acclimate.recipes.recipe import Plan
-from acclimate.reporting.sections.changed_sentences import changed_sentences
+from acclimate.reporting.page import Section
+from acclimate.reporting.sections.masks import edited_blocks
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
 from acclimate.training.settings import TrainingSettings
@@ -169,7 +170,7 @@ def test_synonyms_and_deletions_are_logged_and_the_report_shows_them(build: Buil
     adapt(build(text=SOURCE), SOURCE, TARGET.unlabelled(), "compose", **given)
     rows = list(read_changes(tmp_path / "run"))
     assert {(row.by, *sorted(row.hows)) for row in rows} == {("synonyms", "swapped"), ("deletion", "left out")}
-    page = str(changed_sentences(rows))
+    page = Section("masks", "", "", edited_blocks(rows)).render()
     assert "Synonyms in the place of words" in page
     assert "Words left out, to be learnt besides" in page
     assert "walked" in page

@@ -13,7 +13,7 @@ from acclimate.methods.word_edits import WordEdit, noted_row
 from acclimate.reporting.report import report_page
 from acclimate.reporting.run_data import RunData
 from acclimate.reporting.run_page import Look
-from acclimate.reporting.sections.changed_words import changed_words_section
+from acclimate.reporting.sections.masks import masks_section
 from acclimate.training.record import Record
 
 ANNA = ("Anna", "flew", "to", "New", "York")
@@ -22,7 +22,7 @@ MASKS = [{"words": ["so", "tired", "today"], "hidden": [1], "by": "random"}]
 
 def section(folder: Path, recipe: str = "mat", **options: Any) -> str:
     run = RunData(folder, recipe, 1, "news", "tweets", "before", {}, {}, {"options": options})
-    shown = str(changed_words_section(run).render())
+    shown = str(masks_section(run).render())
     Page(shown)
     return shown
 
@@ -124,4 +124,4 @@ def test_the_page_of_a_run_shows_what_its_log_holds(run: Path) -> None:
     (folder,) = (run / "training").glob("datnet")
     log(folder, "masked noise", WordEdit(1, 2, ("drove",)))
     page = report_page(run, Look(quick=True))
-    assert "flew drove" in Page(page).sections["changed"].replace("→ ", "")
+    assert "flew drove" in Page(page).sections["masks"].replace("→ ", "")

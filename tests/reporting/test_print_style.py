@@ -21,7 +21,8 @@ def rules(style: str) -> dict[str, dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def screen_and_paper() -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
-    style = files("acclimate.reporting").joinpath("page.css").read_text(encoding="utf-8")
+    home = files("acclimate.reporting")
+    style = "".join(home.joinpath(name).read_text(encoding="utf-8") for name in ("charts.css", "page.css"))
     screen, found, paper = style.partition("@media print {")
     assert found
     return rules(screen), rules(paper.rstrip().removesuffix("}"))

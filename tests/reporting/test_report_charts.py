@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acclimate.data.problems import InputError
 from acclimate.reporting.charts.bars import BarRow, bars
-from acclimate.reporting.charts.dots import Dot, DotRow, dots
-from acclimate.reporting.charts.frame import Scale, padded
+from acclimate.reporting.charts.frame import Figure, Scale, padded
 from acclimate.reporting.charts.heat_map import heat_map
-from acclimate.reporting.charts.lines import lines, thinned
-from acclimate.reporting.charts.scatter import scatter
+from acclimate.reporting.charts.lines import lines, lines_legend, thinned
+from acclimate.reporting.charts.points import Dot, DotRow, dots, scatter
+from acclimate.reporting.charts.sheet import check_picture, save_sheet, sheet
 
 SERIES = {"before": "before", "after": "after"}
 
@@ -138,3 +140,83 @@ def test_a_scale_without_width_puts_everything_in_the_middle() -> None:
     assert Scale(3.0, 3.0, 0.0, 10.0).ticks() == [3.0]
     low, high = padded([2.0, 2.0])
     assert low < 2.0 < high
+
+
+def test_a_line_has_a_gap_where_a_number_is_missing() -> None:
+    drawn = lines("t", "", {"a": [(0, 1.0), (1, 2.0), (2, None), (3, 1.0), (4, 2.0)]})
+    assert [len((found.get("points") or "").split()) for found in elements(drawn, "polyline")] == [2, 2]
+
+
+def test_ranges_rings_and_the_line_beside_stand_at_their_values() -> None:
+    points = [(1.0, 2.0), (2.0, 3.0)]
+    ranges, beside = {"a": [(1.0, 1.0, 3.0)]}, {"a": [(1.0, 1.5), (2.0, 2.5)]}
+    drawn = lines("t", "", {"a": points}, ranges=ranges, beside=beside, rings=[(2.0, 3.0)])
+    thick, thin = elements(drawn, "polyline")
+    assert (thick.get("class"), thin.get("class")) == ("line series-1", "line series-1 thin")
+    (spread,) = elements(drawn, "line", "line series-1")
+    (ring,) = elements(drawn, "circle", "ring")
+    ends = [tuple(map(float, pair.split(","))) for pair in (thick.get("points") or "").split()]
+    assert (float(ring.get("cx", 0)), float(ring.get("cy", 0))) == ends[1]
+    low, high = float(spread.get("y1", 0)), float(spread.get("y2", 0))
+    assert (low + high) / 2 == pytest.approx(ends[0][1], abs=0.01)
+
+
+def test_a_mark_stands_where_a_bar_of_its_value_would_end() -> None:
+    drawn = bars("t", "", [BarRow("a", [10.0], marks=[20.0]), BarRow("b", [20.0])], {"F1": "after"}, 20.0)
+    bar = elements(drawn, "rect")[1]
+    (mark,) = elements(drawn, "line", "mean")
+    assert float(mark.get("x1", 0)) == pytest.approx(float(bar.get("x", 0)) + float(bar.get("width", 0)), abs=0.02)
+
+
+def test_small_numbers_are_seen_beside_very_large_ones() -> None:
+    drawn = bars("t", "", [BarRow("a", [100_000.0]), BarRow("b", [20.0])], {"n": "after"}, 100_000.0, powers=True)
+    large, small = numbers(elements(drawn, "rect"), "width")
+    assert small > large / 5
+
+
+def test_with_a_scale_a_cell_is_the_darker_the_nearer_its_upper_end() -> None:
+    drawn = heat_map("t", "", ["a"], ["x", "y"], [[0.25, 0.75]], scale=(0.0, 1.0), digits=2)
+    assert numbers(elements(drawn, "rect"), "fill-opacity") == pytest.approx([0.18, 0.39], abs=0.011)
+    assert {"0.25", "0.75"} <= {element.text for element in elements(drawn, "text")}
+
+
+NAMES = ["plain", "_a $long$ name/that-goes_on/and-on of a thing", "<b>&", "é", *"5678"]
+
+
+def drawn_sheet() -> str:
+    series = {name: [(float(at), at / (place + 1)) for at in range(5)] for place, name in enumerate(NAMES)}
+    figure = Figure("a caption", lines("t", "told", series), lines_legend(NAMES), "a note")
+    return sheet("A picture <of> things", [figure, Figure("none", None), figure, figure])
+
+
+def test_a_picture_stands_alone_with_its_colours_captions_and_legends() -> None:
+    drawn = drawn_sheet()
+    root = ET.fromstring(drawn)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert "prefers-color-scheme: dark" in drawn
+    words = "".join(root.itertext())
+    assert "A picture <of> things" in words
+    assert all(name[:30] in words for name in NAMES)
+    assert words.count("a note") == 3
+    assert "url(" not in drawn
+    assert drawn == drawn_sheet()
+
+
+def test_nothing_on_a_picture_lies_outside_it() -> None:
+    root = ET.fromstring(drawn_sheet())
+    width, height = float(root.get("width", 0)), float(root.get("height", 0))
+    inner = [element for element in root if element.tag.endswith("svg")]
+    assert len(inner) == 3 + 3 * len(NAMES)
+    for element in inner:
+        x, y, wide, tall = (float(element.get(name, "nan")) for name in ("x", "y", "width", "height"))
+        assert 0 <= x <= x + wide <= width
+        assert 0 <= y <= y + tall <= height
+
+
+def test_only_an_svg_can_be_written_and_only_of_something(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"must end in \.svg"):
+        check_picture(Path("a.png"))
+    with pytest.raises(InputError, match="nothing to draw"):
+        save_sheet(tmp_path / "a.svg", "t", [])
+    save_sheet(tmp_path / "new" / "a.svg", "t", [Figure("c", lines("t", "", {"a": [(0, 1.0)]}))])
+    assert (tmp_path / "new" / "a.svg").read_bytes().startswith(b"<?xml")

@@ -20,9 +20,20 @@ from acclimate.reporting.report import report_page
 from acclimate.reporting.run_page import QUICK, Look
 from acclimate.runs.evidence import DOMAINS, FEATURES, PREDICTIONS
 
-OF_RUN = ["scores", "labels", "confusion", "gallery", "curves", "adversary", "changed", "distance", "map", "settings"]
+OF_RUN = [
+    "scores",
+    "labels",
+    "confusion",
+    "gallery",
+    "curves",
+    "adversary",
+    "masks",
+    "distance",
+    "feature-map",
+    "settings",
+]
 WITHOUT_GAME = [name for name in OF_RUN if name != "adversary"]  # of recipes without a discriminator
-OF_COMPARISON = ["info", "recipes", "seeds", "costs", "chosen", "distance", "runs", "settings"]
+OF_COMPARISON = ["recipes", "seeds", "costs", "selectors", "distance", "runs", "settings"]
 
 
 def put(file: Path, content: Any) -> None:
@@ -94,7 +105,7 @@ def test_the_page_of_a_comparison_has_all_its_parts(comparison_page: str) -> Non
     for recipe in ("source-only", "self-training"):
         parts = [f"{recipe}-{name}" for name in WITHOUT_GAME]
         assert [name for name in found.sections if name.startswith(f"{recipe}-")] == parts
-    assert "regret" in found.sections["chosen"]
+    assert "regret" in found.sections["selectors"]
     assert "±" in found.sections["costs"]
 
 
@@ -132,7 +143,7 @@ def test_without_what_takes_long_two_parts_say_so(folders: Folders) -> None:
     found = Page(report_page(folders.run, Look(quick=True)))
     assert list(found.sections) == OF_RUN
     assert QUICK in found.sections["distance"]
-    assert QUICK in found.sections["map"]
+    assert QUICK in found.sections["feature-map"]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +151,7 @@ def test_without_what_takes_long_two_parts_say_so(folders: Folders) -> None:
     [
         (PREDICTIONS, "gallery", "has kept no predictions"),
         (DOMAINS, "distance", "make it again"),
-        (FEATURES, "map", "make it again"),
+        (FEATURES, "feature-map", "make it again"),
         ("settings.yaml", "settings", "are not in this folder"),
     ],
 )
@@ -157,8 +168,8 @@ def test_without_scikit_learn_page_and_command_say_why_there_is_no_map(
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
     told: list[str] = []
     found = Page(report_page(run, Look(tell=told.append)))
-    why = "a map of features needs scikit-learn: pip install 'acclimate[plots]'."
-    assert why in found.sections["map"]
+    why = "a map of features needs scikit-learn: pip install 'acclimate[maps]'."
+    assert why in found.sections["feature-map"]
     assert f"The report has no map of the features: {why}" in told
 
 
@@ -243,8 +254,8 @@ def test_a_run_that_was_removed_is_told(comparison: Path) -> None:
 
 def test_the_gallery_is_capped_and_says_how_to_get_all(folders: Folders) -> None:
     few, every = (report_page(folders.run, Look(quick=True, sentences=most)) for most in (1, 0))
-    assert "--sentences 0" in few
-    assert "--sentences 0" not in every
+    assert "--set sentences=0" in few
+    assert "--set sentences=0" not in every
     assert few.count("<article>") < every.count("<article>")
 
 
@@ -267,7 +278,7 @@ def test_plain_tags_have_accuracy_and_show_only_words_that_differ(
 
 
 def test_a_title_of_one_s_own_is_escaped(folders: Folders) -> None:
-    page = report_page(folders.run, Look(quick=True), "<em>mine</em>")
+    page = report_page(folders.run, Look(quick=True, title="<em>mine</em>"))
     assert "<title>&lt;em&gt;mine&lt;/em&gt;</title>" in page
     assert "<em>" not in page
 

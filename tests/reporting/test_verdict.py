@@ -18,10 +18,9 @@ from acclimate.reporting.figures import (
     signed_between,
 )
 from acclimate.reporting.run_page import forgetting
-from acclimate.reporting.score_lines import ScoreLine
+from acclimate.reporting.score_lines import ScoreLine, judge
 from acclimate.reporting.sections.gallery import BROKEN, MENDED, WRONG, Example
-from acclimate.reporting.sections.settings import flat
-from acclimate.reporting.verdict import judge
+from acclimate.reporting.sections.training import flat
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,8 @@ def game_verdict(curves: StageCurves) -> str | None:
     if mean <= OUTRUN[1]:
         return f"{told}. It is mostly wrong: the encoder outruns it, and the domains may differ as before."
     if GUESSING[0] <= mean <= GUESSING[1]:
-        return f"{told}. It guesses: the domains look alike to it, or it has not learnt. `acclimate feature-map` tells."
+        why = "the domains look alike to it, or it has not learnt. `acclimate report --only feature-map` tells"
+        return f"{told}. It guesses: {why}."
     return f"{told}."
 
 

@@ -169,7 +169,7 @@ def require_scikit_learn() -> None:
     try:
         import sklearn.manifold  # noqa: F401
     except ImportError:
-        raise InputError("a map of features needs scikit-learn: pip install 'acclimate[plots]'.") from None
+        raise InputError("a map of features needs scikit-learn: pip install 'acclimate[maps]'.") from None
 
 
 def _size(corpora: Mapping[str, Corpus], unit: Unit, most: int) -> int:

@@ -7,7 +7,7 @@ and 9.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -233,13 +233,6 @@ def _spans(corpus: Corpus, lower_case: bool) -> tuple[int, int, float, float] | 
     return len(spans), len(terms), ratio(len(spans), len(tagged)), ratio(inside, tagged.word_count)
 
 
-UNKNOWN = "-"
-_HEADER = (
-    *("", "sentences", "words", "distinct", "length", "spans", "per sentence"),
-    *("% in spans", "% unseen words", "% unseen types"),
-)
-
-
 @dataclass(frozen=True, slots=True)
 class TextComparison:
     """The first corpus is the source, the last one the target that is set against it; alone, a corpus has none."""
@@ -269,13 +262,8 @@ class TextComparison:
             "top-words": [item.as_dict() for item in self.top_words],
         }
 
-    def render(self) -> str:
-        """The same for people."""
-        lines = [*_render_statistics(self.statistics, self.source), ""]
-        lines += [f"words in common, % ({self.words_compared})", *_render_overlap(self.overlap)]
-        return "\n".join(lines if self.target is None else [*lines, "", *self._render_top_words()])
-
-    def _render_top_words(self) -> list[str]:
+    def render_top_words(self) -> list[str]:
+        """The words that set the target apart, and how far apart the texts are, for people."""
         table: list[Row] = [("", "density ratio", f"in {self.source}", f"in {self.target}")]
         for item in self.top_words:
             table.append((item.word, f"{item.density_ratio:.3f}", f"{item.in_source:,}", f"{item.in_target:,}"))
@@ -320,33 +308,3 @@ def _words_compared(lower_case: bool, least_sentences: int, without_stop_words: 
     how = ["in lower case" if lower_case else "as written"]
     how += [f"in {least_sentences} sentences or more"] if least_sentences > 1 else []
     return ", ".join([*how, "without stop words"] if without_stop_words else how)
-
-
-def _render_statistics(rows: Sequence[CorpusStatistics], source: str) -> list[str]:
-    table: list[Row] = [_HEADER]
-    for row in rows:
-        sizes = [f"{number:,}" for number in (row.sentences, row.words, row.distinct_words)]
-        spans = [UNKNOWN if row.spans is None else f"{row.spans:,}", _decimal(row.spans_per_sentence, 2)]
-        shares = (row.share_in_spans, row.unseen_words, row.unseen_types)
-        percents = [_decimal(None if share is None else 100 * share, 1) for share in shares]
-        table.append([row.name, *sizes, _decimal(row.mean_length, 1), *spans, *percents])
-    meaning = f"length: words per sentence; unseen: not in {source}, of running words and of distinct ones (types)"
-    labels = [f"  {row.name}: {_listed(row.labels)}" for row in rows if row.labels]
-    return [*align(table), meaning, *(["", "labels", *labels] if labels else [])]
-
-
-def _render_overlap(overlap: Overlap) -> list[str]:
-    """The columns are numbered, since names of files are too wide for them."""
-    numbers = [str(number) for number in range(1, len(overlap.names) + 1)]
-    table: list[Row] = [("", "words", *numbers)]
-    for number, name, words, row in zip(numbers, overlap.names, overlap.words, overlap.percents, strict=True):
-        table.append((f"{number} {name}", f"{words:,}", *(f"{value:.1f}" for value in row)))
-    return align(table)
-
-
-def _decimal(value: float | None, digits: int) -> str:
-    return UNKNOWN if value is None else f"{value:.{digits}f}"
-
-
-def _listed(labels: Mapping[str, int]) -> str:
-    return ", ".join(f"{label} {count:,}" for label, count in labels.items())

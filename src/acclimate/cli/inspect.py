@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet
-from acclimate.cli.places import check_file_to_write
+from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet
+from acclimate.cli.places import check_file_to_write, check_folder_to_write
 
 if TYPE_CHECKING:
     from acclimate.data.corpus import Corpus
@@ -42,6 +42,7 @@ def inspect_command(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Also write it as Markdown.")] = None,
     overwrite: Overwrite = False,
+    csv: CsvFolder = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -53,8 +54,11 @@ def inspect_command(
     """
     if out is not None:
         check_file_to_write("--out", out, overwrite, [source, target, target_labelled, *(extra or ())])
+    check_folder_to_write("--csv", csv)
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
+    from acclimate.analysis.tables import write_tables
+    from acclimate.analysis.text_comparison import compare_text
     from acclimate.cli.data_settings import InspectSettings, settings_of
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read
@@ -95,7 +99,12 @@ def inspect_command(
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_text(markdown(found), encoding="utf-8")
-    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else render(found))
+    compared = compare_text({"source": labelled, "target": text})
+    if csv is not None:
+        write_tables(compared.tables(), csv)
+    result = {**found.as_dict(), "text": compared.as_dict()}
+    words = "\n".join(compared.render_top_words())
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{render(found)}\n\n{words}")
 
 
 def _open_target(name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:

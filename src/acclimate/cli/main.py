@@ -24,16 +24,11 @@ from acclimate.cli.augment import augment_command
 from acclimate.cli.check import check_command
 from acclimate.cli.collocations import collocations_command
 from acclimate.cli.compare import compare_command
-from acclimate.cli.compare_text import compare_text_command
-from acclimate.cli.confidence import confidence_command
 from acclimate.cli.convert import convert_command
-from acclimate.cli.curves import curves_command
 from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
-from acclimate.cli.feature_map import feature_map_command
 from acclimate.cli.inspect import inspect_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
-from acclimate.cli.masks import masks_command
 from acclimate.cli.options import taking_many
 from acclimate.cli.predict import predict_command
 from acclimate.cli.pretrain import pretrain_command
@@ -184,7 +179,9 @@ app.command("adapt", short_help="Adapt a tagger to a new domain.")(adapt_command
 app.command("predict", short_help="Tag text with a tagger.")(predict_command)
 app.command("evaluate", short_help="Score a tagger on labelled sentences.")(evaluate_command)
 app.command("compare", short_help="Compare recipes over several seeds.")(compare_command)
-app.command("report", short_help="Write an HTML page about a run or a comparison.")(report_command)
+app.command("report", short_help="Write an HTML page about a run or a comparison, or print a part of it.")(
+    report_command
+)
 
 info = typer.Typer(cls=Group, help="Show what is installed here; list recipes, settings and bundled corpora.")
 info.callback(invoke_without_command=True)(info_command)
@@ -214,15 +211,6 @@ papers.command("reproduce")(reproduce_command)
 app.add_typer(info, name="info")
 for _name, _group in (("data", data), ("encoder", encoder), ("papers", papers)):
     app.add_typer(_group, name=_name, rich_help_panel="Groups of commands")
-
-for _name, _analysis in (
-    ("compare-text", compare_text_command),
-    ("masks", masks_command),
-    ("curves", curves_command),
-    ("confidence", confidence_command),
-    ("feature-map", feature_map_command),
-):
-    app.command(_name, rich_help_panel="Analyses")(_analysis)
 
 
 def _print_version(wanted: bool) -> None:

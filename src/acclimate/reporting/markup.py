@@ -1,80 +1,66 @@
-"""HTML that cannot be broken by what stands in it: every text is escaped unless it is `Markup` already."""
+"""HTML from templates, and the elements of drawings. Every text is escaped unless it is `Markup` already."""
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
-_VOID = frozenset({"meta", "br", "col"})
+import markupsafe
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup as Markup
+
 # what HTML has no way to write: control characters, halves of surrogate pairs
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
-class Markup(str):
-    """Text that is HTML."""
-
-    __slots__ = ()
-
-
-EMPTY = Markup()
+def writable(value: object) -> str:
+    """The value as text or markup, without what HTML cannot write. None is nothing."""
+    if isinstance(value, Markup):
+        return Markup(_UNWRITABLE.sub("�", value))
+    return "" if value is None else _UNWRITABLE.sub("�", str(value))
 
 
-def escape(text: object) -> Markup:
-    if isinstance(text, Markup):
-        return text
-    return Markup(html.escape(_UNWRITABLE.sub("�", str(text))))
+def escape(value: object) -> Markup:
+    return markupsafe.escape(writable(value))
 
 
-def join(children: Iterable[Any], between: str = "") -> Markup:
-    """Children one after the other. None is nothing; lists are opened."""
-    return Markup(escape(between).join(_flat(children)))
+def render(template: str, **values: Any) -> Markup:
+    """A template of `reporting/templates`, filled in."""
+    return Markup(_environment().get_template(f"{template}.html.j2").render(**values))
+
+
+@cache
+def _environment() -> Environment:
+    return Environment(
+        loader=PackageLoader("acclimate.reporting"),
+        autoescape=True,
+        finalize=writable,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
-    """An element. `class_` is class, `stroke_width` is stroke-width; None and False leave an attribute out."""
-    spelled = "".join(_attribute(key, value) for key, value in attributes.items())
-    if name in _VOID:
-        return Markup(f"<{name}{spelled}>")
+    """An element of a drawing. `class_` is class, `stroke_width` is stroke-width; None leaves an attribute out."""
+    spelled = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
     return Markup(f"<{name}{spelled}>{join(children)}</{name}>")
 
 
-def paragraph(*children: Any, class_: str | None = None) -> Markup:
-    return tag("p", *children, class_=class_)
+def join(children: Iterable[Any]) -> Markup:
+    """Children one after the other. None is nothing; lists are opened."""
+    return Markup("".join(_flat(children)))
 
 
-def table(head: Iterable[Any], rows: Iterable[Iterable[Any]], words: int = 1, class_: str | None = None) -> Markup:
-    """A table that scrolls by itself where it is too wide. The first `words` columns are words, the others figures; the
-    first cell of a row is its head."""
-    shown = []
-    for cells in rows:
-        first, *others = cells
-        body = [tag("td", cell, class_=None if place < words else "figure") for place, cell in enumerate(others, 1)]
-        shown.append(tag("tr", tag("th", first, scope="row"), body))
-    heads = [
-        tag("th", cell, scope="col", class_=None if place < words else "figure") for place, cell in enumerate(head)
-    ]
-    whole = tag("table", tag("thead", tag("tr", heads)), tag("tbody", shown), class_=class_)
-    return tag("div", whole, class_="scroll", tabindex="0", role="region", aria_label="table")
-
-
-def details(summary: Any, *children: Any, class_: str | None = None) -> Markup:
-    return tag("details", tag("summary", summary), *children, class_=class_)
-
-
-def _flat(children: Iterable[Any]) -> Iterable[Markup]:
+def _flat(children: Iterable[Any]) -> Iterator[str]:
     for child in children:
-        if child is None:
-            continue
         if isinstance(child, str) or not isinstance(child, Iterable):
             yield escape(child)
         else:
             yield from _flat(child)
-
-
-def _attribute(key: str, value: Any) -> str:
-    name = key.rstrip("_").replace("_", "-")
-    if value is None or value is False:
-        return ""
-    return f" {name}" if value is True else f' {name}="{escape(value)}"'

@@ -1,45 +1,171 @@
-"""The page around the sections: head, style, contents. No script, and nothing from outside."""
+"""The page as data: sections of blocks, each of which one template of `templates/blocks` shows. No script, and nothing
+from outside."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
+from typing import Any, ClassVar
 
 from acclimate import __version__
-from acclimate.reporting.markup import Markup, join, paragraph, tag
-from acclimate.reporting.section import Section
+from acclimate.reporting.charts.frame import Figure
+from acclimate.reporting.charts.sheet import chart_style
+from acclimate.reporting.markup import Markup, render
 
 
-def page(title: str, eyebrow: str, under: str, opening: Any, sections: Sequence[Section]) -> str:
-    """The whole file. `opening` is what everybody reads: the verdict."""
-    style = files("acclimate.reporting").joinpath("page.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", Markup(style)),
-    )
-    contents = tag(
-        "nav",
-        tag("ul", [tag("li", tag("a", section.title, href=f"#{section.name}")) for section in sections]),
-        aria_label="contents",
-    )
-    body = tag(
-        "div",
-        tag("header", paragraph(eyebrow, class_="eyebrow"), tag("h1", title), paragraph(under, class_="under")),
-        tag("main", opening, contents, [section.render() for section in sections]),
-        tag("footer", f"Made by acclimate {__version__}. This file needs nothing else: it can be sent as it is."),
-        class_="page",
-    )
-    return "<!DOCTYPE html>\n" + join([tag("html", head, tag("body", body), lang="en"), "\n"])
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table, where it is more than a text: a range stands behind it, `sub` under it."""
+
+    text: str
+    range: str = ""
+    sub: str = ""
+    sign: str = ""  # before the text, which is then a badge of the class `badge`
+    badge: str = ""
+    is_code: bool = False
+    is_strong: bool = False
+
+    def __str__(self) -> str:
+        return " ".join(filter(None, (self.sign, self.text, self.range, self.sub)))
 
 
-def opening(class_: str, said: str, *more: Any, tiles: Sequence[tuple[str, str]] = ()) -> Markup:
-    """The verdict: one sentence in large letters, and a few figures under it."""
-    shown = tag(
-        "div", [tag("div", tag("span", name), tag("b", value), class_="tile") for name, value in tiles], class_="tiles"
-    )
-    return tag("div", tag("h2", said), more, shown if tiles else None, class_=f"verdict {class_}")
+@dataclass(frozen=True)
+class Block:
+    """A part of a section."""
+
+    template: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    """A paragraph; `strong` begins it, and a command may end it."""
+
+    template = "text"
+    text: str
+    class_: str = ""
+    code: str = ""
+    strong: str = ""
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """The first `words` columns are words, the others figures; the first cell of a row is its head."""
+
+    template = "table"
+    head: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    words: int = 1
+    class_: str = ""
+
+
+@dataclass(frozen=True)
+class Charts(Block):
+    template = "charts"
+    figures: Sequence[Figure]
+
+
+@dataclass(frozen=True)
+class Items(Block):
+    template = "items"
+    items: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Chips(Block):
+    """Words with what is told of each in small letters."""
+
+    template = "chips"
+    chips: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Fold(Block):
+    """Blocks that a click unfolds."""
+
+    template = "fold"
+    summary: str
+    blocks: Sequence[Block]
+    is_open: bool = False
+
+
+@dataclass(frozen=True)
+class Edited:
+    """Words of a sentence and what became of them: `hidden`, or replaced by other words, of which there may be none."""
+
+    words: str
+    by: str | None = None
+    label: str | None = None
+    is_hidden: bool = False
+
+
+@dataclass(frozen=True)
+class EditedSentences(Block):
+    """Sentences as pieces that stayed (texts) and pieces that were changed; what is told of each stands below it."""
+
+    template = "edited_sentences"
+    rows: Sequence[tuple[Sequence[str | Edited], str]]
+    class_: str = "masked"
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Words with a label; whether it is right is None in the gold view."""
+
+    words: str
+    label: str
+    colour: int
+    is_right: bool | None
+
+
+@dataclass(frozen=True)
+class MarkedSentence(Block):
+    """One sentence in several views, each as pieces with a label and texts between them."""
+
+    template = "marked_sentence"
+    number: int
+    views: Sequence[tuple[str, Sequence[str | Marked]]]
+
+
+@dataclass(frozen=True)
+class Section:
+    """`about` says in a sentence or two how to read it. Without blocks, `missing` says why there are none."""
+
+    name: str  # of its anchor, and in `acclimate report --only`
+    title: str
+    about: str = ""
+    blocks: Sequence[Block] = ()
+    missing: str | None = None
+
+    def render(self, prefix: str = "", level: int = 2) -> Markup:
+        return render("section", section=self, prefix=prefix, level=level)
+
+
+@dataclass(frozen=True)
+class Runs(Block):
+    """Pages of single runs inside the page of a comparison: a summary, and the sections of the run or why not."""
+
+    template = "runs"
+    runs: Sequence[tuple[str, str, Sequence[Section], str]]  # recipe, summary, sections, missing
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What everybody reads first: one sentence in large letters, a few more, and a few figures under them."""
+
+    class_: str
+    headline: str
+    lines: Sequence[str | None] = ()
+    tiles: Sequence[tuple[str, str]] = ()
+
+
+def missing(name: str, title: str, why: str) -> Section:
+    return Section(name, title, missing=why)
+
+
+def page(title: str, eyebrow: str, under: str, opening: Opening | None, sections: Sequence[Section]) -> str:
+    """The whole file."""
+    page_style = files("acclimate.reporting").joinpath("page.css").read_text(encoding="utf-8")
+    style = Markup(f"\n{chart_style()}{page_style}")
+    head = {"title": title, "eyebrow": eyebrow, "under": under, "style": style, "version": __version__}
+    return f"{render('page', **head, opening=opening, sections=sections)}\n"

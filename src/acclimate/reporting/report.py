@@ -11,9 +11,9 @@ from acclimate.reporting.run_page import Look, run_page
 from acclimate.reporting.trial_data import collect_trial, is_trial
 
 
-def report_page(folder: str | Path, look: Look | None = None, title: str | None = None) -> str:
+def report_page(folder: str | Path, look: Look | None = None) -> str:
     """One HTML file as a string, of a run folder or of a comparison's. The same folder gives the same page."""
     folder, look = Path(folder), look or Look()
     if kind_of(folder) == "comparison":
-        return comparison_page(folder, look, title)
-    return run_page(collect_trial(folder) if is_trial(folder) else collect_run(folder), look, title)
+        return comparison_page(folder, look)
+    return run_page(collect_trial(folder) if is_trial(folder) else collect_run(folder), look)

@@ -1,4 +1,4 @@
-"""The scores of a run with their intervals: source and target, before and after."""
+"""The scores of a run with their intervals, and whether a change helps: in words that nobody misreads."""
 
 from __future__ import annotations
 
@@ -6,10 +6,38 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.evaluation.significance import Interval, Metric, compare_seeds, interval, larger_p
+from acclimate.evaluation.significance import SURE, Interval, Metric, compare_seeds, interval, larger_p
+from acclimate.reporting.page import Cell
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
-from acclimate.reporting.verdict import RESERVED, Verdict, judge
 from acclimate.runs.evidence import SOURCE, TARGET, Answers
+
+
+@dataclass(frozen=True)
+class Verdict:
+    word: str
+    class_: str
+    sign: str
+
+    @property
+    def badge(self) -> Cell:
+        return Cell(self.word, sign=self.sign, badge=self.class_)
+
+
+HELPS = Verdict("helps", "good", "▲")
+HURTS = Verdict("hurts", "bad", "▼")
+OPEN = Verdict("no difference shown", "open", "=")
+NOTHING = Verdict("nothing to compare", "open", "○")
+RESERVED = Verdict("not claimed", "open", "○")
+
+
+def judge(difference: float | None, p_value: float | None) -> Verdict:
+    """A difference counts when chance would seldom make one as large."""
+    if difference is None or p_value is None:
+        return NOTHING
+    if p_value > SURE or difference == 0:
+        return OPEN
+    return HELPS if difference > 0 else HURTS
+
 
 _OF_SPANS: tuple[Metric, ...] = ("span f1", "typeless f1")
 _OF_WORDS: tuple[Metric, ...] = ("token accuracy",)

@@ -10,7 +10,6 @@ from statistics import fmean
 from typing import Literal
 
 from acclimate.analysis.curves import Look, ScoreCurve, Series
-from acclimate.analysis.plots.focal_weights import source_weight, target_weight
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
 from acclimate.analysis.text_comparison import corpus_statistics, vocabulary_overlap
 from acclimate.data.collocations import build_collocations
@@ -263,6 +262,16 @@ def _dictionary(corpora: Sequence[Corpus], options: WeakLabels) -> Figures:
             agreement.add(gold.spans, weak.spans)
     exact = agreement.as_dict()["exact"]
     return {name: 100 * exact[name] for name in ("precision", "recall", "f1")}
+
+
+def source_weight(chance: float, alpha: float, gamma: float) -> float:
+    """The weight in GRAD's loss of a source sentence to which the discriminator gives this probability of being one."""
+    return alpha * math.pow(1 - chance, gamma)
+
+
+def target_weight(chance: float, alpha: float, gamma: float) -> float:
+    """The weight of a target sentence to which the discriminator gives this probability of being a source one."""
+    return (1 - alpha) * math.pow(chance, gamma)
 
 
 def _focal(corpora: Sequence[Corpus], options: FocalSettings) -> Figures:

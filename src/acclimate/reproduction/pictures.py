@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from acclimate.analysis.plots.canvas import COLOURS, INK, add_legend, clear_frame, new_figure, save_figure, wrapped
-from acclimate.analysis.plots.feature_map import draw_feature_map
-from acclimate.analysis.plots.heat_map import draw_cells
 from acclimate.data.problems import InputError
+from acclimate.reporting.charts.bars import BarRow, bars, bars_legend, series_classes
+from acclimate.reporting.charts.frame import Figure
+from acclimate.reporting.charts.heat_map import heat_map
+from acclimate.reporting.charts.lines import lines, lines_legend
+from acclimate.reporting.charts.points import scatter, scatter_legend
+from acclimate.reporting.charts.sheet import save_sheet
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.results import Panel, Reproduction, by_sweep, panels
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _MOST_PANELS = 6
-_HEIGHT = 2.8  # inches, of a panel
-_ROOM = 0.8  # of a group that bars fill
 _WIDE = 1000  # times the smallest number: a scale of powers of ten
 
 
@@ -31,49 +28,34 @@ def draw(found: Reproduction, place: Path) -> None:
     small = " (small scale: not the paper's result)" if found.scale == "small" else ""
     title = f"{found.table.name}: {found.table.title}{small}"
     if found.table.picture == "cells" and len(shown[0].places) > 1:
-        save_figure(_cells(shown[0], title), place)
-        return
-    figure = new_figure(title, max(6.0, 1.0 + 0.25 * _bars(shown)), _HEIGHT * len(shown) + 0.4)
-    handles: dict[str, Any] = {}
-    rows = list(dict.fromkeys(row for panel in shown for row in panel.lines))
-    colours = {row: COLOURS[number % len(COLOURS)] for number, row in enumerate(rows)}
-    for number, panel in enumerate(shown):
-        axes = figure.add_subplot(len(shown), 1, number + 1)
-        clear_frame(axes)
-        axes.set_title(wrapped(panel.title, 90), loc="left", fontsize=10)
-        made = (_lines if found.table.picture == "lines" and panel.across else _bars_of)(axes, panel, colours)
-        handles = {**made, **handles}
-        axes.grid(axis="y", color="#E4E4E4")
-    ordered = [row for row in rows if row in handles]
-    add_legend(figure, [handles[row] for row in ordered], [wrapped(row) for row in ordered])
-    save_figure(figure, place)
+        figures = [_cells(shown[0])]
+    else:
+        in_lines = found.table.picture == "lines"
+        figures = [_lines(panel) if in_lines and panel.across else _bars(panel) for panel in shown]
+    save_sheet(place, title, figures)
 
 
-def _bars(shown: list[Panel]) -> int:
-    return max(len(panel.places) * max(1, len(panel.lines)) for panel in shown)
-
-
-def _bars_of(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> dict[str, Any]:
-    """A group for each place, a bar for each row; a black dash is the paper's number."""
-    handles = {}
-    width = _ROOM / max(1, len(panel.lines))
-    for number, (row, line) in enumerate(panel.lines.items()):
-        offset = (number - (len(panel.lines) - 1) / 2) * width
-        own = [(at + offset, line[place]) for at, place in enumerate(panel.places) if place in line]
-        ours = [(x, figure.mean) for x, figure in own]
-        known = [(x, mean) for x, mean in ours if mean is not None]
-        heights, spread = [mean.mean for _, mean in known], [mean.deviation for _, mean in known]
-        bars = axes.bar([x for x, _ in known], heights, 0.9 * width, color=colours[row])
-        if any(spread):
-            axes.errorbar([x for x, _ in known], heights, spread, fmt="none", ecolor=INK, elinewidth=1)
-        for x, figure in own:
-            if figure.paper_number is not None:
-                axes.hlines(figure.paper_number, x - width / 2, x + width / 2, color="black", linewidth=2)
-        handles[row] = bars
-    if _is_wide(panel):
-        axes.set_yscale("log")
-    _name_places(axes, panel)
-    return handles
+def _bars(panel: Panel) -> Figure:
+    """A group for each place, a bar for each row; an upright stroke is the paper's number."""
+    rows = []
+    for place in panel.places:
+        figures = [line.get(place) for line in panel.lines.values()]
+        means = [None if figure is None else figure.mean for figure in figures]
+        rows.append(
+            BarRow(
+                place,
+                [None if mean is None else mean.mean for mean in means],
+                marks=[None if figure is None else figure.paper_number for figure in figures],
+                spreads=[None if mean is None else mean.deviation for mean in means],
+            )
+        )
+    known = [value for row in rows for value in (*row.values, *row.marks) if value is not None]
+    series = series_classes(list(panel.lines))
+    most, digits = max([0.0, *known]), 2 if known and max(known) <= 1 else 1
+    drawn = bars(panel.title, _spoken(panel), rows, series, most, digits=digits, powers=_is_wide(panel))
+    has_paper = any(mark is not None for row in rows for mark in row.marks)
+    note = "upright strokes: the paper's numbers" if has_paper else ""
+    return Figure(panel.title, drawn, bars_legend(series), note)
 
 
 def _is_wide(panel: Panel) -> bool:
@@ -83,32 +65,26 @@ def _is_wide(panel: Panel) -> bool:
     return bool(known) and min(known) > 0 and max(known) / min(known) > _WIDE
 
 
-def _lines(axes: Axes, panel: Panel, colours: Mapping[str, str]) -> dict[str, Any]:
-    """A line for each row; dashed is the paper's."""
-    handles = {}
+def _lines(panel: Panel) -> Figure:
+    """A line for each row; the thin one of the same colour is the paper's."""
     places = _numbers(panel)
+    series: dict[str, list[tuple[float, float | None]]] = {}
+    paper: dict[str, list[tuple[float, float | None]]] = {}
+    ranges: dict[str, list[tuple[float, float, float]]] = {}
     for row, line in panel.lines.items():
-        colour = colours[row]
-        ours = [(x, line[place].mean) for x, place in zip(places, panel.places, strict=True) if place in line]
-        known = [(x, mean) for x, mean in ours if mean is not None]
-        theirs = [(x, line[place].paper_number) for x, place in zip(places, panel.places, strict=True) if place in line]
-        drawn = axes.errorbar(
-            [x for x, _ in known],
-            [mean.mean for _, mean in known],
-            [mean.deviation for _, mean in known],
-            color=colour,
-            marker="o",
-            markersize=3,
-        )
-        printed = [(x, value) for x, value in theirs if value is not None]
-        if printed:
-            axes.plot(*zip(*printed, strict=True), color=colour, linestyle="--", linewidth=1)
-        handles[row] = drawn
-    if places == list(range(len(places))):
-        _name_places(axes, panel)
-    else:
-        axes.set_xlabel(panel.across)
-    return handles
+        for x, place in zip(places, panel.places, strict=True):
+            figure = line.get(place)
+            mean = None if figure is None else figure.mean
+            series.setdefault(row, []).append((x, None if mean is None else mean.mean))
+            if mean is not None and mean.deviation:
+                spread = (x, mean.mean - mean.deviation, mean.mean + mean.deviation)
+                ranges.setdefault(row, []).append(spread)
+            if figure is not None and figure.paper_number is not None:
+                paper.setdefault(row, []).append((x, figure.paper_number))
+    is_even = places == [float(number) for number in range(len(places))]
+    names = dict(zip(places, panel.places, strict=True)) if is_even else None
+    drawn = lines(panel.title, _spoken(panel), series, across=panel.across, ranges=ranges, beside=paper, names=names)
+    return Figure(panel.title, drawn, lines_legend(list(series)), "thin lines: the paper's numbers" if paper else "")
 
 
 def _numbers(panel: Panel) -> list[float]:
@@ -119,38 +95,45 @@ def _numbers(panel: Panel) -> list[float]:
         return [float(number) for number in range(len(panel.places))]
 
 
-def _name_places(axes: Axes, panel: Panel) -> None:
-    names = [wrapped(place, 14) for place in panel.places]
-    steep = len(names) > 8
-    axes.set_xticks(
-        range(len(names)), names, fontsize=8, rotation=60 if steep else 0, ha="right" if steep else "center"
-    )
-
-
-def _cells(panel: Panel, title: str) -> Any:
+def _cells(panel: Panel) -> Figure:
     rows = list(panel.lines)
     values = []
     for row in rows:
         means = [panel.lines[row][place].mean if place in panel.lines[row] else None for place in panel.places]
         values.append([None if mean is None else mean.mean for mean in means])
     known = [value for line in values for value in line if value is not None]
-    digits = 2 if known and max(known) <= 1 else 1  # chances, not percent
-    return draw_cells(values, rows, panel.places, title, meaning=panel.title, column_axis=panel.across, digits=digits)
+    if not known:
+        raise InputError("there is no number to draw.")
+    digits = 2 if max(known) <= 1 else 1  # probabilities, not percent
+    scale = (min(known), max(known))
+    drawn = heat_map(
+        panel.title, _spoken(panel), rows, panel.places, values, panel.across, scale=scale, digits=digits, longest=30
+    )
+    return Figure(panel.title, drawn)
+
+
+def _spoken(panel: Panel) -> str:
+    """The numbers for who cannot see them."""
+    return "; ".join(
+        f"{row}: " + ", ".join(f"{place} {line[place].mean.mean:.4g}" for place in line if line[place].mean is not None)  # type: ignore[union-attr]
+        for row, line in panel.lines.items()
+    )
 
 
 def draw_maps(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> list[str]:
     """Features on flat maps, of the first seed, where the learner was asked for them."""
-    import numpy as np
-
     names: list[str] = []
     for cell in found.cells:
         run = finished.get((cell.row, cell.column, 1))
         if run is None or "separability" not in cell.measures or not run.facts.get("map"):
             continue
-        places = np.array(run.facts["map"]["places"], np.float32)
-        name = f"{found.table.name}-map-{len(names) + 1}.png"
-        picture = draw_feature_map(places, run.facts["map"]["domains"], None, f"{cell.row}, {cell.column}")
-        save_figure(picture, out / name)
+        places, domains = run.facts["map"]["places"], run.facts["map"]["domains"]
+        corpora = list(dict.fromkeys(domains))
+        groups = [corpora.index(domain) for domain in domains]
+        spoken = ", ".join(f"{domains.count(name)} points of {name}" for name in corpora)
+        drawn = scatter("Features by corpus", spoken, places, groups, domains)
+        name = f"{found.table.name}-map-{len(names) + 1}.svg"
+        save_sheet(out / name, f"{cell.row}, {cell.column}", [Figure(spoken, drawn, scatter_legend(corpora))])
         names.append(name)
     if not found.figures:
         raise InputError("there is nothing to draw.")

@@ -36,7 +36,7 @@ def reproduce(
     data: a folder with a folder for each data set, in it train, dev, test and unlabelled as files of any format. Not
         needed at small scale, where bundled corpora stand in. Cells whose data are missing are left out, and named.
     out: trainings are folders in `out/runs`, which tables share; what is finished there is not done again, and what
-        was cut off goes on. The table goes to `out/NAME.md`, `.csv` and `.png`.
+        was cut off goes on. The table goes to `out/NAME.md`, `.csv` and `.svg`.
     seeds: how many; as many as the table says, and one at small scale.
     assignments: settings of all trainings, as `--set` takes them (`tagger.encoder=bert-base-cased`).
     executor, jobs, tell: as `compare` takes them.

@@ -21,7 +21,7 @@ SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bu
 
 
 def write_all(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> None:
-    """ID.md, ID.csv and ID.png; with mistakes and maps in folders beside them where the table has such."""
+    """ID.md, ID.csv and ID.svg; with mistakes and maps in folders beside them where the table has such."""
     out.mkdir(parents=True, exist_ok=True)
     name = found.table.name
     write_csv([*csv_rows(found), *change_rows(found)], out / f"{name}.csv")
@@ -35,10 +35,10 @@ def write_all(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, 
 
 
 def _pictures(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> list[str]:
-    """Their file names; empty where matplotlib is missing."""
+    """Their file names; empty where there is nothing to draw."""
     try:
-        draw(found, out / f"{found.table.name}.png")
-        return [f"{found.table.name}.png", *draw_maps(found, out, finished)]
+        draw(found, out / f"{found.table.name}.svg")
+        return [f"{found.table.name}.svg", *draw_maps(found, out, finished)]
     except InputError:
         return []
 

@@ -1,4 +1,4 @@
-"""What all charts stand in: a drawing with a name, axes with round numbers, a legend."""
+"""What all charts stand in: a drawing with a name, axes with round numbers, signs for a legend."""
 
 from __future__ import annotations
 
@@ -7,11 +7,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acclimate.reporting.figures import coordinate
+from acclimate.reporting.figures import coordinate, short
 from acclimate.reporting.markup import Markup, tag
 
 WIDTH = 360.0  # as wide as a phone shows
 LETTER = 7.4  # of the small print, on average, in a wide font
+STYLES = 6  # kinds of lines, bars and points in the style sheet
+
+
+class Drawing(Markup):
+    """An SVG element that knows its size."""
+
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing under its caption. The legend are signs, each with its meaning; a note stands below."""
+
+    caption: str
+    drawing: Drawing | None
+    legend: Sequence[tuple[Drawing, str]] = ()
+    note: str = ""
+    scrolls: bool = False  # sideways, where it is wider than a phone
 
 
 @dataclass(frozen=True)
@@ -53,25 +72,37 @@ def tick_text(value: float) -> str:
     return f"{value:.3g}".replace("-", "\u2212")
 
 
-def drawing(height: float, title: str, about: str, *children: Any, width: float = WIDTH) -> Markup:
+def drawing(height: float, title: str, about: str, *children: Any, width: float = WIDTH) -> Drawing:
     """An SVG with a name and a description for who cannot see it."""
-    return tag(
-        "svg",
-        tag("title", title),
-        tag("desc", about) if about else None,
-        *children,
-        viewBox=f"0 0 {coordinate(width)} {coordinate(height)}",
-        role="img",
-        preserveAspectRatio="xMidYMid meet",
-    )
+    about_it = tag("desc", about) if about else None
+    return _sized(width, height, tag("title", title), about_it, *children, role="img")
 
 
-def text(x: float, y: float, words: str, anchor: str = "start", class_: str | None = None) -> Markup:
-    return tag("text", words, x=coordinate(x), y=coordinate(y), text_anchor=anchor, class_=class_)
+def sign(*children: Any, width: float = 18) -> Drawing:
+    """A drawing in a line of text."""
+    return _sized(width, 12, *children, class_="sign", aria_hidden="true")
 
 
-def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
-    return tag("line", x1=coordinate(x1), y1=coordinate(y1), x2=coordinate(x2), y2=coordinate(y2), class_=class_)
+def _sized(width: float, height: float, *children: Any, **attributes: Any) -> Drawing:
+    drawn = Drawing(tag("svg", *children, viewBox=f"0 0 {coordinate(width)} {coordinate(height)}", **attributes))
+    drawn.width, drawn.height = width, height
+    return drawn
+
+
+def text(x: float, y: float, words: str, anchor: str = "start", class_: str | None = None, most: int = 0) -> Markup:
+    """With `most`, a long text is cut, and its whole is told to who points at it."""
+    whole = tag("title", words) if most else None
+    shown = short(words, most) if most else words
+    return tag("text", whole, shown, x=coordinate(x), y=coordinate(y), text_anchor=anchor, class_=class_)
+
+
+def line(x1: float, y1: float, x2: float, y2: float, class_: str, told: Markup | None = None) -> Markup:
+    return tag("line", told, x1=coordinate(x1), y1=coordinate(y1), x2=coordinate(x2), y2=coordinate(y2), class_=class_)
+
+
+def box(x: float, y: float, width: float, height: float, class_: str, **attributes: Any) -> Markup:
+    size = {"width": coordinate(width), "height": coordinate(height)}
+    return tag("rect", x=coordinate(x), y=coordinate(y), **size, class_=class_, **attributes)
 
 
 def x_axis(scale: Scale, top: float, bottom: float, name: str = "", most: int = 5) -> list[Markup]:
@@ -100,17 +131,3 @@ def y_axis(scale: Scale, left: float, right: float, most: int = 5) -> list[Marku
 def room_for(labels: Sequence[str], least: float = 30, most: float = 145) -> float:
     """How much place labels at the left need."""
     return min(most, max([least, *(LETTER * len(label) + 10 for label in labels)]))
-
-
-def figure(caption: Any, drawn: Markup, legend: Any = None, class_: str = "chart") -> Markup:
-    return tag("figure", tag("figcaption", caption), legend, drawn, class_=class_)
-
-
-def legend(*entries: tuple[Markup, str]) -> Markup:
-    """Small signs, each with its meaning; they wrap on narrow screens."""
-    return tag("p", [tag("span", sign, " ", words) for sign, words in entries], class_="legend")
-
-
-def sign(*children: Any, width: float = 18) -> Markup:
-    """A drawing in a line of text."""
-    return tag("svg", *children, viewBox=f"0 0 {coordinate(width)} 12", class_="sign", aria_hidden="true")

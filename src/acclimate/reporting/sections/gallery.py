@@ -5,14 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from acclimate.data.schemes import Span
 from acclimate.evaluation.pairs import Pair, pair_up
 from acclimate.evaluation.table import count
-from acclimate.reporting.markup import Markup, join, paragraph, tag
+from acclimate.reporting.page import Block, Fold, Marked, MarkedSentence, Section, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
-from acclimate.reporting.section import Section, no_such
 from acclimate.runs.evidence import Answers
 
 _TITLE = "Error gallery"
@@ -46,11 +44,11 @@ class Example:
 
     @property
     def faults(self) -> int:
-        found = {*self.after, *(self.before or ())}
-        return len(found ^ set(self.gold))
+        predicted = {*self.after, *(self.before or ())}
+        return len(predicted ^ set(self.gold))
 
 
-def gallery_section(run: RunData, most: int, prefix: str = "") -> Section:
+def gallery_section(run: RunData, most: int) -> Section:
     """`most` sentences of each group, 0 for all."""
     domain = next((name for name in DOMAIN_NAMES if name in run.answers), None)
     if domain is None:
@@ -58,7 +56,7 @@ def gallery_section(run: RunData, most: int, prefix: str = "") -> Section:
             "This run has kept no predictions of test sentences: there were none with gold tags, or it was made before "
             "runs kept them."
         )
-        return no_such("gallery", _TITLE, why)
+        return missing("gallery", _TITLE, why)
     examples = list(examples_of(run.answers[domain]))
     groups = {group: [example for example in examples if example.group == group] for group in _ABOUT}
     right = sum(example.group is None for example in examples)
@@ -66,14 +64,13 @@ def gallery_section(run: RunData, most: int, prefix: str = "") -> Section:
         f"Test sentences of the {domain} ({run.answers[domain].gold.name}), the worst first. ✓ is an entity found as "
         "it is; ✗ one that is not there, or has other borders or another label."
     )
-    sizes = ", ".join(f"{len(found):,} {group}" for group, found in groups.items() if found or group != BROKEN)
-    told = f"Of {count(len(examples), 'sentence')}, {right:,} are right before and after; {sizes}."
+    sizes = ", ".join(f"{len(group):,} {name}" for name, group in groups.items() if group or name != BROKEN)
+    summary = f"Of {count(len(examples), 'sentence')}, {right:,} are right before and after; {sizes}."
     if run.answers[domain].before is None:
-        told = f"Of {count(len(examples), 'sentence')}, {right:,} are all right and {len(groups[WRONG]):,} are not."
+        summary = f"Of {count(len(examples), 'sentence')}, {right:,} are all right and {len(groups[WRONG]):,} are not."
     colours = _colours(examples)
-    body: list[Any] = [paragraph(told)]
-    body += [_group(group, found, most, colours, run) for group, found in groups.items() if found]
-    return Section("gallery", _TITLE, about, join(body))
+    folds = [_group(name, group, most, colours, run) for name, group in groups.items() if group]
+    return Section("gallery", _TITLE, about, [Text(summary), *folds])
 
 
 def examples_of(answers: Answers) -> Iterator[Example]:
@@ -98,34 +95,26 @@ def _where_they_differ(example: Example) -> Example:
     return Example(example.number, example.words, rest(example.gold), before, rest(example.after))
 
 
-def _group(group: str, found: Sequence[Example], most: int, colours: Mapping[str, int], run: RunData) -> Markup:
-    ranked = sorted(found, key=lambda example: (-example.faults, len(example.words), example.number))
+def _group(name: str, group: Sequence[Example], most: int, colours: Mapping[str, int], run: RunData) -> Fold:
+    ranked = sorted(group, key=lambda example: (-example.faults, len(example.words), example.number))
     shown = ranked[:most] if most else ranked
-    name = "wrong" if shown[0].before is None else group
-    about = "" if shown[0].before is None else f": {_ABOUT[group]}"
-    parts: list[Any] = [_example(example, colours) for example in shown]
+    is_alone = shown[0].before is None
+    blocks: list[Block] = [MarkedSentence(example.number, _views(example, colours)) for example in shown]
     if len(shown) < len(ranked):
-        command = f"acclimate report {shlex.quote(str(run.folder))} --sentences 0"
-        parts.append(
-            paragraph(f"Shown are {len(shown)} of {len(ranked):,}. All of them: ", tag("code", command), class_="note")
-        )
-    title = f"{name.capitalize()} ({len(ranked):,}){about}"
-    return tag("details", tag("summary", title), parts, class_="examples", open=True)
+        command = f"acclimate report {shlex.quote(str(run.folder))} --set sentences=0"
+        blocks.append(Text(f"Shown are {len(shown)} of {len(ranked):,}. All of them:", "note", command))
+    title = f"Wrong ({len(ranked):,})" if is_alone else f"{name.capitalize()} ({len(ranked):,}): {_ABOUT[name]}"
+    return Fold(title, blocks, is_open=True)
 
 
-def _example(example: Example, colours: Mapping[str, int]) -> Markup:
-    views = [("gold", example.gold)]
-    if example.before is not None:
-        views.append(("before", example.before))
-    views.append(("found" if example.before is None else "after", example.after))
-    columns = [
-        tag("div", tag("h4", name), tag("p", join(_marked(example, spans, name, colours))), class_=f"view {name}")
-        for name, spans in views
-    ]
-    return tag("article", tag("small", f"sentence {example.number:,}"), tag("div", columns, class_="views"))
+def _views(example: Example, colours: Mapping[str, int]) -> list[tuple[str, list[str | Marked]]]:
+    spans = {"gold": example.gold, "before": example.before, "after": example.after}
+    if example.before is None:
+        spans = {"gold": example.gold, "predicted": example.after}
+    return [(name, list(_pieces(example, own or (), name, colours))) for name, own in spans.items()]
 
 
-def _marked(example: Example, spans: Sequence[Span], view: str, colours: Mapping[str, int]) -> Iterator[Any]:
+def _pieces(example: Example, spans: Sequence[Span], view: str, colours: Mapping[str, int]) -> Iterator[str | Marked]:
     starts = {span.start: span for span in spans}
     place = 0
     while place < len(example.words):
@@ -134,21 +123,9 @@ def _marked(example: Example, spans: Sequence[Span], view: str, colours: Mapping
             yield example.words[place]
             place += 1
         else:
-            yield _mark(example, span, view, colours)
+            words = " ".join(example.words[span.start : span.end])
+            yield Marked(words, span.label, colours[span.label], None if view == "gold" else span in example.gold)
             place = max(span.end, place + 1)
-        yield " "
-
-
-def _mark(example: Example, span: Span, view: str, colours: Mapping[str, int]) -> Markup:
-    right = view == "gold" or span in example.gold
-    sign = (
-        None
-        if view == "gold"
-        else tag("span", "✓" if right else "✗", class_="sign-of", title="right" if right else "wrong")
-    )
-    words = " ".join(example.words[span.start : span.end])
-    class_ = f"label-{colours[span.label]}{'' if right else ' wrong'}"
-    return tag("mark", words, " ", tag("small", span.label), sign, class_=class_)
 
 
 def _colours(examples: Sequence[Example]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The score table: source and target, before and after, how sure, and a verdict in plain words."""
+"""How good a tagger is, before and after: scores, scores by label, and which label was taken for which."""
 
 from __future__ import annotations
 
@@ -7,34 +7,39 @@ from typing import Any
 
 from acclimate.evaluation.significance import Interval
 from acclimate.evaluation.table import count
-from acclimate.reporting.charts.dots import Dot, DotRow, dots, dots_legend
-from acclimate.reporting.charts.frame import figure
+from acclimate.reporting.charts.bars import BarRow, bars, bars_legend
+from acclimate.reporting.charts.frame import Figure
+from acclimate.reporting.charts.heat_map import heat_map
+from acclimate.reporting.charts.points import Dot, DotRow, dots, dots_legend
 from acclimate.reporting.figures import UNKNOWN, between, figures_of, p_of_tests, percent, signed, signed_between
-from acclimate.reporting.markup import Markup, details, join, paragraph, table, tag
+from acclimate.reporting.page import Block, Cell, Charts, Fold, Section, Table, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.score_lines import ScoreLine
-from acclimate.reporting.section import Section, no_such
+
+MOST_BARS = 25  # labels
+MOST_CELLS = 16
+_NOTHING = "nothing"
 
 
 def scores_section(run: RunData, lines: Sequence[ScoreLine]) -> Section:
     if not lines:
         why = "No labelled test sentences were given, of the source or of the target, so nothing could be scored."
-        return no_such("scores", "Scores", why)
+        return missing("scores", "Scores", why)
     about = (
-        f"Before is {run.before}; after is the adapted one. An entity counts as found when its borders are right, and "
-        "with labels also its type. Figures are percent; in brackets, the range that holds them in 95 % of resampled "
-        "test sets. p is how often chance alone would make so large a change (paired bootstrap over sentences, one "
-        "seed). A change is claimed when a permutation test agrees."
+        f"Before is {run.before}; after is the adapted one. An entity is right when its borders are right, and with "
+        "labels also its type. Scores are in percent. In brackets stands the 95 % bootstrap interval. p is how often "
+        "chance alone would make so large a change (paired bootstrap over sentences, one seed). A change counts only "
+        "when a permutation test agrees."
     )
     if not run.is_adapted:
-        about = "Nothing was adapted, so there is one figure and no change. In brackets, the 95 % bootstrap interval."
-    return Section("scores", "Scores", about, join([_chart(lines), _table(lines), _more(run)]))
+        about = "Nothing was adapted, so there is one score and no change. In brackets, the 95 % bootstrap interval."
+    return Section("scores", "Scores", about, [_score_chart(lines), _score_table(lines), *_more(run)])
 
 
-def _chart(lines: Sequence[ScoreLine]) -> Markup:
+def _score_chart(lines: Sequence[ScoreLine]) -> Charts:
     rows = []
     for line in lines:
-        lanes, told = [], []
+        lanes, shown = [], []
         for shape, value, spread in (
             ("before", line.before, line.before_range),
             ("after", line.after, line.after_range),
@@ -43,8 +48,8 @@ def _chart(lines: Sequence[ScoreLine]) -> Markup:
                 continue
             low, high = (None, None) if spread is None else (100 * spread.low, 100 * spread.high)
             lanes.append([Dot(100 * value, shape, low, high, f"{shape}: {percent(value)}")])
-            told.append(percent(value))
-        rows.append(DotRow(f"{line.domain}, {line.measure.replace('F1, ', '')}", lanes, told))
+            shown.append(percent(value))
+        rows.append(DotRow(f"{line.domain}, {line.measure.replace('F1, ', '')}", lanes, shown))
     about = "; ".join(
         f"{line.domain}, {line.measure}: {percent(line.before)} to {percent(line.after)}" for line in lines
     )
@@ -52,23 +57,23 @@ def _chart(lines: Sequence[ScoreLine]) -> Markup:
         {"before": "before", "after": "after"} if any(line.before is not None for line in lines) else {"after": "score"}
     )
     drawn = dots("Scores before and after", about, rows, "percent")
-    return tag("div", figure("Scores with their 95 % intervals", drawn, dots_legend(**names)), class_="charts")
+    return Charts([Figure("Scores with their 95 % intervals", drawn, dots_legend(**names))])
 
 
-def _table(lines: Sequence[ScoreLine]) -> Markup:
+def _score_table(lines: Sequence[ScoreLine]) -> Table:
     if all(line.before is None for line in lines):
-        alone = [[_named(line), _with_range(line.after, line.after_range)] for line in lines]
-        return table(["score", "percent"], alone)
-    head = ["score", "verdict", "before", "after", "change", "p"]
+        alone = [[Cell(line.domain, sub=line.measure), _with_range(line.after, line.after_range)] for line in lines]
+        return Table(["score", "percent"], alone)
     rows = []
     for line in lines:
         change = line.change
-        moved = UNKNOWN
+        moved: Any = UNKNOWN
         if change is not None:
-            moved = _bracketed(signed(change["difference"]), signed_between(change["low"], change["high"]))
+            ends = signed_between(change["low"], change["high"])
+            moved = Cell(signed(change["difference"]), range=f"({ends})")
         rows.append(
             [
-                _named(line),
+                Cell(line.domain, sub=line.measure),
                 line.verdict.badge if line.before is not None else UNKNOWN,
                 _with_range(line.before, line.before_range),
                 _with_range(line.after, line.after_range),
@@ -76,85 +81,138 @@ def _table(lines: Sequence[ScoreLine]) -> Markup:
                 p_of_tests(change),
             ]
         )
-    return table(head, rows, words=2)
-
-
-def _named(line: ScoreLine) -> Markup:
-    return join([line.domain, tag("span", line.measure, class_="sub")])
+    return Table(["score", "verdict", "before", "after", "change", "p"], rows, words=2)
 
 
 def _with_range(value: float | None, spread: Interval | None) -> Any:
-    return percent(value) if spread is None else _bracketed(percent(value), between(spread.low, spread.high))
+    return percent(value) if spread is None else Cell(percent(value), range=f"({between(spread.low, spread.high)})")
 
 
-def _bracketed(shown: str, told: str) -> Markup:
-    return join([tag("b", shown), " ", tag("span", f"({told})", class_="range")])
-
-
-def _more(run: RunData) -> Markup:
+def _more(run: RunData) -> Iterator[Block]:
     """Everything else that was counted, folded away."""
-    parts = []
     for domain in DOMAIN_NAMES:
         if domain not in run.changes:
-            parts.append(paragraph(_unscored(domain), class_="note"))
+            why = f"no labelled {domain} test sentences were given, or the tagger is not for them."
+            yield Text(f"The {domain} has no score: {why}", "note")
             continue
         change = run.changes[domain]
         after = change["after"]
         times = ("before", "after") if change["change"] is not None else ("after",)
         rows = [
-            [name, *(percent(value) for when in times for value in figures(change[when]))]
-            for name, figures in _figures(change)
+            [name, *(percent(value) for when in times for value in figures_of(_inside(change[when], path)))]
+            for name, path in _measures(change)
         ]
-        head = [
-            "",
-            *(f"{name} {when}" if len(times) > 1 else name for when in times for name in ("precision", "recall", "F1")),
-        ]
-        name = f"{domain}: {change['corpus']}, {count(after['sentences'], 'sentence')}, {count(after['words'], 'word')}"
-        parts.append(
-            details(
-                f"All figures of the {domain}",
-                paragraph(name),
-                table(head, rows),
-                paragraph(after["scorer"], class_="note"),
-            )
-        )
-    parts += [_sibling(name, found) for name, found in (run.report.get("siblings") or {}).items()]
-    return join(parts)
+        heads = [f"{name} {when}" if len(times) > 1 else name for when in times for name in _PRECISION_RECALL_F1]
+        size = f"{domain}: {change['corpus']}, {count(after['sentences'], 'sentence')}, {count(after['words'], 'word')}"
+        parts = [Text(size), Table(["", *heads], rows), Text(after["scorer"], "note")]
+        yield Fold(f"All figures of the {domain}", parts)
+    for name, sibling in (run.report.get("siblings") or {}).items():
+        yield _sibling(name, sibling)
 
 
-def _sibling(name: str, found: Mapping[str, Any]) -> Markup:
+_PRECISION_RECALL_F1 = ("precision", "recall", "F1")
+
+
+def _sibling(name: str, sibling: Mapping[str, Any]) -> Block:
     """A tagger that was trained beside, such as that of a second task: it has no "before"."""
-    told = f"Trained beside, on the same encoder, and kept in siblings/{name}."
-    scores = found["scores"]
+    about = f"Trained beside, on the same encoder, and kept in siblings/{name}."
+    scores = sibling["scores"]
     if scores is None:
-        return paragraph(f"{name}: {told} It has no score.", class_="note")
-    labels = ((label, figures_of(tally)) for label, tally in sorted(scores["by_label"].items()))
-    rows = [[label, *map(percent, figures)] for label, figures in (("all spans", figures_of(scores["span"])), *labels)]
-    size = f"{found['corpus']}, {count(scores['sentences'], 'sentence')}. {told}"
-    shown = table(["", "precision", "recall", "F1"], rows)
-    return details(f"Scores of the {name} task", paragraph(size), shown, paragraph(scores["scorer"], class_="note"))
+        return Text(f"{name}: {about} It has no score.", "note")
+    tallies = (("all spans", scores["span"]), *sorted(scores["by_label"].items()))
+    rows = [[label, *map(percent, figures_of(tally))] for label, tally in tallies]
+    size = f"{sibling['corpus']}, {count(scores['sentences'], 'sentence')}. {about}"
+    parts = [Text(size), Table(["", *_PRECISION_RECALL_F1], rows), Text(scores["scorer"], "note")]
+    return Fold(f"Scores of the {name} task", parts)
 
 
-def _figures(change: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    def of(*path: str) -> Any:
-        def found(scores: Mapping[str, Any]) -> tuple[float | None, ...]:
-            inside: Any = scores
-            for step in path:
-                inside = None if inside is None else inside.get(step)
-            return figures_of(inside)
-
-        return found
-
-    yield "all spans", of("span")
-    yield "mean over labels", of("macro")
+def _measures(change: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What was counted, and where it stands in the scores."""
+    yield "all spans", ("span",)
+    yield "mean over labels", ("macro",)
     if change["after"]["typeless"] is not None:
-        yield "borders only", of("typeless")
-    yield "words", of("token")
+        yield "borders only", ("typeless",)
+    yield "words", ("token",)
     unseen = change["after"].get("unseen")
     if unseen is not None and unseen.get("mentions"):
-        yield "mentions seen in training", of("unseen", "mentions", "seen")
-        yield "mentions not seen", of("unseen", "mentions", "unseen")
+        yield "mentions seen in training", ("unseen", "mentions", "seen")
+        yield "mentions not seen", ("unseen", "mentions", "unseen")
 
 
-def _unscored(domain: str) -> str:
-    return f"The {domain} has no score: no labelled {domain} test sentences were given, or the tagger is not for them."
+def _inside(scores: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        scores = None if scores is None else scores.get(step)
+    return scores
+
+
+def labels_section(run: RunData) -> Section:
+    """F1 of each label, before and after."""
+    if not run.changes:
+        return missing("labels", "Label by label", "There are no labelled test sentences, so no label has a score.")
+    about = (
+        "F1 of each label, in percent, on the test sentences. Under a label stands how often it occurs there. The "
+        "score of a rare label moves much by chance."
+    )
+    figures = [_label_chart(domain, run.changes[domain]) for domain in DOMAIN_NAMES if domain in run.changes]
+    return Section("labels", "Label by label", about, [Charts(figures)])
+
+
+def _label_chart(domain: str, change: Mapping[str, Any]) -> Figure:
+    before, after = change["before"]["by_label"], change["after"]["by_label"]
+    adapted = change["change"] is not None
+    counts = {label: (after.get(label) or before[label])["gold"] for label in {*before, *after}}
+    order = sorted(counts, key=lambda label: (-counts[label], label))
+    rows = []
+    for label in order[:MOST_BARS]:
+        values = [100 * tallies[label]["f1"] if label in tallies else None for tallies in (before, after)]
+        rows.append(BarRow(label, values if adapted else values[1:], f"{counts[label]:,}"))
+    series = {"before": "before", "after": "after"} if adapted else {"F1": "after"}
+    spoken = "; ".join(
+        f"{row.label}: " + " to ".join("none" if value is None else f"{value:.1f}" for value in row.values)
+        for row in rows
+    )
+    drawn = bars(f"F1 by label, {domain}", spoken, rows, series, 100.0)
+    return Figure(f"{domain}: {change['corpus']}", drawn, bars_legend(series), _left_out(len(order), MOST_BARS))
+
+
+def confusion_section(run: RunData) -> Section:
+    """Which label was taken for which, before and after."""
+    title = "Confusion between labels"
+    domain = next((name for name in DOMAIN_NAMES if name in run.changes), None)
+    if domain is None:
+        why = "There are no labelled test sentences, so it is not known which labels are taken for which."
+        return missing("confusion", title, why)
+    about = (
+        f"Entities of the {domain} test: the row is what they are, the column what they were taken for. Right ones "
+        "stand on the diagonal. The column “nothing” holds entities that were missed, the row “nothing” what was "
+        "marked where nothing is. A cell is the darker the larger its share of the row. Only labels are compared, not "
+        "the exact borders."
+    )
+    change = run.changes[domain]
+    times = ("before", "after") if change["change"] is not None else ("after",)
+    counts: dict[str, int] = {}
+    for when in ("before", "after"):
+        for label, tally in change[when]["by_label"].items():
+            counts[label] = max(counts.get(label, 0), tally["gold"])
+    labels = sorted(sorted(counts, key=lambda label: (-counts[label], label))[:MOST_CELLS])
+    charts = [_confusion_chart(when, change[when]["confusion"], labels, len(times) > 1) for when in times]
+    left_out = _left_out(len(counts), MOST_CELLS)
+    return Section("confusion", title, about, [Charts(charts), *([Text(left_out, "note")] if left_out else [])])
+
+
+def _confusion_chart(when: str, confusion: Mapping[str, Any], labels: list[str], both: bool) -> Figure:
+    pairs, missed, spurious = confusion["pairs"], confusion["missed"], confusion["spurious"]
+    counts: list[list[float | None]] = [
+        [*(pairs.get(label, {}).get(other, 0) for other in labels), missed.get(label, 0)] for label in labels
+    ]
+    counts.append([*(spurious.get(label, 0) for label in labels), None])
+    right = sum(pairs.get(label, {}).get(label, 0) for label in labels)
+    total = sum(int(value or 0) for row in counts[:-1] for value in row)
+    about = f"{right} of {total} entities were given their own label; {sum(missed.values())} were missed."
+    names = [*labels, _NOTHING]
+    drawn = heat_map(f"Confusion {when}", about, names, names, counts, "taken for", "is")
+    return Figure(f"{when}: {about}" if both else about, drawn, scrolls=True)
+
+
+def _left_out(labels: int, most: int) -> str:
+    return f"The {most} most frequent labels are drawn; report.json has the {labels - most} others." * (labels > most)

@@ -1,0 +1,264 @@
+"""The parts of a report that `acclimate report --only` prints: text, JSON, tables and pictures of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt
+
+from acclimate.analysis.curves import compare_curves, read_curves, render_curves
+from acclimate.analysis.features import (
+    FeaturePoints,
+    domain_separability,
+    feature_points,
+    project,
+    readers_of,
+    require_scikit_learn,
+)
+from acclimate.analysis.mask_log import Yardsticks, read_masks
+from acclimate.analysis.mask_statistics import mask_statistics, policies_as_dict
+from acclimate.analysis.mask_tables import mask_tables, render_masks
+from acclimate.analysis.terms import compare_term_confidences
+from acclimate.cli.devices import choose_device
+from acclimate.cli.progress import sentence_bar, warn
+from acclimate.cli.reading import read, short_names, tell_notes
+from acclimate.cli.run_folder import require_finished
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.reading_settings import ReadingSettings
+from acclimate.inference.evaluate import require_comparable
+from acclimate.inference.part_of_speech import part_of_speech_tagger
+from acclimate.inference.predict import guess_terms
+from acclimate.inference.shipped import resolved_tagger
+from acclimate.model.siblings import load_sibling
+from acclimate.model.tagger import Tagger
+from acclimate.reporting.charts.frame import Figure
+from acclimate.reporting.pictures import compared_figure, confidence_figure, mask_figures
+from acclimate.reporting.run_data import collect_run
+from acclimate.reporting.sections.domains import map_figure
+from acclimate.reporting.sections.training import adversary_figures, curve_figures
+from acclimate.runs.evidence import TARGET, read_features
+from acclimate.settings import Seed, Settings, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NO_TAGGER = "none"
+
+
+class ReportSettings(Settings):
+    """What `acclimate report` looks at, and how."""
+
+    title: str | None = None
+    """Title of the page; "source → target" if not given."""
+    quick: bool = False
+    """Leave out of the page what takes long: distances between features, and their map."""
+    sentences: NonNegativeInt = 8
+    """Sentences in each group of the error gallery; 0 for all."""
+    compare: bool = False
+    """Curves: compare the stages of one run, as several runs are."""
+    source: str | None = None
+    """Source text, a corpus: tells masks which words are unseen, and feature-map what to compare."""
+    target: str | None = None
+    """Target text, a corpus: tells masks how much a word is the target's, and feature-map what to compare."""
+    reading: ReadingSettings = ReadingSettings()
+    """How the corpora that are named here are read; a label map renames the labels of the gold corpus."""
+    parts_of_speech: str = "acclimate"
+    """Masks: who tags parts of speech: acclimate, spacy, spacy:MODEL, a tagger's folder, or none."""
+    every: PositiveInt | None = None
+    """Masks: updates in a period; a tenth of the longest run if not given."""
+    words: NonNegativeInt = 10
+    """Masks: how many words that were hidden too often to show."""
+    lower_case: bool = True
+    """Masks: compare words in lower case."""
+    terms: PositiveInt = 20
+    """Confidence: how many terms to show, the most frequent first."""
+    unit: Literal["word", "sentence"] = "word"
+    """Feature-map: whether a point is a word, or a sentence (the mean of its words)."""
+    points: PositiveInt = 2000
+    """Feature-map: how many points of each corpus, at most."""
+    seed: Seed = 0
+    """Feature-map: decides which points are drawn, the halves, and the map."""
+    device: str = Field("auto")
+    """Device for taggers: auto, cpu or cuda."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the parts are made of. `draws` says whether pictures are asked for."""
+
+    folders: Sequence[str]
+    gold: Sequence[str]
+    settings: ReportSettings
+    draws: bool
+    console: Console
+
+    @property
+    def names(self) -> dict[str, str]:
+        return short_names(self.folders)
+
+    def read(self, name: str) -> Corpus:
+        return read(name, self.settings.reading, tell=warn)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of a report, ready to be printed and written."""
+
+    text: str
+    result: Mapping[str, Any]
+    tables: Mapping[str, Sequence[Mapping[str, Any]]]
+    pictures: Mapping[str, Sequence[Figure]] = field(default_factory=dict)  # figures by the name of their file
+
+
+def curves_part(request: Request) -> Part:
+    """How training went, or when one run reaches the best score of another."""
+    stages = {name: read_curves(place) for name, place in request.names.items()}
+    if len(stages) > 1 or request.settings.compare:
+        compared = compare_curves(stages)
+        return Part(
+            "\n\n".join(one.render() for one in compared),
+            {"runs": list(request.folders), "compared": [one.as_dict() for one in compared]},
+            {"scores": [row for one in compared for row in one.as_rows()]},
+            {"curves": [compared_figure(one) for one in compared]} if request.draws else {},
+        )
+    (curves,) = stages.values()
+    figures = [*curve_figures(curves), *adversary_figures(curves)] if request.draws else []
+    return Part(
+        render_curves(curves),
+        {"run": request.folders[0], "stages": [stage.as_dict() for stage in curves]},
+        {"curves": [row for stage in curves for row in stage.as_rows()]},
+        {"curves": figures} if request.draws else {},
+    )
+
+
+def masks_part(request: Request) -> Part:
+    """What runs hid, side by side. Runs of the same policy count as seeds."""
+    settings = request.settings
+    if settings.target is not None and settings.source is None:
+        raise UsageError("--set target=… needs --set source=…: the density ratio compares the two.")
+    if request.draws and settings.target is None and settings.parts_of_speech == NO_TAGGER:
+        raise UsageError("--plot: there is nothing to draw without source and target, or parts_of_speech.")
+    tagger = settings.parts_of_speech
+    yardsticks = Yardsticks(
+        source=None if settings.source is None else request.read(settings.source),
+        target=None if settings.target is None else request.read(settings.target),
+        gold=[request.read(name) for name in request.gold],
+        tagger=None if tagger == NO_TAGGER else part_of_speech_tagger(tagger, choose_device(settings.device)),
+        lower_case=settings.lower_case,
+    )
+    logs = {name: read_masks(place) for name, place in request.names.items()}
+    with sentence_bar(request.console, "reading masks") as bar:
+        task = bar.add_task("", total=None)
+        advance = partial(bar.advance, task)
+        runs = mask_statistics(logs, yardsticks, every=settings.every, most=settings.words, progress=advance)
+    figures = mask_figures(runs) if request.draws else {}
+    return Part(
+        render_masks(runs),
+        {"runs": [run.as_dict() for run in runs], "policies": policies_as_dict(runs)},
+        mask_tables(runs),
+        {name: [figure] for name, figure in figures.items()},
+    )
+
+
+def confidence_part(request: Request) -> Part:
+    """How sure taggers are of the class of each term, right or wrong. The tags only say where the terms are."""
+    gold = _gold(request)
+    if gold.kind == "plain":
+        raise InputError(f"{gold.name} has plain tags, one per word: they mark no terms.")
+    guesses = {}
+    for name, place in request.names.items():
+        folder = resolved_tagger(place)
+        require_finished(folder)
+        tagger = Tagger.load(folder, choose_device(request.settings.device))
+        require_comparable(tagger, gold)
+        with sentence_bar(request.console, name) as bar:
+            task = bar.add_task("", total=len(gold))
+            guesses[name] = guess_terms(tagger, gold, progress=partial(bar.advance, task))
+    confidences = compare_term_confidences(gold, guesses, request.settings.terms)
+    return Part(
+        confidences.render(),
+        {"gold": gold.name, **confidences.as_dict()},
+        {"confidence": confidences.as_rows()},
+        {"confidence": [confidence_figure(confidences)]} if request.draws else {},
+    )
+
+
+def _gold(request: Request) -> Corpus:
+    """The corpus that was named; else the target test that the first run has kept with its predictions."""
+    if len(request.gold) > 1:
+        raise UsageError("--gold: confidence takes one corpus.")
+    if request.gold:
+        return request.read(request.gold[0])
+    folder = resolved_tagger(request.folders[0])
+    require_finished(folder)
+    kept = collect_run(folder).answers if (folder / "report.json").is_file() else {}
+    if TARGET not in kept:
+        raise UsageError("--only confidence: this run has kept no target test. Name labelled sentences with --gold.")
+    return kept[TARGET].gold
+
+
+def feature_map_part(request: Request) -> Part:
+    """How well source and target can be told apart by a tagger's features, and a map of them."""
+    settings = request.settings
+    if (settings.source is None) != (settings.target is None):
+        lacking = "source" if settings.source is None else "target"
+        raise UsageError(f"--only feature-map needs --set {lacking}=CORPUS, too, or neither: then the run's own words.")
+    if request.draws:
+        require_scikit_learn()
+    texts, results, tables, figures = [], [], {}, []
+    for name, place in request.names.items():
+        folder = resolved_tagger(place)
+        require_finished(folder)
+        for when, points in _points(request, place, folder).items():
+            apart = domain_separability(points, settings.seed)
+            places = project(points.points, settings.seed) if request.draws else None
+            texts.append(apart.render(points.names, points.unit) if not when else "")
+            if when:
+                texts[-1] = f"{name}, {when}: {apart.render(points.names, points.unit)}"
+            head = {"tagger": place, "when": when or "after", "source": settings.source, "target": settings.target}
+            shape = {"unit": points.unit, "seed": settings.seed, "width": points.points.shape[1]}
+            results.append({**head, **shape, **apart.as_dict()})
+            tables["-".join(filter(None, ["points", name if len(request.names) > 1 else "", when]))] = points.as_rows(
+                places
+            )
+            if places is not None:
+                flat = [(float(x), float(y)) for x, y in places]
+                caption = f"{', '.join(filter(None, [name, when]))}: accuracy {apart.accuracy:.3f} (chance: 0.5)"
+                figures.append(map_figure(caption, points, flat))
+    return Part("\n\n".join(texts), {"maps": results}, tables, {"feature-map": figures} if figures else {})
+
+
+def _points(request: Request, place: str, folder: Path) -> Mapping[str, FeaturePoints]:
+    """Of the corpora that are named, as the adapted tagger sees them; else those that the run has kept."""
+    settings = request.settings
+    if settings.source is None or settings.target is None:
+        kept = read_features(folder)
+        if not kept:
+            raise InputError(
+                "no features are kept here. Name corpora: --set source=CORPUS --set target=CORPUS.", file=folder
+            )
+        return kept
+    on = choose_device(settings.device)
+    tagger, source_tagger = Tagger.load(folder, on), load_sibling(folder, "source", on)
+    corpora = {}
+    for domain, name in (("source", settings.source), ("target", settings.target)):
+        corpus = read(name, settings.reading.model_copy(update={"borders": "drop"}))
+        tell_notes(corpus, warn, of_tags=False)
+        corpora[f"{domain} ({Path(name).name if Path(name).is_file() else name})"] = corpus
+    readers = readers_of(tagger, source_tagger, corpora, next(iter(corpora)))
+    with sentence_bar(request.console, "reading") as bar:
+        advance = partial(bar.advance, bar.add_task("", total=None))
+        return {"": feature_points(readers, corpora, settings.unit, settings.points, settings.seed, advance)}
+
+
+PARTS: Mapping[str, Callable[[Request], Part]] = {
+    "curves": curves_part,
+    "masks": masks_part,
+    "confidence": confidence_part,
+    "feature-map": feature_map_part,
+}
