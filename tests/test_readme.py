@@ -57,7 +57,7 @@ def test_the_python_example_is_of_ten_lines() -> None:
 
 def test_every_command_of_the_readme_is_understood() -> None:
     found = commands()
-    assert {command_of(words) for words in found} >= {"adapt", "data check", "evaluate", "predict", "data convert"}
+    assert {command_of(words) for words in found} >= {"adapt", "data check", "evaluate", "predict", "report", "compare"}
     for words in found:
         understood(words)
 
@@ -78,9 +78,9 @@ def test_links_to_files_lead_somewhere() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
-def test_the_table_lists_every_recipe_and_its_state() -> None:
-    rows = dict(re.findall(r"^\| `([a-z-]+)` \|.*\| (ready|planned) \|$", README, re.MULTILINE))
-    assert {name for name, state in rows.items() if state == "ready"} == set(RECIPES)
+def test_the_table_lists_every_recipe() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \|$", README, re.MULTILINE)
+    assert sorted(rows) == sorted(RECIPES)
 
 
 def test_the_first_command_needs_nothing_but_the_checkout() -> None:

@@ -1,0 +1,76 @@
+"""What tutorials and examples show can be done: their commands and programs run, with fewer updates."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from acclimate.cli.main import app
+from acclimate.data import bundled
+from acclimate.data.bundled import load_bundled
+from acclimate.recipes import catalogue
+from acclimate.training.settings import LoopSettings
+from doc_pages import DOCS, ROOT, examples
+
+EXAMPLES = ROOT / "examples"
+TUTORIALS = [page for page in sorted((DOCS / "tutorials").glob("*.md")) if page.stem != "index"]
+
+
+@pytest.fixture(autouse=True)
+def brief(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Less training; all else as a user has it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(LoopSettings, "updates_for", lambda self, epoch_length: 2)
+    monkeypatch.setattr(catalogue, "RECIPES", dict(catalogue.RECIPES))
+
+
+@pytest.fixture
+def beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs read the first sentences of each bundled part."""
+    monkeypatch.setattr(
+        bundled, "load_bundled", lambda name: bundled.Domain(*(part[:60] for part in load_bundled(name)))
+    )
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_the_commands_of_a_tutorial_run_in_their_order(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "examples").mkdir()
+    shutil.copy(EXAMPLES / "compose.yaml", tmp_path / "examples")
+    for file, text in re.findall(r"Save this as `([\w.]+)`:\n\n```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    for words in examples(page):
+        done = CliRunner().invoke(app, words[1:], input="Anneliese flew from Doha to Izmir\n")
+        assert done.exit_code == 0, f"{words}: {done.output}"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_a_program_runs(
+    name: str, beginnings: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", [name, "--updates", "2"])
+    runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    assert "target F1 before" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXAMPLES.glob("*.ipynb")))
+def test_a_notebook_runs(name: str, beginnings: None) -> None:
+    notebook = json.loads((EXAMPLES / name).read_text(encoding="utf-8"))
+    names: dict[str, Any] = {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            exec(compile("".join(cell["source"]), name, "exec"), names)
+    assert set(names["scores"]) == {"target-only", "acclimate"}
+
+
+def test_the_program_of_the_tutorial_is_the_one_that_runs() -> None:
+    page = (DOCS / "tutorials" / "your-own-recipe.md").read_text(encoding="utf-8")
+    program = (EXAMPLES / "own_objective.py").read_text(encoding="utf-8")
+    (objective,) = re.findall(r"class Certainty.*?\.mean\(\)\n", page, re.DOTALL)
+    assert objective in program
