@@ -13,9 +13,11 @@ from typing import Any
 import typer
 
 from acclimate.cli.compare_settings import CompareSettings
+from acclimate.cli.data_settings import BY_COMMAND
 from acclimate.cli.main import app
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_settings import AUTO, RaceSettings
+from acclimate.data.reading_settings import ReadingSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
@@ -53,8 +55,9 @@ def _command(name: str, command: Any) -> Iterator[str]:
             yield _table((kind, "what it does" if kind == "option" else "what it is"), rows)
 
 
-def settings_of(settings: Settings) -> str:
-    rows = [(f"`{name}`", f"`{_yaml(value)}`", help_) for name, value, help_ in _settings(settings, "")]
+def settings_of(settings: Settings, without: tuple[str, ...] = ()) -> str:
+    found = [row for row in _settings(settings, "") if row[0].split(".")[0] not in without]
+    rows = [(f"`{name}`", f"`{_yaml(value)}`", what) for name, value, what in found]
     return _table(("setting", "default", "what it decides"), rows)
 
 
@@ -76,6 +79,11 @@ def _yaml(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(_yaml(part) for part in value)}]"
     return ("…" if value else "{}") if isinstance(value, Mapping) else str(getattr(value, "value", value))
+
+
+def data_settings() -> str:
+    """The settings of each data command, each below a heading."""
+    return "\n".join(f"### data {name}\n\n{settings_of(kind(), ('reading',))}" for name, kind in BY_COMMAND.items())
 
 
 def recipe_settings() -> str:
@@ -109,6 +117,8 @@ def _plain(text: str | None) -> str:
 
 PARTS: dict[str, Callable[[], str]] = {
     "commands": command_pages,
+    "settings-of-reading": lambda: settings_of(ReadingSettings()),
+    "settings-of-data": data_settings,
     "settings-of-adapt": lambda: settings_of(AdaptSettings()),
     "settings-of-compare": lambda: settings_of(CompareSettings()),
     "settings-of-pretrain": lambda: settings_of(PretrainSettings()),

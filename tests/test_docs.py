@@ -46,6 +46,17 @@ def test_the_commands_and_tables_in_the_running_text_exist(page: Path) -> None:
         assert table in ("ID", "NAME", "--list") or find_table(table)
 
 
+OPTIONS = {
+    name for command in COMMANDS.values() for part in command.params for name in (*part.opts, *part.secondary_opts)
+}
+OF_OTHERS = {"--help", "--nproc-per-node"}
+
+
+@pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS)], ids=name_of)
+def test_options_in_the_running_text_are_those_of_commands(page: Path) -> None:
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", running_text(page))) - OPTIONS <= OF_OTHERS
+
+
 def page_with(command: str, folder: Path) -> Path:
     page = folder / "page.md"
     page.write_text(f"```\n{command}\n```\n", encoding="utf-8")
