@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from acclimate.data.bundled import load_bundled
 from typer.testing import CliRunner
 
 from acclimate.cli.main import app
 from acclimate.data import bundled
-from acclimate.data.bundled import load_bundled
 from acclimate.recipes import catalogue
 from acclimate.training.settings import LoopSettings
 from doc_pages import DOCS, ROOT, examples
