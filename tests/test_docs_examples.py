@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acclimate.data.bundled import load_bundled
 from typer.testing import CliRunner
 
 from acclimate.cli.main import app
-from acclimate.data import bundled
+from acclimate.data import reading
+from acclimate.data.reading import load_bundled
 from acclimate.recipes import catalogue
 from acclimate.training.settings import LoopSettings
 from doc_pages import DOCS, ROOT, examples
@@ -35,7 +35,7 @@ def brief(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs read the first sentences of each bundled part."""
     monkeypatch.setattr(
-        bundled, "load_bundled", lambda name: bundled.Domain(*(part[:60] for part in load_bundled(name)))
+        reading, "load_bundled", lambda name: reading.Domain(*(part[:60] for part in load_bundled(name)))
     )
 
 
