@@ -18,7 +18,7 @@ from acclimate.comparison.race_result import Entry, Race, render_race
 from acclimate.comparison.race_settings import RaceSettings
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import StorageError
-from acclimate.runs.checksummed_json import read_kept
+from acclimate.runs.checksummed_json import read_checksummed
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import BlindTask, Task
@@ -262,7 +262,7 @@ def test_minutes_are_measured_once_and_kept(task: Task, tmp_path: Path) -> None:
     found = race(task, tmp_path, {"recipes": ["source-only"], "budget": "1000h"}, TRIAL)
     assert found.share == 1
     plan = tmp_path / "race-plan.json"
-    assert read_kept(plan)["share"] == 1
+    assert read_checksummed(plan)["share"] == 1
     plan.write_bytes(plan.read_bytes()[:-9])
     with pytest.raises(StorageError, match=r"race-plan\.json: damaged"):
         race(task, tmp_path, {"recipes": ["source-only"], "budget": "1000h"}, TRIAL)

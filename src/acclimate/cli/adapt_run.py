@@ -16,20 +16,24 @@ from acclimate.cli.encoder_run import told_how_to_go_on
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.progress import stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
-from acclimate.cli.run_folder import claim_of, default_folder, finish, goes_on, require_free, save_before, take
+from acclimate.cli.run_folder import default_folder, require_free
 from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.task import build_tagger, read_task, tell_coverage, with_recipe_options
+from acclimate.cli.task import read_task, tell_coverage, with_recipe_options
 from acclimate.comparison.failures import is_expected
+from acclimate.comparison.race_result import Race
 from acclimate.comparison.race_settings import AUTO
-from acclimate.model.siblings import save_siblings
 from acclimate.runs.cost import expected_cost
-from acclimate.runs.evidence import DOMAINS, PREDICTIONS, domains_json, feature_keeper, predictions_json
+from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
+from acclimate.runs.fingerprint import run_fingerprint
+from acclimate.runs.folder import begin
 from acclimate.runs.lock import locked
+from acclimate.runs.memory import forget_peak
+from acclimate.runs.result import Outcome
+from acclimate.runs.run import save_run
 from acclimate.runs.task import Task
-from acclimate.runs.train import adapt
+from acclimate.runs.train import train_run
 from acclimate.settings import dump_yaml
 from acclimate.training.engine import is_main_process
-from acclimate.training.optimizers import completed
 from acclimate.training.progress_bar import TrainingBar
 
 
@@ -37,82 +41,60 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
     """Train, compare, save, and print what came of it."""
     settings = with_recipe_options(settings)
     console = stderr_console(quiet or not is_main_process())
-    task = read_task(settings, warn if is_main_process() else console.print)
-    is_race = settings.recipe == AUTO
-    if not is_race:
-        torch.manual_seed(settings.seed)
-        tagger = build_tagger(settings, task)
-        settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
-    claim = claim_of(settings, task.fingerprint())
-    folder = default_folder(settings, claim, overwrite) if out is None else out
+    tell, loud = console.print, warn if is_main_process() else console.print
+    task = read_task(settings, loud)
+    fingerprint = run_fingerprint(task, settings)
+    folder = default_folder(settings, fingerprint, overwrite) if out is None else out
     check_folder_to_write("--out", folder, "a run")
-    console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
+    tell(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     if has_no_target(settings):
-        console.print(
-            "No --target was given: there is nothing to adapt to, and the tagger learns from the source alone."
-        )
+        tell("No --target was given: there is nothing to adapt to, and the tagger learns from the source alone.")
+    keeper, found = feature_keeper(task), None
     with locked(folder), told_how_to_go_on(folder, overwrite):
-        if is_main_process():
-            require_free(folder, claim, overwrite)
-        found = None
-        if is_race:
-            settings, found = run_race(settings, task, folder, console.print, lambda: take(folder, claim, overwrite))
-            console.print(f"{found.choice} is taken. {found.reasons[0]}")
-            torch.manual_seed(settings.seed)
-            tagger = build_tagger(settings, task)
-            settings = settings.model_copy(update={"training": completed(settings.training, tagger)})
-        if goes_on(folder, claim) and not overwrite:
-            console.print(f"{folder} holds the beginning of this run: it goes on from there.")
+        goes_on = require_free(folder, fingerprint, overwrite) if is_main_process() else False
+        if settings.recipe == AUTO:
+            settings, found = run_race(settings, task, folder, tell, lambda: begin(folder, fingerprint, overwrite))
+            tell(f"{found.choice} is taken. {found.reasons[0]}")
+            overwrite = False  # what was there is gone, and the race has begun
+        if goes_on:
+            tell(f"{folder} holds the beginning of this run: it goes on from there.")
         elif not console.quiet:
-            _tell_plan(settings, task, console.print)
-        tell_coverage(tagger, settings, console.print, warn if is_main_process() else console.print)
-        keeper = feature_keeper(task)
+            _tell_plan(settings, task, tell)
+        forget_peak()
         with TrainingBar(console) as bar:
-            outcome = adapt(
-                tagger,
-                task.source,
-                task.target,
-                settings.recipe,
-                source_dev=task.source_dev,
-                source_test=task.source_test,
-                target_labelled=task.target_labelled,
-                target_dev=task.target_dev,
-                target_test=task.target_test,
-                select=settings.select,
-                train_on_dev=settings.train_on_dev,
-                watch=task.watch,
-                training=settings.training,
-                seed=settings.seed,
-                out=folder,
+            outcome = train_run(
+                task,
+                settings,
+                folder,
                 watcher=bar,
                 look=keeper,
-                begin=None if is_race else lambda: take(folder, claim, overwrite),
-                **settings.options,
+                began=lambda ready: tell_coverage(ready.tagger, settings, tell, loud),
+                overwrite=overwrite,
+                fingerprint=fingerprint,
             )
-        if not is_main_process():
-            return
-        result = {"run": str(folder), "seed": settings.seed, "data": task.fingerprint(), **outcome.as_dict()}
-        told = {}
-        if found is not None:
-            result["race"] = found.as_dict()
-            told["race.json"] = json.dumps(found.as_dict(), indent=2, ensure_ascii=False)
-        save_siblings(folder, {name: each.tagger for name, each in outcome.siblings.items()})
-        save_before(folder, outcome.tagger_before)
-        tagger.save(
-            folder,
-            **{
-                "settings.yaml": dump_yaml(settings),
-                "report.json": json.dumps(result, indent=2, ensure_ascii=False),
-                "report.md": markdown(outcome, settings, found),
-                PREDICTIONS: predictions_json(outcome),
-                DOMAINS: domains_json(task, keeper),
-                **keeper.files(),
-                **told,
-            },
-        )
-        clear_race(folder)
-        finish(folder)
-        typer.echo(json.dumps(result, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))
+        if is_main_process():
+            settings = settings.model_copy(update={"training": outcome.training})
+            report = _save(folder, task, settings, outcome, keeper, found)
+            typer.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))
+
+
+def _save(
+    folder: Path, task: Task, settings: AdaptSettings, outcome: Outcome, keeper: FeatureKeeper, race: Race | None
+) -> dict[str, Any]:
+    """The folder of the finished run; gives its report."""
+    about: dict[str, Any] = {"run": str(folder), "data": task.fingerprint()}
+    files: dict[str, str | bytes] = {
+        "settings.yaml": dump_yaml(settings),
+        "report.md": markdown(outcome, settings, race),
+        DOMAINS: domains_json(task, keeper),
+        **keeper.files(),
+    }
+    if race is not None:
+        about["race"] = race.as_dict()
+        files["race.json"] = json.dumps(race.as_dict(), indent=2, ensure_ascii=False)
+    report = save_run(folder, settings.seed, outcome, files, about=about, keeps_before=True)
+    clear_race(folder)
+    return report
 
 
 def _tell_plan(settings: AdaptSettings, task: Task, tell: Callable[[str], Any]) -> None:

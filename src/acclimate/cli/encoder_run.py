@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from acclimate.cli.places import check_folder_to_write
-from acclimate.runs.finished_encoder import is_finished
+from acclimate.runs.folder import is_finished
 from acclimate.settings import UsageError
 from acclimate.training.engine import is_main_process
 

@@ -16,7 +16,7 @@ from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, Charac
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
-from acclimate.runs.task import Task, tagger_for
+from acclimate.runs.task import Task
 from acclimate.settings import Settings, UsageError, complete
 
 
@@ -180,10 +180,6 @@ def _named(given: str | None, whole: str | None, part: str) -> str | None:
     if given is None and whole is not None and is_bundled(whole) and "/" not in whole:
         return f"{whole}/{part}"
     return given
-
-
-def build_tagger(settings: AdaptSettings, task: Task) -> Tagger:
-    return tagger_for(task, settings)
 
 
 def tell_coverage(

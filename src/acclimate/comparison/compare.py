@@ -29,7 +29,7 @@ from acclimate.evaluation.table import count
 from acclimate.inference.evaluate import require_spans
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.runs.folder import State, notes_its_files, require_same_data, state_of
+from acclimate.runs.folder import State, require_same_data
 from acclimate.runs.lock import in_locked_folder
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import SharedSettings
@@ -83,8 +83,8 @@ def compare(
     names = with_baseline(recipes, against)
     planned = plan_runs(names, numbers, out, task, settings, each or {})
     blind = BlindTask.of(task)
-    require_same_data(out, blind)
-    states = {run.name: state_of(run, blind) for run in planned}
+    require_same_data(out, blind.fingerprints)
+    states = {run.name: run.state(blind) for run in planned}
     _tell_states(planned, states, tell)
     left = [run for run in planned if states[run.name] != "finished"]
     require_spans(test, task.source_test)
@@ -143,12 +143,6 @@ def _tell_states(runs: Sequence[PlannedRun], states: Mapping[str, State], tell: 
     for run in runs:
         if states[run.name] == "damaged":
             tell(f"{run.folder} is damaged: this run is made again.")
-    unsure = sum(states[run.name] == "finished" and not notes_its_files(run) for run in runs)
-    if unsure:
-        tell(
-            f"{count(unsure, 'finished run')} of an earlier version, which did not note the content of encoder and "
-            "vector files: taken without that check."
-        )
 
 
 def _make_runs(

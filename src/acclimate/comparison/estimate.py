@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from acclimate.comparison.failures import is_expected, told
-from acclimate.comparison.running import using_threads
 from acclimate.evaluation.table import duration
 from acclimate.runs.cost import expected_cost
-from acclimate.runs.run import PlannedRun
+from acclimate.runs.run import PlannedRun, using_threads
 from acclimate.runs.task import BlindTask
 from acclimate.training.rehearsal import RULE
 

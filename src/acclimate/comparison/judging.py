@@ -17,9 +17,10 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.runs.checksummed_json import put_kept, read_kept
+from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
+from acclimate.runs.folder import JUDGEMENTS
 from acclimate.runs.prepare import choose_selector
-from acclimate.runs.run import JUDGEMENTS, PlannedRun
+from acclimate.runs.run import PlannedRun
 from acclimate.runs.task import BlindTask
 from acclimate.settings import UsageError
 from acclimate.training.engine import device_for
@@ -60,14 +61,14 @@ def judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str]) -> None:
     tagger = Tagger.load(run.folder, device_for(run.settings.training))
     material = material_for(run, task, task.target)
     if is_asked:
-        put_kept(run.folder / _ANSWERS, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
+        write_checksummed(run.folder / _ANSWERS, {"kind": tagger.labels.kind, "tags": sample_answers(tagger, material)})
     for name in missing:
         try:
             said[name] = SELECTORS[name](tagger, material)
         except InputError:  # too little text for this one
             said[name] = None
     if missing:
-        put_kept(run.folder / _FILE, said)
+        write_checksummed(run.folder / _FILE, said)
 
 
 def read_judgements(runs: Sequence[PlannedRun], selectors: Sequence[str]) -> dict[str, dict[str, float | None]]:
@@ -116,6 +117,6 @@ def _read(run: PlannedRun) -> dict[str, float | None]:
 def _kept(run: PlannedRun, name: str) -> Any:
     """None where nothing was kept, or where it cannot be believed: then the run is judged once more."""
     try:
-        return read_kept(run.folder / name)
+        return read_checksummed(run.folder / name)
     except (FileNotFoundError, StorageError):
         return None

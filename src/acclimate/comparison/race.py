@@ -22,10 +22,11 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
 from acclimate.model.storage import read_sealed_json
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
-from acclimate.runs.checksummed_json import put_kept, read_kept
+from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
 from acclimate.runs.cost import expected_cost
+from acclimate.runs.folder import REPORT
 from acclimate.runs.prepare import CHOSEN_WITH_TARGET_LABELS
-from acclimate.runs.run import REPORT, PlannedRun
+from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError, complete, differences
@@ -141,7 +142,7 @@ def _share(
     place = out / _PLAN
     asked = {"data": task.fingerprint(), **settings.model_dump(mode="json")}
     if place.is_file():
-        found = read_kept(place)
+        found = read_checksummed(place)
         changed = differences(found["asked"], asked)
         if changed:
             shown = "\n".join(changed[:12])
@@ -163,7 +164,7 @@ def _share(
     whole = total.updates if budget.unit == "updates" else total.seconds / 60
     share = min(1.0, float(f"{budget.amount / max(whole, 1e-9):.3g}"))
     out.mkdir(parents=True, exist_ok=True)
-    put_kept(place, {"asked": asked, "share": share, "failed": failed})
+    write_checksummed(place, {"asked": asked, "share": share, "failed": failed})
     return share, failed
 
 

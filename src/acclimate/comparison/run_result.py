@@ -13,7 +13,9 @@ from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE
-from acclimate.runs.run import PREDICTIONS, REPORT, PlannedRun
+from acclimate.runs.evidence import TARGET
+from acclimate.runs.folder import PREDICTIONS, REPORT
+from acclimate.runs.run import PlannedRun
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,8 @@ def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, fl
     """The result of a finished run, scored against the gold tags of `test`, if it has any."""
     report = read_sealed_json(trial.folder / REPORT)
     found = read_sealed_json(trial.folder / PREDICTIONS)
-    predicted = _tagged(test, found["target_test"])
+    answers = found[TARGET] or {"before": None, "after": None}
+    predicted = _tagged(test, answers["after"])
     source, memory = report["source"], report["peak_megabytes"]
     on_gpu = bool(memory["gpu"])
     return RunResult(
@@ -106,7 +109,7 @@ def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, fl
         judgements=judgements or {},
         baseline=report["before"],
         make=tuple(report["make"]),
-        before=_tagged(test, found["before"]),
+        before=_tagged(test, answers["before"]) if report["make"] else None,
     )
 
 

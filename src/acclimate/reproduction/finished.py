@@ -19,7 +19,7 @@ from acclimate.inference.part_of_speech import PartOfSpeechTagger
 from acclimate.inference.predict import TermGuess, guess_terms
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import Tagger
-from acclimate.runs.run import PREDICTIONS, REPORT
+from acclimate.runs.folder import PREDICTIONS, REPORT
 from acclimate.runs.task import BlindTask
 
 FACTS = "facts.json"  # what was measured on the trained learner itself
@@ -48,7 +48,7 @@ class Finished:
 
     @cached_property
     def predicted(self) -> Corpus:
-        tags = read_sealed_json(self.folder / PREDICTIONS)["target_test"]
+        tags = read_sealed_json(self.folder / PREDICTIONS)["target"]["after"]
         text = self.test.unlabelled().with_tags(tags)
         return Corpus(text.sentences, f"{self.test.name}, predicted", self.test.kind)
 

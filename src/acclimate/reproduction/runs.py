@@ -22,7 +22,6 @@ from acclimate.reproduction.measures import MEASURES
 from acclimate.reproduction.table import Table
 from acclimate.reproduction.tasks import Prepared, extra_files, prepare_task
 from acclimate.reproduction.training import run_training
-from acclimate.runs.folder import state_of
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
 
@@ -89,7 +88,7 @@ def _facts(cell: Cell) -> list[str]:
 
 def tell_states(table: Table, runs: Sequence[Run], tell: Tell) -> None:
     trials = {run.trial.folder: run for run in runs}.values()
-    finished = sum(state_of(run.trial, run.prepared.task) == "finished" for run in trials)
+    finished = sum(run.trial.state(run.prepared.task) == "finished" for run in trials)
     tell(f"{table.name}, {table.title}: {count(len(trials), 'training')}, {finished} finished before")
 
 

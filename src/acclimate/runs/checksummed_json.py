@@ -1,4 +1,4 @@
-"""A small file beside the sealed ones of a run, written later or taken away earlier: with a checksum of its own."""
+"""A small JSON file with a checksum of its own, for what is not sealed with a tagger."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Any
 from acclimate.model.storage import StorageError, read_json, write_json
 
 
-def put_kept(place: Path, kept: Any) -> None:
+def write_checksummed(place: Path, content: Any) -> None:
     """Whole or not at all."""
     aside = place.with_name(f"{place.name}.part")
-    write_json(aside, {"checksum": _checksum(kept), "kept": kept})
+    write_json(aside, {"checksum": _checksum(content), "content": content})
     aside.replace(place)
 
 
-def read_kept(place: Path) -> Any:
-    """What was put there. A file that cannot be read, was changed, or has no checksum is a StorageError."""
+def read_checksummed(place: Path) -> Any:
+    """What was written there. A file that cannot be read, was changed, or has no checksum is a StorageError."""
     try:
-        found = read_json(place)
-        if found["checksum"] == _checksum(found["kept"]):
-            return found["kept"]
-    except (ValueError, KeyError, TypeError):
+        file = read_json(place)
+        if file["checksum"] == _checksum(file["content"]):
+            return file["content"]
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass
     raise StorageError(f"{place}: damaged (its checksum does not fit).")
 
 
-def _checksum(kept: Any) -> str:
-    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()
+def _checksum(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

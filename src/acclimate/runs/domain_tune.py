@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import math
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,8 +19,8 @@ from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import MaskedLanguageModel, save_language_model
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
 from acclimate.recipes.tuning_text import read_text
-from acclimate.runs.fingerprint import claim, encoder_digest
-from acclimate.runs.finished_encoder import finish, finished_report, sealed
+from acclimate.runs.fingerprint import encoder_digest
+from acclimate.runs.folder import RUN, begin, finish, finished_report
 from acclimate.runs.lock import in_locked_folder
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process
@@ -87,9 +87,8 @@ def domain_tune(
     target = read_text(settings.text)
     source = None if settings.source is None else read_text((settings.source,))
     extra = read_text(settings.extra) if settings.extra else None
-    begun_with = _begun_with(settings, source, target, extra)
-    end = {**begun_with, "half": settings.half}
-    report = None if overwrite else finished_report(Path(out), end, tell)
+    fingerprint = _fingerprint(settings, source, target, extra)
+    report = None if overwrite else finished_report(Path(out), fingerprint, tell)
     if report is not None:
         return DomainTuned(**report)
     reader = _reader(settings.encoder)
@@ -99,9 +98,7 @@ def domain_tune(
     torch.manual_seed(settings.seed)
     tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed, extra=extra)
     if is_main_process():
-        if overwrite:
-            shutil.rmtree(training, ignore_errors=True)
-        claim(training, begun_with)
+        begin(Path(out), fingerprint, overwrite)
     if estimate and engine.num_processes == 1 and not any(training.glob("[0-9][0-9]-*")):
         tell(_expected_cost(settings, tuning, source, target, engine).told())
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
@@ -112,7 +109,7 @@ def domain_tune(
     done = _outcome(settings, tuning, stages[0], len(target) + len(extra or ()))
     if engine.is_main_process:
         texts = {"settings.yaml": dump_yaml(settings), "README.md": tuning_card(Path(out).name, settings, done)}
-        texts |= sealed(end)
+        texts[RUN] = json.dumps(fingerprint, indent=2, ensure_ascii=False)
         save_language_model(
             reader.model, reader.encoder.pieces.tokenizer, Path(out), settings.half, done.as_dict(), texts
         )
@@ -149,12 +146,12 @@ def _reader(encoder: str) -> MaskedLanguageModel:
     return reader
 
 
-def _begun_with(
+def _fingerprint(
     settings: DomainTuneSettings, source: Corpus | None, target: Corpus, extra: Corpus | None
 ) -> dict[str, Any]:
     """Everything that the weights depend on."""
     kept = settings.model_dump(
-        mode="json", exclude={"text", "extra", "source", "encoder", "half", "checkpoint_every", "tensorboard"}
+        mode="json", exclude={"text", "extra", "source", "encoder", "checkpoint_every", "tensorboard"}
     )
     data = {"source": None if source is None else source.fingerprint, "target": target.fingerprint}
     if extra is not None:

@@ -19,12 +19,10 @@ from acclimate.data.corpus import Corpus, Kind, Sentence
 from acclimate.data.problems import InputError
 from acclimate.model.storage import read_sealed_json, read_tensors, require_unchanged
 from acclimate.model.tagger import Tagger
-from acclimate.runs.result import Outcome
 from acclimate.runs.task import Task
 
 SOURCE, TARGET = "source", "target"
 BEFORE, AFTER = "before", "after"
-PREDICTIONS = "predictions.json"
 DOMAINS = "domains.json"
 FEATURES = "features.safetensors"
 MOST_WORDS = 400  # of each domain, of which features are kept: enough for a map, and a megabyte or so
@@ -39,25 +37,30 @@ class Answers:
     before: Corpus | None
     after: Corpus
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.gold.name,
-            "kind": self.gold.kind,
-            "words": [sentence.words for sentence in self.gold],
-            "gold": _tags(self.gold),
-            BEFORE: None if self.before is None else _tags(self.before),
-            AFTER: _tags(self.after),
-        }
-
     @classmethod
-    def from_dict(cls, found: Mapping[str, Any]) -> Answers:
-        def with_tags(part: str) -> Corpus | None:
-            return None if found[part] is None else tagged(found["words"], found[part], found["name"], found["kind"])
+    def from_dict(cls, kept: Mapping[str, Any], gold: Corpus | None = None, before: Corpus | None = None) -> Answers:
+        """What `answers_dict` kept; `gold` and `before` where the run was not given or did not make them."""
 
-        gold, after = with_tags("gold"), with_tags(AFTER)
+        def with_tags(part: str) -> Corpus | None:
+            return None if kept[part] is None else tagged(kept["words"], kept[part], kept["name"], kept["kind"])
+
+        gold, after = gold or with_tags("gold"), with_tags(AFTER)
         assert gold is not None
         assert after is not None
-        return cls(gold, with_tags(BEFORE), after)
+        return cls(gold, before or with_tags(BEFORE), after)
+
+
+def answers_dict(gold: Corpus | None, before: Corpus | None, after: Corpus) -> dict[str, Any]:
+    """As JSON keeps it."""
+    text = after if gold is None else gold
+    return {
+        "name": text.name,
+        "kind": text.kind,
+        "words": [sentence.words for sentence in text],
+        "gold": None if gold is None else _tags(gold),
+        BEFORE: None if before is None else _tags(before),
+        AFTER: _tags(after),
+    }
 
 
 def tagged(words: Any, tags: Any, name: str, kind: Kind) -> Corpus:
@@ -131,16 +134,6 @@ def read_features(folder: Path) -> dict[str, FeaturePoints]:
 
 def _tags(corpus: Corpus) -> list[tuple[str, ...] | None]:
     return [sentence.tags for sentence in corpus]
-
-
-def predictions_json(outcome: Outcome) -> str:
-    """The test sentences with their gold tags, and what was predicted before and after."""
-    changes = {SOURCE: outcome.source, TARGET: outcome.target}
-    kept = {
-        name: None if change is None or change.texts is None else Answers(*change.texts).as_dict()
-        for name, change in changes.items()
-    }
-    return json.dumps(kept)  # pure ASCII: a word may hold half a surrogate pair
 
 
 def feature_keeper(task: Task) -> FeatureKeeper:

@@ -1,10 +1,9 @@
-"""A run's folder belongs to the run that began in it: other data, settings or seed may not go on there."""
+"""What a run depends on, as JSON: two runs with the same of it end with the same weights."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -14,65 +13,98 @@ from typing import Any
 from acclimate.data.problems import InputError
 from acclimate.model.encoders.pretrained import weight_files
 from acclimate.model.encoders.shipped import CNN_LSTM
-from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.recipe import Plan
-from acclimate.runs.settings import TaggerSettings
-from acclimate.settings import Settings, UsageError, as_known_now, differences
-from acclimate.spelling import argument
-from acclimate.training.selectors import DevelopmentScore, Selector
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.runs.prepare import Preparation
+from acclimate.runs.settings import RunSettings, TaggerSettings
+from acclimate.runs.task import Task
+from acclimate.settings import complete, differences
+from acclimate.training.selectors import DevelopmentScore
 
-CLAIM = "begun-with.json"
+_UNIMPORTANT = {"checkpoint_every", "tensorboard"}  # change no weight
 _SETTLED = 2.0  # seconds: no file system counts time more coarsely
+_MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
+_FILES = ("second", "source_vectors", "synonyms", "vectors", "file")  # options; the last is a file of collocations
+    "second",
+    "source_vectors",
+    "synonyms",
+    "vectors",
+    "file",
+)  # options that may be a file (the last: collocations)
 
 
-def claim(folder: Path, begun_with: Mapping[str, Any], options: type[Settings] | None = None) -> None:
-    """Note what this run is begun with, or see that it is what the run on disk was begun with. `options`: the kind of
-    the recipe's, some of which an earlier version may not have had."""
-    place = folder / CLAIM
-    if place.is_file():
-        found = _read(place)
-        if options is not None:
-            found["options"] = as_known_now(options, found.get("options") or {})
-        changed = differences(found, begun_with)
-        if changed:
-            shown = "\n".join(changed[:12])
-            raise UsageError(
-                f"{folder.parent} holds a run that was begun otherwise:\n{shown}\n"
-                "To go on with it give the same data, settings and tagger (Tagger.build with the same seed); "
-                "otherwise choose another folder."
-            )
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    aside = place.with_suffix(".part")
-    write_json(aside, begun_with)
-    aside.replace(place)
+def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = False) -> dict[str, Any]:
+    """All that is known of a run before its tagger is built: settings, corpora, and what the files that it reads hold.
+    `has_own_tagger`: the tagger is given to it, and not built from the settings."""
+    values = settings.model_dump(mode="json", include=set(RunSettings.model_fields))
+    values["training"] = {name: value for name, value in values["training"].items() if name not in _UNIMPORTANT}
+    if has_own_tagger:
+        values["tagger"] = None
+    if settings.recipe in RECIPES:
+        kind = RECIPES[settings.recipe].options
+        options = complete(kind, settings.options, where=f"options of recipe {settings.recipe}")
+        values["options"] = options.model_dump(mode="json")
+    labels = task.target_labels
+    return _as_read(
+        {
+            **values,
+            "data": task.fingerprints,
+            "target_labels": None if labels is None else list(labels.names),
+            "files": files_read(None if has_own_tagger else settings.tagger, values["options"]),
+        }
+    )
 
 
-def begun_with(folder: Path) -> dict[str, Any] | None:
-    """What the run of this `training` folder was begun with; None where none was."""
-    place = folder / CLAIM
-    return _read(place) if place.is_file() else None
+def start_fingerprint(tagger: Tagger, ready: Preparation) -> dict[str, Any]:
+    """What is known when nothing is left to refuse: the first weights, and what really is learnt."""
+    plan, selector = ready.plan, ready.selector
+    return _as_read(
+        {
+            "tagger": fingerprint(tagger),
+            "training": plan.training.model_dump(mode="json", exclude=_UNIMPORTANT),
+            "selector": selector.name,
+            "judge": selector.corpus.fingerprint if isinstance(selector, DevelopmentScore) else None,
+            "source": plan.source.fingerprint,
+            "target": plan.target.fingerprint,
+        }
+    )
 
 
-def _read(place: Path) -> dict[str, Any]:
-    try:
-        found = read_json(place)
-    except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
-        raise InputError(
-            f"damaged: it does not say what the run there was begun with. Remove {place.parent} to start anew, or "
-            f"choose another folder ({argument('out')}).",
-            file=place,
-        )
-    return found
+def _as_read(values: Mapping[str, Any]) -> dict[str, Any]:
+    """As a file gives it back."""
+    read: dict[str, Any] = json.loads(json.dumps(values))
+    return read
 
 
-def clear_stages(training: Path) -> None:
-    """Weights along the way are not needed any more when a run is finished."""
-    for stage in training.glob("*/[0-9][0-9]-*"):
-        shutil.rmtree(stage, ignore_errors=True)
+def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What is not as it was when a run began, a line each. Of files only those count that are here now: a finished run
+    does not need them any more. What `now` does not know yet, it does not contradict."""
+    kept = {name: value for name, value in then.items() if name in now and name not in ("data", "files")}
+    rest = {name: value for name, value in now.items() if name in then and name not in ("data", "files")}
+    return [
+        *changed_data(then.get("data") or {}, now.get("data") or {}),
+        *differences(kept, rest),
+        *_changed_files(then.get("files") or {}, now.get("files") or {}),
+    ]
+
+
+def changed_data(then: Mapping[str, str | None], now: Mapping[str, str | None]) -> list[str]:
+    """Which corpora are not those that a run was begun with."""
+    return [f"  data.{part}: {_fate(then.get(part), here)}" for part, here in now.items() if then.get(part) != here]
+
+
+def _fate(then: str | None, now: str | None) -> str:
+    if then is None:
+        return "none then, given now"
+    return "given then, none now" if now is None else "other sentences or tags now"
+
+
+def _changed_files(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [
+        f"  files.{name}: its content has changed ({then.get(name, 'no such file')} then, {content} now)"
+        for name, content in now.items()
+        if then.get(name) != content
+    ]
 
 
 def fingerprint(tagger: Tagger) -> str:
@@ -113,34 +145,6 @@ def encoder_digest(encoder: str) -> dict[str, str] | str:
     return {weights.name: file_digest(weights) for weights in weight_files(encoder)} or encoder
 
 
-# options that may be a file; the last are collocations
-FILES = ("second", "source_vectors", "synonyms", "vectors", "file")
-
-
-def beginning_of(tagger: Tagger, recipe: str, plan: Plan, selector: Selector, shortened: float) -> dict[str, Any]:
-    """As JSON: two runs with the same of it end with the same weights."""
-    judge = selector.corpus.fingerprint if isinstance(selector, DevelopmentScore) else None
-    return {
-        "recipe": recipe,
-        "seed": plan.seed,
-        "selector": selector.name,
-        "tagger": fingerprint(tagger),
-        # how often a state is saved and where it is logged changes no weight
-        "training": {
-            **plan.training.model_dump(mode="json", exclude={"checkpoint_every", "tensorboard"}),
-            **({} if shortened == 1 else {"shortened": shortened}),
-        },
-        "options": plan.options.model_dump(mode="json"),
-        "extra": {file: file_digest(Path(file)) for file in _files(plan.options)},
-        "data": {"source": plan.source.fingerprint, "target": plan.target.fingerprint, "selector": judge},
-    }
-
-
-def _files(options: Settings) -> list[str]:
-    """What a recipe reads besides the corpora: text, a second task, synonyms, vectors (not those of a package)."""
-    return list(dict.fromkeys(files_in(options.model_dump(mode="json"))))
-
-
 def files_in(values: Any) -> Iterator[str]:
     """The files that a tree of settings names: more text, and what stands under the names of files."""
     if isinstance(values, list):
@@ -149,19 +153,18 @@ def files_in(values: Any) -> Iterator[str]:
     elif isinstance(values, dict):
         extra = values.get("extra")
         yield from extra if isinstance(extra, list) else ()
-        named = [values.get(name) for name in FILES]
+        named = [values.get(name) for name in _FILES]
         yield from (file for file in named if isinstance(file, str) and Path(file).is_file())
         yield from (file for value in values.values() for file in files_in(value))
 
 
-_MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
-
-
-def files_read(tagger: TaggerSettings, options: Mapping[str, Any]) -> dict[str, str]:
+def files_read(tagger: TaggerSettings | None, options: Mapping[str, Any]) -> dict[str, str]:
     """What each file holds, by its name. What is not here has no part in it: a model of the hub, the vectors of a
     package, a file that is gone."""
-    own = tagger.encoder == CNN_LSTM
-    chosen = {"lstm": tagger.lstm.model_dump(mode="json")} if own else {"encoder": tagger.encoder}
+    chosen: dict[str, Any] = {}
+    if tagger is not None:
+        own = tagger.encoder == CNN_LSTM
+        chosen = {"lstm": tagger.lstm.model_dump(mode="json")} if own else {"encoder": tagger.encoder}
     settings = {"tagger": chosen, "options": dict(options)}
     files = {file: Path(file) for file in files_in(settings)}
     files |= {f"{model}/{file.name}": file for model in _models_in(settings) for file in weight_files(model)}

@@ -1,13 +1,40 @@
-"""The folder of a run: new, going on, finished, or somebody else's."""
+"""The folder of a run. There is one format, whoever makes the run: adapt, compare, a race, a paper's table.
+
+While the run is under way, everything stands in `training/`:
+
+    training/run.json                    whose run it is: its fingerprint, with a checksum. While this file is there,
+                                         the run is not finished, even if an older tagger stands in the folder
+    training/RECIPE/records.jsonl        losses, scores and notes, a line each; it stays when the run is finished
+    training/RECIPE/NN-STAGE/            checkpoints of a stage, and `finished/` with its weights when it has ended
+
+When it is finished, the folder is sealed: `manifest.json` lists every file with its SHA-256.
+
+    manifest.json                        the list of sealed files
+    run.json                             the fingerprint
+    report.json                          scores before and after, stages, seconds, memory, remarks
+    predictions.json                     the test sentences with gold tags and with both taggers' tags. A comparison's
+                                         runs have no gold tags of the target: they never see them
+    config.json, weights.safetensors …   the tagger, as `Tagger.save` writes it
+    siblings/NAME/                       taggers that were trained beside it
+    before/                              adapt: the tagger that was not adapted
+    settings.yaml, report.md             adapt: all settings, and a page to read
+    domains.json, features.safetensors   adapt: how far apart the texts are, and random words as the taggers see them
+    race.json                            adapt with recipe auto: how the race went
+    facts.json                           reproduce: what was measured on the trained taggers
+
+Beside the sealed files a comparison writes `selectors.json` and `answers.json`, which have checksums of their own.
+`encoder pretrain` and `encoder domain-tune` write an encoder in place of the tagger; the rest is the same.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+from acclimate.data.problems import InputError
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -18,38 +45,34 @@ from acclimate.model.storage import (
     remove_listed,
     verify,
 )
-from acclimate.runs.checksummed_json import put_kept, read_kept
-from acclimate.runs.fingerprint import CLAIM as BEGUN_WITH
-from acclimate.runs.fingerprint import files_read
-from acclimate.runs.run import CLAIM, JUDGEMENTS, PlannedRun
-from acclimate.runs.task import BlindTask
-from acclimate.runs.trial_claim import changed_data, changes
+from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
+from acclimate.runs.fingerprint import changed_data, changes
 from acclimate.settings import UsageError
 from acclimate.spelling import argument
+
+RUN = "run.json"
+REPORT = "report.json"
+PREDICTIONS = "predictions.json"
+JUDGEMENTS = ("selectors.json", "answers.json")
+TRAINING = "training"
+_MOST_LINES = 12  # of what has changed
 
 State = Literal["new", "begun", "finished", "damaged"]
 
 
-def state_of(run: PlannedRun, task: BlindTask) -> State:
-    """What the folder of a run holds. Refuses a run of other settings or data, and what no comparison has made."""
-    folder = run.folder
-    if (folder / MANIFEST).is_file():
-        return _state_of_saved(run, task)
-    begun = folder / "training" / CLAIM
-    if begun.is_file():
+def state_of(folder: Path, wanted: Mapping[str, Any]) -> State:
+    """What the folder holds of the run with this fingerprint. Refuses another run, and what no run has written."""
+    if is_begun(folder):
         try:
-            found = _begun_claim(begun)
+            found = begun_with(folder)
         except StorageError:
             return "damaged"
-        _require_same(run, found, task)
+        _require_same(folder, found, wanted)
         return "begun"
-    if (folder / "training" / BEGUN_WITH).is_file() and not (folder / CLAIM).is_file():
-        raise _of_another(folder)
-    return "new"
+    return _state_of_saved(folder, wanted) if (folder / MANIFEST).is_file() else "new"
 
 
-def _state_of_saved(run: PlannedRun, task: BlindTask) -> State:
-    folder = run.folder
+def _state_of_saved(folder: Path, wanted: Mapping[str, Any]) -> State:
     state: State = "finished"
     try:
         finish_saving(folder)
@@ -57,65 +80,101 @@ def _state_of_saved(run: PlannedRun, task: BlindTask) -> State:
     except StorageError:
         state = "damaged"
     listed = listed_files(folder)
-    if not ((folder / CLAIM).is_file() if listed is None else CLAIM in listed):
-        raise _of_another(folder)
-    if is_intact(folder, CLAIM):
-        _require_same(run, read_json(folder / CLAIM), task)
+    if not ((folder / RUN).is_file() if listed is None else RUN in listed):
+        raise UsageError(
+            f"{folder} holds something that is no run (there is no {RUN}): move it away, or choose another folder "
+            f"({argument('out')})."
+        )
+    if is_intact(folder, RUN):
+        _require_same(folder, read_json(folder / RUN), wanted)
     return state
 
 
-def take(run: PlannedRun, task: BlindTask) -> None:
-    """Make the folder ready: without anything of a run, or holding the beginning of the very same one."""
-    folder, training = run.folder, run.folder / "training"
-    state = state_of(run, task)
-    if state == "damaged":
-        for name in JUDGEMENTS:
-            (folder / name).unlink(missing_ok=True)
-        if (folder / MANIFEST).is_file():
-            remove_listed(folder)
-    if state != "begun":
-        shutil.rmtree(training, ignore_errors=True)
-        training.mkdir(parents=True)
-        put_kept(training / CLAIM, run.claim(task))
+def is_begun(folder: Path) -> bool:
+    """Whether a run is under way there, or was cut off."""
+    return (folder / TRAINING / RUN).is_file()
 
 
-def _of_another(folder: Path) -> UsageError:
-    return UsageError(
-        f"{folder} holds something that no comparison made (there is no {CLAIM}): move it away, or choose another "
-        f"folder ({argument('out')})."
-    )
+def is_finished(folder: Path) -> bool:
+    """Whether something saved stands there, and no run that is to replace it is under way."""
+    return (folder / MANIFEST).is_file() and not is_begun(folder)
 
 
-def sealed_claim(run: PlannedRun, task: BlindTask) -> dict[str, Any]:
-    """What a run that is over keeps: of the files that it has read, the content that they had when it began."""
-    now, begun = run.claim(task), run.folder / "training" / CLAIM
-    found = _begun_claim(begun) if begun.is_file() else now
-    return {**now, "files": found.get("files", now["files"])}
+def has_progress(folder: Path) -> bool:
+    """Whether an unfinished run has trained anything yet that would be lost."""
+    training = folder / TRAINING
+    return is_begun(folder) and any(training.glob("*/*/*"))  # recipe / stage / checkpoint
 
 
-def _begun_claim(place: Path) -> Mapping[str, Any]:
-    try:
-        found: Mapping[str, Any] = read_kept(place)
-    except StorageError as damage:
-        found = _of_earlier_version(place)
-        if "recipe" not in found:
-            raise damage from None
+def begun_with(folder: Path) -> dict[str, Any]:
+    """The fingerprint of the run that is under way."""
+    found = read_checksummed(folder / TRAINING / RUN)
+    if not isinstance(found, dict):
+        raise StorageError(f"{folder / TRAINING / RUN}: damaged (something else was expected in it).")
     return found
 
 
-def _of_earlier_version(place: Path) -> Mapping[str, Any]:
-    """The claim of a begun run without a checksum; empty where there is none."""
+def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False) -> None:
+    """Make the folder ready: without anything of a run, or holding the beginning of the very same one. What a damaged
+    run has written is taken away. `overwrite` starts anew; a tagger stays until the new one is whole."""
+    state = "new" if overwrite else state_of(folder, fingerprint)
+    if state == "damaged":
+        for name in JUDGEMENTS:
+            (folder / name).unlink(missing_ok=True)
+        if (folder / MANIFEST).is_file() and not is_begun(folder):
+            remove_listed(folder)
+    if state != "begun":
+        shutil.rmtree(folder / TRAINING, ignore_errors=True)
+        (folder / TRAINING).mkdir(parents=True)
+        write_checksummed(folder / TRAINING / RUN, dict(fingerprint))
+
+
+def add_start(folder: Path, fingerprint: Mapping[str, Any]) -> None:
+    """Note what is known since nothing is left to refuse, or see that it is what the run was begun with."""
+    place = folder / TRAINING / RUN
     try:
-        found = read_json(place)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
+        found = begun_with(folder)
+    except StorageError:
+        raise damaged(folder) from None
+    _require_same(folder, found, fingerprint)
+    if found.keys() != fingerprint.keys():
+        write_checksummed(place, {**fingerprint, **found})
 
 
-def require_same_data(out: Path, task: BlindTask) -> None:
+def damaged(folder: Path) -> InputError:
+    return InputError(
+        f"damaged: it does not say what the run there was begun with. Remove {folder / TRAINING} to start anew, or "
+        f"choose another folder ({argument('out')}).",
+        file=folder / TRAINING / RUN,
+    )
+
+
+def finish(folder: Path) -> None:
+    """All is saved: weights along the way are not needed any more."""
+    training = folder / TRAINING
+    (training / RUN).unlink(missing_ok=True)
+    for stage in (*training.glob("*/[0-9][0-9]-*"), *training.glob("[0-9][0-9]-*")):
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def finished_report(
+    folder: Path, fingerprint: Mapping[str, Any], tell: Callable[[str], None] = lambda line: None
+) -> dict[str, Any] | None:
+    """The report of an encoder's training, where the folder holds it finished; None where there is work to do."""
+    state = state_of(folder, fingerprint)
+    if state == "damaged":
+        tell(f"{folder} is damaged. It is trained again.")
+    if state != "finished":
+        return None
+    tell(f"{folder} holds this encoder, finished: nothing is trained.")
+    report: dict[str, Any] = read_json(folder / REPORT)
+    return {**report, "evaluations": [(update, loss) for update, loss in report["evaluations"]]}
+
+
+def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
     """Refuse to put a comparison where there is one on other data: its tables would be written over."""
-    for found in _claims_below(out):
-        changed = changed_data(found, task.fingerprints, task.fingerprint())
+    for found in _fingerprints_below(out):
+        changed = changed_data(found.get("data") or {}, data)
         if changed:
             shown = "\n".join(changed)
             raise UsageError(
@@ -124,27 +183,23 @@ def require_same_data(out: Path, task: BlindTask) -> None:
             )
 
 
-def _claims_below(out: Path) -> Iterator[Mapping[str, Any]]:
+def _fingerprints_below(out: Path) -> Iterator[Mapping[str, Any]]:
     """Of all runs of a comparison; without damaged ones, which do not say whose they are."""
     for folder in sorted(out.glob("runs/*/seed-*")):
-        begun = folder / "training" / CLAIM
-        if is_intact(folder, CLAIM):
-            yield read_json(folder / CLAIM)
-        elif begun.is_file():
+        if is_begun(folder):
             with suppress(StorageError):
-                yield _begun_claim(begun)
+                yield begun_with(folder)
+        elif is_intact(folder, RUN):
+            yield read_json(folder / RUN)
 
 
-def notes_its_files(run: PlannedRun) -> bool:
-    """Whether a finished run says what the files held that it has read, or has read none."""
-    return "files" in read_json(run.folder / CLAIM) or not files_read(run.settings.tagger, run.settings.options)
-
-
-def _require_same(run: PlannedRun, found: Mapping[str, Any], task: BlindTask) -> None:
-    changed = changes(found, run.claim(task), task.fingerprint(), run.folder / "training")
+def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    changed = changes(found, wanted)
     if changed:
-        shown = "\n".join(changed[:12])
+        kind = "an unfinished" if is_begun(folder) else "a finished"
+        shown = "\n".join(changed[:_MOST_LINES])
         raise UsageError(
-            f"{run.folder} holds a run of other settings or data:\n{shown}\n"
-            f"Give the same ones to go on with this comparison, or choose another folder ({argument('out')})."
+            f"{folder} holds {kind} run of other settings or data:\n{shown}\n"
+            "To go on with it give the same settings, data and first weights; otherwise choose another folder "
+            f"({argument('out')})."
         )

@@ -32,6 +32,7 @@ CHOSEN_WITH_TARGET_LABELS = "The model was chosen with target labels (target dev
 class Preparation:
     """All that training needs. `first` is what the recipe is compared with, its "before"."""
 
+    tagger: Tagger
     recipe: Recipe
     first: Recipe
     plan: Plan
@@ -87,7 +88,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
         if corpus is not None:
             require_comparable(tagger, corpus)
     first = TARGET_ONLY if for_target else BASELINE
-    return Preparation(chosen, first, plan, selector, tests, (*remarks, *more), learnt)
+    return Preparation(tagger, chosen, first, plan, selector, tests, (*remarks, *more), learnt)
 
 
 def _require_target(recipe: Recipe, task: Task) -> None:

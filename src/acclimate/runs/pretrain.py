@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import time
@@ -45,8 +46,8 @@ from acclimate.model.storage import (
     write_checksums,
     written_aside,
 )
-from acclimate.runs.fingerprint import claim, encoder_digest, file_digest
-from acclimate.runs.finished_encoder import finish, finished_report, sealed
+from acclimate.runs.fingerprint import encoder_digest, file_digest
+from acclimate.runs.folder import RUN, begin, finish, finished_report
 from acclimate.runs.lock import in_locked_folder
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
@@ -184,16 +185,13 @@ def pretrain(
     if settings.start is not None:
         model, sizes = language_model_to_go_on_from(settings.start, settings.encoder)
         settings = settings.model_copy(update={"encoder": sizes})
-    begun_with = _begun_with(settings)
-    end = {**begun_with, "half": settings.half}
-    report = None if overwrite else finished_report(out, end, tell)
+    fingerprint = _fingerprint(settings)
+    report = None if overwrite else finished_report(out, fingerprint, tell)
     if report is not None:
         return Pretrained(**report)
     with main_process_first():
         if is_main_process():
-            if overwrite:
-                shutil.rmtree(training, ignore_errors=True)
-            claim(training, begun_with)
+            begin(out, fingerprint, overwrite)
         with _unclaimed_if_refused(training):
             tokenizer, text, held_out = _prepare(settings, training, tell)
     torch.manual_seed(settings.seed)
@@ -241,7 +239,7 @@ def pretrain(
         evaluations=evaluations,
     )
     if engine.is_main_process:
-        _save(model, tokenizer, out, settings, done, end)
+        _save(model, tokenizer, out, settings, done, fingerprint)
     engine.wait_for_everyone()
     return done
 
@@ -332,10 +330,10 @@ def _tokenizer(settings: PretrainSettings, choice: TextChoice, tell: Callable[[s
     return train_word_pieces(lambda: training_text(settings.text, choice), settings.vocabulary, settings.encoder.row)
 
 
-def _begun_with(settings: PretrainSettings) -> dict[str, Any]:
+def _fingerprint(settings: PretrainSettings) -> dict[str, Any]:
     """Everything that the weights depend on."""
     kept = settings.model_dump(
-        mode="json", exclude={"text": True, "half": True, "training": {"checkpoint_every", "tensorboard", "compile"}}
+        mode="json", exclude={"text": True, "training": {"checkpoint_every", "tensorboard", "compile"}}
     )
     if settings.start is not None:
         kept["start"] = encoder_digest(settings.start)
@@ -348,9 +346,13 @@ def _per_update(settings: PretrainSettings, rows: Rows, processes: int) -> int:
 
 
 def _save(
-    model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained, end: dict[str, Any]
+    model: Any, tokenizer: Any, out: Path, settings: PretrainSettings, done: Pretrained, fingerprint: dict[str, Any]
 ) -> None:
-    texts = {"settings.yaml": dump_yaml(settings), "README.md": model_card(out.name, settings, done), **sealed(end)}
+    texts = {
+        "settings.yaml": dump_yaml(settings),
+        "README.md": model_card(out.name, settings, done),
+        RUN: json.dumps(fingerprint, indent=2, ensure_ascii=False),
+    }
     save_language_model(model, tokenizer, out, settings.half, done.as_dict(), texts)
     finish(out)
     pieces = ("text.pieces", "held-out.pieces")

@@ -12,7 +12,9 @@ from acclimate.evaluation.shared_sentences import Reservation, Shared, reservati
 from acclimate.evaluation.significance import SURE, Metric, SeedsComparison, compare_seeds
 from acclimate.evaluation.tally import percent
 from acclimate.inference.predict import predict
+from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
+from acclimate.training.settings import TrainingSettings
 
 BEFORE = "before"  # in the folder of a run: the folder of the tagger that the adapted one is compared with
 
@@ -92,14 +94,26 @@ class Outcome:
     plain_stages: int = 0  # so many of the stages, the first ones, are those of "before"
     needs_plain_stages: bool = True  # whether the recipe itself stands on them
     learnt: Shared | None = None  # how much of the target's test was learnt with labels
-    before: str = "source-only"  # the recipe that trained the tagger "before"
+    before: str | None = "source-only"  # the recipe that trained the tagger "before"; None where nothing did
     # what the recipe makes of the tagger, in words, and "before" likewise: a tagger of the settings alone is another
     make: tuple[str, ...] = ()
     siblings: Mapping[str, SiblingResult] = field(default_factory=dict)  # taggers that were trained beside, by name
     tagger_before: Tagger | None = field(default=None, repr=False, compare=False)  # None where nothing was adapted
+    tagger: Tagger | None = field(default=None, repr=False, compare=False)  # the trained one
+    learner: Learner | None = field(default=None, repr=False, compare=False)  # what the tagger is a part of
+    training: TrainingSettings = field(default=TrainingSettings(), repr=False, compare=False)  # as it was completed
+    # of source and target test, where there is one: tagged before, where something was adapted, and after
+    predicted: Mapping[str, tuple[Corpus | None, Corpus | None]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def __repr__(self) -> str:
         return f"Outcome({self.recipe!r}, source={self.source!r}, target={self.target!r}, seconds={self.seconds:.0f})"
+
+    @property
+    def own_stages(self) -> list[dict[str, Any]]:
+        """The stages of the recipe alone: with the baseline's only where it starts from that."""
+        return self.stages if self.needs_plain_stages else self.stages[self.plain_stages :]
 
     @property
     def advice(self) -> Advice | None:

@@ -1,20 +1,34 @@
-"""One run that was planned: its settings, and a folder of its own."""
+"""A run from its settings to its finished folder."""
 
 from __future__ import annotations
 
 import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acclimate.runs.fingerprint import files_read
+import torch
+
+from acclimate.model.siblings import save_siblings
+from acclimate.model.storage import MANIFEST, remove_listed, written_aside
+from acclimate.model.tagger import Tagger
+from acclimate.runs.evidence import SOURCE, TARGET, answers_dict
+from acclimate.runs.fingerprint import run_fingerprint
+from acclimate.runs.folder import PREDICTIONS, REPORT, RUN, State, begin, begun_with, finish, state_of
+from acclimate.runs.lock import locked
+from acclimate.runs.memory import forget_peak, peak_megabytes
+from acclimate.runs.result import BEFORE, Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task
+from acclimate.runs.train import train_run
 
-CLAIM = "trial.json"  # what a run is: in `training` while it is under way, sealed with the tagger when it is finished
-REPORT = "report.json"
-PREDICTIONS = "predictions.json"
-JUDGEMENTS = ("selectors.json", "answers.json")  # written when the run is finished: not sealed with it
+# seeds and the engine's state belong to a process: threads of one (Dask workers may have several) take turns
+_ALONE = threading.Lock()
+
+Files = Mapping[str, str | bytes]
 
 
 @dataclass(frozen=True)
@@ -38,22 +52,111 @@ class PlannedRun:
     def name(self) -> str:
         return f"{self.recipe}, seed {self.seed}"
 
-    def claim(self, task: Task) -> dict[str, Any]:
-        """Everything that the run depends on."""
-        settings = self.settings.model_dump(mode="json")
-        for name in ("checkpoint_every", "tensorboard"):  # change no weight
-            del settings["training"][name]
-        if settings["share"] == 1:  # as if there were no such thing: most runs know of no race
-            del settings["share"]
-        labels = None if task.target_labels is None else list(task.target_labels.names)
-        made: dict[str, Any] = json.loads(
-            json.dumps(
-                {
-                    "data": task.fingerprints,
-                    "target_labels": labels,
-                    "files": files_read(self.settings.tagger, self.settings.options),
-                    **settings,
-                }
-            )
-        )
-        return made
+    def state(self, task: Task) -> State:
+        """What its folder holds; refuses the folder of another run."""
+        return state_of(self.folder, run_fingerprint(task, self.settings))
+
+    def begin(self, task: Task) -> None:
+        begin(self.folder, run_fingerprint(task, self.settings))
+
+
+def finish_run(
+    run: PlannedRun,
+    task: Task,
+    *,
+    has_baseline: bool = True,
+    keeps_tagger: bool = True,
+    more: Callable[[Outcome], Files] = lambda outcome: {},
+) -> None:
+    """Train from where the run stands, and save; where it is finished, nothing is done. `more`: further files."""
+    state = run.state(task)
+    if state == "finished":
+        return
+    if state == "damaged":
+        run.begin(task)
+    forget_peak()
+    outcome = train_run(task, run.settings, run.folder, baseline=(run.baseline or "own") if has_baseline else "none")
+    save_run(run.folder, run.settings.seed, outcome, more(outcome), keeps_tagger=keeps_tagger)
+
+
+def save_run(
+    folder: Path,
+    seed: int,
+    outcome: Outcome,
+    files: Files,
+    *,
+    about: Mapping[str, Any] | None = None,
+    keeps_tagger: bool = True,
+    keeps_before: bool = False,
+) -> dict[str, Any]:
+    """Seal the folder of a run that is over; returns its report. `about`: what the report says besides."""
+    report = {
+        **(about or {}),
+        "seed": seed,
+        **outcome.as_dict(),
+        "training_seconds": round(sum(stage["seconds"] for stage in outcome.own_stages), 3),
+        "training_updates": sum(stage["updates"] for stage in outcome.own_stages),
+        "peak_megabytes": peak_megabytes(),
+    }
+    written: dict[str, str | bytes] = {
+        RUN: _json(begun_with(folder)),
+        REPORT: _json(report),
+        PREDICTIONS: json.dumps(predictions(outcome)),  # pure ASCII: a word may hold half a surrogate pair
+        **files,
+    }
+    assert outcome.tagger is not None
+    if keeps_before:
+        _save_before(folder, outcome.tagger_before)
+    save_siblings(folder, {name: each.tagger for name, each in outcome.siblings.items()})
+    if keeps_tagger:
+        outcome.tagger.save(folder, **written)
+    else:  # weights that nobody will ask for would fill the disk
+        with written_aside(folder) as aside:
+            for name, content in written.items():
+                (aside / name).write_bytes(content.encode() if isinstance(content, str) else content)
+    finish(folder)
+    return report
+
+
+def predictions(outcome: Outcome) -> dict[str, Any]:
+    """The test sentences, and what was predicted before and after. Gold tags only where the run was given them."""
+    changes = {SOURCE: outcome.source, TARGET: outcome.target}
+    found: dict[str, Any] = {}
+    for name, change in changes.items():
+        before, after = outcome.predicted.get(name, (None, None))
+        gold = None if change is None or change.texts is None else change.texts[0]
+        found[name] = None if after is None else answers_dict(gold, before, after)
+    return found
+
+
+def _json(content: Any) -> str:
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _save_before(folder: Path, tagger: Tagger | None) -> None:
+    """Keep the tagger "before" in the folder of its run; where there is none, no older one stays."""
+    if tagger is not None:
+        tagger.save(folder / BEFORE)
+    elif (folder / BEFORE / MANIFEST).is_file():
+        remove_listed(folder / BEFORE)
+        with suppress(OSError):  # something of the user's own is there
+            (folder / BEFORE).rmdir()
+
+
+@contextmanager
+def working_alone(folder: Path, threads: int | None = None) -> Iterator[None]:
+    """No other thread or process trains in this folder meanwhile."""
+    with _ALONE, using_threads(threads), locked(folder):
+        yield
+
+
+@contextmanager
+def using_threads(count: int | None) -> Iterator[None]:
+    """So many threads for what is done within; as many as there are, for None."""
+    before = torch.get_num_threads()
+    if count is not None:
+        torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,13 +1,14 @@
-"""The main job: adapt a tagger, beside the same tagger not adapted, and say honestly what changed."""
+"""The one driver of every training: a recipe, beside its baseline where that is wanted."""
 
 from __future__ import annotations
 
 import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -15,17 +16,19 @@ from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import count
+from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import StorageError, read_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
-from acclimate.runs.fingerprint import beginning_of, begun_with, claim
+from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
+from acclimate.runs.folder import REPORT, RUN, TRAINING, add_start, begin, damaged, is_begun, state_of
 from acclimate.runs.lock import in_locked_folder
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName
-from acclimate.runs.task import Task
+from acclimate.runs.task import Task, tagger_for
 from acclimate.settings import complete, require_seed
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.progress_bar import shown_in_training
@@ -33,7 +36,10 @@ from acclimate.training.record import Record
 from acclimate.training.run import EARLIER, Watcher, first_seed, run_stages
 from acclimate.training.selectors import Confidence
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage, Watch
+from acclimate.training.stage import Stage
+
+Baseline = Literal["own", "none"] | Path
+Look = Callable[[str, Tagger, Mapping[str, Tagger]], Any]
 
 
 @in_locked_folder
@@ -44,23 +50,21 @@ def adapt(
     target: Corpus | None = None,
     recipe: str | None = None,
     *,
+    out: str | Path | None = None,
+    select: SelectorName = "auto",
+    train_on_dev: bool = False,
+    training: TrainingSettings | Mapping[str, Any] | None = None,
+    seed: int = 1,
+    shortened: float = 1.0,
+    watcher: Watcher | None = None,
+    look: Look | None = None,
+    progress: bool | None = None,
     target_labelled: Corpus | None = None,
     source_dev: Corpus | None = None,
     source_test: Corpus | None = None,
     target_dev: Corpus | None = None,
     target_test: Corpus | None = None,
-    select: SelectorName = "auto",
-    train_on_dev: bool = False,
     watch: Corpus | None = None,
-    training: TrainingSettings | Mapping[str, Any] | None = None,
-    seed: int = 1,
-    out: str | Path | None = None,
-    watcher: Watcher | None = None,
-    baseline: str | Path | None = None,
-    look: Callable[[str, Tagger, Mapping[str, Tagger]], Any] | None = None,
-    shortened: float = 1.0,
-    begin: Callable[[], Any] | None = None,
-    progress: bool | None = None,
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
@@ -77,150 +81,247 @@ def adapt(
     labels are the tagger's, "before" is the tagger trained on those sentences alone, and `target_dev`, if given,
     chooses the state. `train_on_dev` adds `source_dev` to the source; nothing is chosen then, the last state is kept.
     `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
-    `baseline` is the folder of a finished source-only run (compare makes such): where it was begun as this run's own
-    baseline would be, that one is taken, and nothing is trained twice.
+    `out` keeps the training, so that it goes on where it was cut off; `tagger.save(out)` puts the tagger beside it.
     `look` is shown the tagger "before", where there is one, and "after", each with the taggers that were trained beside
     it, by name: DATNet's of the "source", the "second" task's of MAT. The outcome keeps the tagger "before", too.
     `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
-    `begin` is called when nothing is left to refuse, before anything is written or trained.
     """
-    started = time.monotonic()
-    recipe = recipe or default_recipe(has_target=target is not None or target_labelled is not None)
     require_seed(seed)
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     task = Task(source, source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
     settings = RunSettings(
-        recipe=recipe, seed=seed, options=options, select=select, train_on_dev=train_on_dev, training=training
+        recipe=recipe or default_recipe(has_target=target is not None or target_labelled is not None),
+        seed=seed,
+        options=options,
+        select=select,
+        train_on_dev=train_on_dev,
+        training=training,
+        share=shortened,
     )
+    return train_run(task, settings, out, tagger=tagger, watcher=watcher, look=look)
+
+
+def train_run(
+    task: Task,
+    settings: RunSettings,
+    folder: str | Path | None = None,
+    *,
+    tagger: Tagger | None = None,
+    baseline: Baseline = "own",
+    watcher: Watcher | None = None,
+    look: Look | None = None,
+    began: Callable[[Preparation], Any] = lambda ready: None,
+    overwrite: bool = False,
+    fingerprint: Mapping[str, Any] | None = None,
+) -> Outcome:
+    """Train one recipe with one seed, and score it.
+
+    folder: keeps checkpoints in `training/`; a run that was cut off goes on from there.
+    tagger: trained in place; one is built from the settings when none is given.
+    baseline: what is called "before". own: trained beside; a folder: of a finished source-only run, which is taken
+        where it was begun as this run's own baseline would be; none: nothing to compare with.
+    look: is shown the taggers "before" and "after".
+    began: is called when nothing is left to refuse, before anything is trained.
+    fingerprint: whose folder it is, where the settings do not tell: a race has chosen the recipe.
+    """
+    started = time.monotonic()
+    known = dict(fingerprint or run_fingerprint(task, settings, has_own_tagger=tagger is not None))
+    if tagger is None:
+        torch.manual_seed(settings.seed)
+        tagger = tagger_for(task, settings)
     ready = prepare(tagger, task, settings)
-    chosen, plan, selector, tests, remarks = ready.recipe, ready.plan, ready.selector, ready.tests, ready.remarks
-    folder = None if out is None else Path(out) / "training"
-    begun_with = beginning_of(tagger, recipe, plan, selector, shortened)
-    if begin is not None and is_main_process():
-        begin()
-    if folder is not None and is_main_process():
-        claim(folder, begun_with, chosen.options)
+    start = start_fingerprint(tagger, ready)
+    place = None if folder is None else Path(folder)
+    if place is not None and is_main_process():
+        _take(place, {**known, "start": start}, overwrite)
+    began(ready)
+    tagger.seen = ready.seen
+    job = _Job(task, settings, ready, None if place is None else place / TRAINING, watcher)
+    shown = look if look is not None and is_main_process() else lambda when, seen, siblings: None
+    if baseline == "none":
+        outcome = _alone(job, tagger)
+    else:
+        outcome = _beside(job, tagger, start, baseline if isinstance(baseline, Path) else None, shown)
+    shown("after", tagger, {name: sibling.tagger for name, sibling in outcome.siblings.items()})
+    seconds = time.monotonic() - started + sum(job.earlier)
+    outcome = replace(outcome, seconds=seconds, remarks=(*outcome.remarks, *job.record_remarks))
+    reserved = outcome.reservation
+    return outcome if reserved is None else replace(outcome, remarks=(*outcome.remarks, reserved.why))
 
-    def noted(stage: Stage) -> Stage:
-        if isinstance(stage.learner, Siblings):
-            families[:] = [stage.learner]
-        return stage
 
-    def run(which: Recipe, pupil: Tagger) -> list[dict[str, Any]]:
-        place = None if folder is None else folder / which.name
+def _take(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> None:
+    if not overwrite and is_begun(folder):
+        if state_of(folder, {}) == "damaged":
+            raise damaged(folder)
+        add_start(folder, fingerprint)
+    else:
+        begin(folder, fingerprint, overwrite)
+
+
+@dataclass
+class _Job:
+    """A run under way, and what its stages have left."""
+
+    task: Task
+    settings: RunSettings
+    ready: Preparation
+    folder: Path | None
+    watcher: Watcher | None
+    learner: Learner | None = None  # of the last stage
+    family: Siblings | None = None  # of the last stage that trained two taggers
+    earlier: list[float] = field(default_factory=list)  # seconds before this process went on with a stage
+    record_remarks: list[str] = field(default_factory=list)
+
+    def train(self, recipe: Recipe, tagger: Tagger, first: Recipe | None = None) -> list[dict[str, Any]]:
+        """Through all stages of a recipe, after those of `first`; returns their summaries."""
+        plan = self.ready.plan
+        place = None if self.folder is None else self.folder / recipe.name
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
-        engine = build_engine(plan.training, pupil)
-        stages: Iterator[Stage] = (noted(stage.shortened(shortened)) for stage in which.stages(pupil, plan))
-        if watch is not None:
-            stages = _watched(stages, Confidence(watch.labelled(), pupil))
-        summaries = run_stages(pupil, stages, engine, selector, seed, place, watcher, record)
-        said.extend(record_remarks(record.rows))
+        engine = build_engine(plan.training, tagger)
+        recipes = [recipe] if first is None else [first, recipe]
+        stages = chain.from_iterable(each.stages(tagger, plan) for each in recipes)
+        summaries = run_stages(
+            tagger,
+            self._prepared(stages, tagger),
+            engine,
+            self.ready.selector,
+            self.settings.seed,
+            place,
+            self.watcher,
+            record,
+        )
+        self.record_remarks.extend(record_remarks(record.rows))
         record.close()
-        earlier.extend(float(summary.pop(EARLIER)) for summary in summaries)
+        self.earlier.extend(float(summary.pop(EARLIER)) for summary in summaries)
         return summaries
 
-    said: list[str] = []
-    families: list[Siblings] = []  # of the last stage that trained two taggers
-    earlier: list[float] = []  # seconds of what was done before this process went on with it
-    tagger.seen = ready.seen
-    is_first = chosen is ready.first
+    def _prepared(self, stages: Iterator[Stage], tagger: Tagger) -> Iterator[Stage]:
+        for stage in stages:
+            stage = stage.shortened(self.settings.share)
+            self.learner = stage.learner or tagger
+            self.family = stage.learner if isinstance(stage.learner, Siblings) else self.family
+            if self.task.watch is not None:
+                stage = replace(stage, watches=(*stage.watches, Confidence(self.task.watch.labelled(), tagger)))
+            yield stage
+
+    def siblings(self, tagger: Tagger) -> dict[str, SiblingResult]:
+        """The tagger that was trained beside, if it is one to keep: that of the source only where it has labels or
+        words of its own."""
+        kept = self.ready.recipe.sibling
+        if kept is None or self.family is None:
+            return {}
+        if kept.name == SOURCE and not self.ready.for_target:
+            return {}
+        (other,) = (each for each in self.family if each is not tagger)
+        return {kept.name: SiblingResult.of(other.eval(), kept.test(self.ready.plan.options))}
+
+    @property
+    def texts(self) -> dict[str, Corpus | None]:
+        """What is tagged when all training is over. A blind target test is tagged, and not scored."""
+        return {**self.ready.tests, "target": self.task.target_test}
+
+
+def _alone(job: _Job, tagger: Tagger) -> Outcome:
+    """The recipe, and nothing to compare it with."""
+    ready = job.ready
+    first = ready.first if ready.recipe.starts_from_baseline else None
+    summaries = job.train(ready.recipe, tagger, first)
+    tagger.eval()
+    return Outcome(
+        recipe=ready.recipe.name,
+        selector=ready.selector.name,
+        source=None,
+        target=None,
+        stages=summaries,
+        seconds=0.0,
+        remarks=ready.remarks,
+        before=None,
+        training=ready.plan.training,
+        tagger=tagger,
+        learner=job.learner,
+        predicted={"target": (None, predict_all(tagger, {"target": job.task.target_test}).get("target"))},
+    )
+
+
+def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], shared_from: Path | None, look: Look) -> Outcome:
+    """The recipe, and its baseline: trained here, or taken from a run that has made it."""
+    ready, plan = job.ready, job.ready.plan
+    recipe, is_first = ready.recipe, ready.recipe is ready.first
     plain = tagger if is_first else copy.deepcopy(tagger)
-    torch.manual_seed(first_seed(seed))  # as the recipe's own first stage does: equal parts get equal first weights
-    make = chosen.remodel(plain, plan)
-    remarks += _of_one_make(make)
-    needs_own = is_first or ready.for_target or make
-    shared = None if baseline is None or needs_own else shared_baseline(baseline, begun_with)
+    torch.manual_seed(first_seed(plan.seed))  # as its first stage does: equal parts get equal first weights
+    make = recipe.remodel(plain, plan)
+    can_share = shared_from is not None and not (is_first or ready.for_target or make)
+    shared = shared_baseline(shared_from, job.settings, start) if can_share and shared_from is not None else None
     if shared is None:
-        summaries = run(ready.first, plain)
+        summaries = job.train(ready.first, plain)
     else:
         plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages
-    before = predict_all(plain, tests)
-    after, length = before, ""
-    plain_stages = len(summaries)
-    look = look if look is not None and is_main_process() else lambda when, shown, siblings: None
+    before = predict_all(plain, job.texts)
+    after, length, plain_stages = before, "", len(summaries)
     if not is_first:
         look("before", plain, {})
-        if chosen.starts_from_baseline:
+        if recipe.starts_from_baseline:
             tagger.load_state_dict(plain.state_dict())
         plain = plain.to("cpu").eval()
-        extra = run(chosen, tagger)
-        length = _length(recipe, chosen, summaries, extra)
-        summaries = [*summaries, *extra]
-        after = predict_all(tagger, tests)
+        own = job.train(recipe, tagger)
+        length = _length(recipe, summaries, own)
+        summaries = [*summaries, *own]
+        after = predict_all(tagger, job.texts)
     tagger.eval()
-    siblings = _siblings(ready, tagger, families)
-    remarks += _of_siblings(siblings)
-    look("after", tagger, {name: found.tagger for name, found in siblings.items()})
     changes = {
         name: None if test is None else change_of(test, before[name], after[name], tagger)
-        for name, test in tests.items()
+        for name, test in ready.tests.items()
     }
-    if length:
-        fell = changes["target"] is not None and changes["target"].difference <= 0
-        remarks += (f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain.",)
-    seconds = time.monotonic() - started + sum(earlier)
-    outcome = Outcome(
-        recipe,
-        summaries[-1]["selector"],
-        changes["source"],
-        changes["target"],
-        summaries,
-        seconds,
-        (*remarks, *said),
-        plain_stages,
-        is_first or chosen.starts_from_baseline,
-        ready.learnt,
-        ready.first.name,
-        make,
-        siblings,
-        None if is_first else plain,
+    siblings = job.siblings(tagger)
+    fell = changes["target"] is not None and changes["target"].difference <= 0
+    longer = f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain."
+    return Outcome(
+        recipe=recipe.name,
+        selector=summaries[-1]["selector"],
+        source=changes["source"],
+        target=changes["target"],
+        stages=summaries,
+        seconds=0.0,
+        remarks=(*ready.remarks, *_of_make(make), *_of_siblings(siblings), *((longer,) if length else ())),
+        plain_stages=plain_stages,
+        needs_plain_stages=is_first or recipe.starts_from_baseline,
+        learnt=ready.learnt,
+        before=ready.first.name,
+        make=make,
+        siblings=siblings,
+        tagger_before=None if is_first else plain,
+        training=plan.training,
+        tagger=tagger,
+        learner=job.learner,
+        predicted={name: (None if is_first else before[name], after[name]) for name in after},
     )
-    found = outcome.reservation
-    return outcome if found is None else replace(outcome, remarks=(*outcome.remarks, found.why))
 
 
-def _watched(stages: Iterator[Stage], watch: Watch) -> Iterator[Stage]:
-    return (replace(stage, watches=(*stage.watches, watch)) for stage in stages)
-
-
-def _of_one_make(make: tuple[str, ...]) -> tuple[str, ...]:
+def _of_make(make: tuple[str, ...]) -> tuple[str, ...]:
     """Say so when "before" is not the tagger that the settings alone describe."""
     return (f"Before is a tagger of the same make: it has {', and '.join(make)}.",) if make else ()
 
 
-def _siblings(ready: Preparation, tagger: Tagger, families: list[Siblings]) -> dict[str, SiblingResult]:
-    """The tagger that was trained beside, if it is one to keep: that of the source only where it has labels or words of
-    its own."""
-    kept = ready.recipe.sibling
-    if kept is None or not families or (kept.name == SOURCE and not ready.for_target):
-        return {}
-    (other,) = (each for each in families[0] if each is not tagger)
-    return {kept.name: SiblingResult.of(other.eval(), kept.test(ready.plan.options))}
-
-
 def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
     """What became of the taggers that were trained beside, and how good the second task's is."""
-    found = siblings.get("second")
-    if found is None:
+    second = siblings.get("second")
+    if second is None:
         return ()
-    if found.scores is None:
+    if second.scores is None:
         return (
             "The second task has no score: give options.second_test, labelled sentences of it that are not learnt.",
         )
-    size = count(found.scores.sentences, "sentence")
-    score = f"{100 * found.scores.span.f1:.2f} on {found.corpus} ({size}; {found.scores.scorer})"
+    size = count(second.scores.sentences, "sentence")
+    score = f"{100 * second.scores.span.f1:.2f} on {second.corpus} ({size}; {second.scores.scorer})"
     return (f"Second task: {score}. It is not compared with anything.",)
 
 
-def _length(recipe: str, chosen: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
+def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
     """How much longer the recipe trains than the baseline; empty where it does not."""
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
-    total = plain + more if chosen.starts_from_baseline else more
-    return "" if total <= plain else f"{recipe} made {count(total, 'update')}, the baseline {plain:,}"
-
-
-_DECISIVE = ("seed", "selector", "tagger", "training")  # beside the data: what a baseline's weights depend on
+    total = plain + more if recipe.starts_from_baseline else more
+    return "" if total <= plain else f"{recipe.name} made {count(total, 'update')}, the baseline {plain:,}"
 
 
 @dataclass(frozen=True)
@@ -231,18 +332,16 @@ class SharedBaseline:
     stages: list[dict[str, Any]]
 
 
-def shared_baseline(folder: str | Path, wanted: Mapping[str, Any]) -> SharedBaseline | None:
-    """That of a finished source-only run, if it was begun as the baseline of this run would be; None otherwise, and
-    where the folder is damaged. `wanted` is what this run is begun with."""
-    folder = Path(folder)
+def shared_baseline(folder: Path, settings: RunSettings, start: Mapping[str, Any]) -> SharedBaseline | None:
+    """That of a finished source-only run, if it began as the baseline of this run would; None otherwise, and where the
+    folder is damaged."""
     try:
-        found = begun_with(folder / "training")
-        if found is None or found["recipe"] != BASELINE.name:
+        tagger = Tagger.load(folder)  # checks every file of the folder
+        found = read_json(folder / RUN)
+        if (found["recipe"], found["seed"], found["share"]) != (BASELINE.name, settings.seed, settings.share):
             return None
-        if any(found[name] != wanted[name] for name in _DECISIVE):
+        if any(found["start"][name] != start[name] for name in ("tagger", "training", "selector", "judge", "source")):
             return None
-        if any(found["data"][part] != wanted["data"][part] for part in ("source", "selector")):
-            return None
-        return SharedBaseline(Tagger.load(folder), read_json(folder / "report.json")["stages"])
-    except (StorageError, InputError, OSError, KeyError, TypeError):
+        return SharedBaseline(tagger, read_json(folder / REPORT)["stages"])
+    except (StorageError, InputError, OSError, ValueError, KeyError, TypeError):
         return None
