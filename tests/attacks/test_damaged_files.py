@@ -162,7 +162,7 @@ def test_every_file_of_a_run_is_sealed(run: Path) -> None:
     manifests = list(run.rglob(MANIFEST))
     listed = {manifest.parent / name for manifest in manifests for name in listed_files(manifest.parent) or {}}
     others = {run / name for name in files_in(run)} - listed - set(manifests)
-    assert {path.name for path in others} <= {"records.jsonl", CHECKSUMS, "begun-with.json"}
+    assert {path.name for path in others} <= {"records.jsonl", CHECKSUMS, "run.json"}
 
 
 @pytest.mark.parametrize("name", ["comparison.json", "material.json", "settings.yaml", "checksums.json"])
@@ -170,7 +170,7 @@ def test_a_comparison(comparison: Path, name: str) -> None:
     require_found(comparison, name, read_briefly)
 
 
-@pytest.mark.parametrize("name", ["report.json", "predictions.json", "trial.json", "seen.json", "manifest.json"])
+@pytest.mark.parametrize("name", ["report.json", "predictions.json", "run.json", "seen.json", "manifest.json"])
 def test_a_run_of_a_comparison(comparison: Path, name: str) -> None:
     folder = comparison / "runs" / "self-training" / "seed-1"
     require_found(folder, name, read_briefly)

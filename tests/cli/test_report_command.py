@@ -43,9 +43,8 @@ def test_a_run_names_the_command(run: tuple[Path, Answer], files: Files, tmp_pat
     [
         ((), "there is no such folder"),
         (("",), "there is no run in this folder"),
-        (("training/run.yaml",), "this run is not finished"),
-        (("training/trial.json",), "this run is not finished"),
-        (("runs/datnet/seed-1/training/trial.json",), "this comparison is not finished"),
+        (("training/run.json",), "this run is not finished"),
+        (("runs/datnet/seed-1/training/run.json",), "this comparison is not finished"),
     ],
 )
 def test_a_folder_without_anything_to_report_is_told_in_one_sentence(

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 from comparing import compare
 
-from acclimate.comparison import running
 from acclimate.comparison.plan import fitting_recipes, obstacle_for
 from acclimate.comparison.summary import Comparison
 from acclimate.comparison.tables import markdown, render
@@ -168,7 +167,7 @@ def test_a_finished_comparison_trains_nothing_again(
     finished: tuple[Path, Comparison], toy: Toy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, found = finished
-    monkeypatch.setattr(running, "_train", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr("acclimate.runs.run.train_run", lambda *_, **__: pytest.fail("trained again"))
     told: list[str] = []
     again = toy.compare(folder, tell=told.append)
     assert again.as_dict() == found.as_dict()

@@ -23,7 +23,7 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.shared_sentences import Shared
 from acclimate.evaluation.tally import Tally
 from acclimate.model.tagger import Tagger
-from acclimate.reporting.trial_data import collect_trial
+from acclimate.reporting.run_data import collect_run
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
@@ -267,7 +267,7 @@ def test_a_recipe_is_compared_with_a_baseline_of_the_same_make(news: Corpus, twe
     (told,) = [remark for remark in found.remarks if remark.startswith("mat: the tagger has normalised")]
     assert f"on such a tagger, which has {100 * against.found.first:.2f}" in told
     assert told in render(found)
-    page = collect_trial(tmp_path / "a" / "runs" / "mat" / "seed-1")
+    page = collect_run(tmp_path / "a" / "runs" / "mat" / "seed-1")
     assert page.changes["target"]["before"]["span"]["f1"] == pytest.approx(against.found.first)
     assert page.before == "source-only on a tagger of the same make"
 

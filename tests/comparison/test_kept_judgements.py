@@ -53,18 +53,18 @@ def emptied(file: Path) -> None:
 def changed(file: Path) -> None:
     """Still readable, and wrong."""
     kept = json.loads(file.read_text(encoding="utf-8"))
-    if "entropy" in kept["kept"]:
-        kept["kept"]["entropy"] = 0.125
+    if "entropy" in kept["content"]:
+        kept["content"]["entropy"] = 0.125
     else:
-        kept["kept"]["tags"][0][0] = "B-CHANGED"
+        kept["content"]["tags"][0][0] = "B-CHANGED"
     file.write_text(json.dumps(kept), encoding="utf-8")
 
 
-def of_an_earlier_version(file: Path) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8"))["kept"]), encoding="utf-8")
+def without_checksum(file: Path) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8"))["content"]), encoding="utf-8")
 
 
-@pytest.mark.parametrize("damage", [halved, emptied, changed, of_an_earlier_version])
+@pytest.mark.parametrize("damage", [halved, emptied, changed, without_checksum])
 @pytest.mark.parametrize("name", ["selectors.json", "answers.json"])
 def test_what_is_not_whole_is_not_believed_and_the_run_is_judged_again(
     judged: tuple[list[PlannedRun], Said], task: BlindTask, name: str, damage: Any

@@ -69,14 +69,14 @@ def test_what_is_finished_is_not_done_again(
     finished: tuple[Path, Race], task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, found = finished
-    monkeypatch.setattr(running, "_train", lambda *_: pytest.fail("trained again"))
+    monkeypatch.setattr("acclimate.runs.run.train_run", lambda *_, **__: pytest.fail("trained again"))
     assert without_time(race(task, folder, TWO, TRIAL)) == without_time(found)
 
 
 def test_a_race_that_was_cut_off_goes_on_and_ends_the_same(
     finished: tuple[Path, Race], task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train = running._train
+    train = running.finish_run
 
     def cut_off(trial: Any, task: Any) -> None:
         if trial.recipe == "self-training":
@@ -84,7 +84,7 @@ def test_a_race_that_was_cut_off_goes_on_and_ends_the_same(
         train(trial, task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "_train", cut_off)
+        patch.setattr(running, "finish_run", cut_off)
         with pytest.raises(KeyboardInterrupt):
             race(task, tmp_path, TWO, TRIAL)
     assert without_time(race(task, tmp_path, TWO, TRIAL)) == without_time(finished[1])
@@ -132,8 +132,8 @@ def test_labelled_target_sentences_judge_where_there_are_enough(task: Task, tmp_
     assert found.with_target_labels
     assert "held-out target" in found.measure
     assert {entry.recipe for entry in found.entries} == {"source-only", "la-dtl", "target-only"}
-    claim = json.loads((tmp_path / "la-dtl" / "seed-1" / "training" / "begun-with.json").read_text(encoding="utf-8"))
-    assert claim["recipe"] == "la-dtl"
+    begun = json.loads((tmp_path / "la-dtl" / "seed-1" / "run.json").read_text(encoding="utf-8"))
+    assert begun["recipe"] == "la-dtl"
 
 
 def test_too_few_labelled_sentences_judge_nobody(task: Task, tmp_path: Path, make_corpus) -> None:

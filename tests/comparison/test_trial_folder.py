@@ -12,11 +12,10 @@ from comparing import compare
 
 from acclimate.comparison.running import run_trial
 from acclimate.data.corpus import Corpus
-from acclimate.model.storage import read_json, seal, write_json
+from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.mat import MatSettings
-from acclimate.runs.folder import require_same_data, state_of, take
-from acclimate.runs.run import CLAIM, PlannedRun
+from acclimate.runs.folder import RUN, require_same_data
+from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.runs.train import adapt
@@ -58,124 +57,67 @@ def place(news: Corpus, tweets: Corpus, tmp_path: Path) -> Place:
     return found
 
 
-def forget(file: Path, *names: str) -> None:
-    """A claim as an earlier version wrote it, in a folder that is whole."""
-    claim = read_json(file)
-    write_json(file, {name: value for name, value in claim.items() if name not in names})
-    seal(file.parent)
-
-
 def test_a_finished_run_made_with_other_vectors_is_refused(place: Place) -> None:
     run_trial(place.trial(), place.task)
-    assert state_of(place.trial(), place.task) == "finished"
+    assert place.trial().state(place.task) == "finished"
     place.write_vectors(2.0)
     with pytest.raises(UsageError, match=r"other settings or data:\n  files\..*vectors\.txt: its content has changed"):
-        state_of(place.trial(), place.task)
-
-
-def test_options_that_an_earlier_version_did_not_have_stand_for_what_they_are_by_default(place: Place) -> None:
-    trial = place.trial("mat", **MatSettings().model_dump(mode="json"))
-    run_trial(trial, place.task)
-    claim = trial.folder / "trial.json"
-    written = read_json(claim)
-    del written["options"]["by_size"]
-    write_json(claim, written)
-    seal(claim.parent)
-    assert state_of(place.trial("mat"), place.task) == "finished"
-    with pytest.raises(UsageError, match=r"options\.by_size: False then, True now"):
-        state_of(place.trial("mat", by_size=True), place.task)
+        place.trial().state(place.task)
 
 
 def test_a_run_begun_with_other_vectors_is_refused(place: Place) -> None:
-    take(place.trial(), place.task)
-    assert state_of(place.trial(), place.task) == "begun"
+    place.trial().begin(place.task)
+    assert place.trial().state(place.task) == "begun"
     place.write_vectors(2.0)
     with pytest.raises(UsageError, match="its content has changed"):
-        state_of(place.trial(), place.task)
+        place.trial().state(place.task)
 
 
 def test_the_content_counts_that_the_files_had_when_the_run_began(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from acclimate.comparison import running
+    from acclimate.runs import result
 
     def overwritten(*given: Any) -> Any:
         place.write_vectors(2.0)
         return original(*given)
 
-    original = running.predict
-    monkeypatch.setattr(running, "predict", overwritten)  # the training is over by then
+    original = result.predict
+    monkeypatch.setattr(result, "predict", overwritten)  # the training is over by then
     run_trial(place.trial(), place.task)
     with pytest.raises(UsageError, match="its content has changed"):
-        state_of(place.trial(), place.task)
+        place.trial().state(place.task)
     place.write_vectors(1.0)
-    assert state_of(place.trial(), place.task) == "finished"
+    assert place.trial().state(place.task) == "finished"
 
 
 def test_an_encoder_s_folder_is_known_by_its_weights(place: Place, bert: str) -> None:
     encoder = place.folder / "encoder"
     shutil.copytree(bert, encoder)
     trial = place.trial(encoder=str(encoder))
-    take(trial, place.task)
+    trial.begin(place.task)
     place.write_vectors(2.0)  # of another encoder: nobody reads them
-    assert state_of(trial, place.task) == "begun"
+    assert trial.state(place.task) == "begun"
     weights = encoder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"?")
     with pytest.raises(UsageError, match=r"model\.safetensors: its content has changed"):
-        state_of(trial, place.task)
+        trial.state(place.task)
 
 
 def test_files_that_options_name_count_too(place: Place) -> None:
     synonyms = place.folder / "synonyms.tsv"
     synonyms.write_text("rained\tpoured\n", encoding="utf-8")
     trial = place.trial("pdaln", rounds=0, synonyms=str(synonyms))
-    take(trial, place.task)
+    trial.begin(place.task)
     synonyms.write_text("rained\tdrizzled\n", encoding="utf-8")
     with pytest.raises(UsageError, match=r"synonyms\.tsv: its content has changed"):
-        state_of(trial, place.task)
+        trial.state(place.task)
 
 
 def test_a_file_that_is_gone_contradicts_no_finished_run(place: Place) -> None:
     run_trial(place.trial(), place.task)
     place.vectors.unlink()
-    assert state_of(place.trial(), place.task) == "finished"
-
-
-def test_a_run_from_before_files_were_noted_is_taken_as_it_is(place: Place) -> None:
-    trial = place.trial()
-    run_trial(trial, place.task)
-    forget(trial.folder / CLAIM, "files")
-    place.write_vectors(2.0)
-    assert state_of(trial, place.task) == "finished"
-
-
-def test_a_run_from_before_is_refused_where_its_training_noted_another_content(place: Place) -> None:
-    synonyms = place.folder / "synonyms.tsv"
-    synonyms.write_text("rained\tpoured\n", encoding="utf-8")
-    trial = place.trial("pdaln", rounds=0, synonyms=str(synonyms))
-    run_trial(trial, place.task)
-    forget(trial.folder / CLAIM, "files")
-    assert state_of(trial, place.task) == "finished"
-    synonyms.write_text("rained\tdrizzled\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"synonyms\.tsv: its content has changed"):
-        state_of(trial, place.task)
-
-
-def test_runs_that_do_not_tell_what_their_files_held_are_told(place: Place) -> None:
-    trial = place.trial()
-    shared = {"tagger": trial.settings.tagger, "training": trial.settings.training}
-    told: list[str] = []
-    common = {"target_test": place.task.target_test, "selectors": (), "rounds": 10, "tell": told.append}
-    given = (place.task.source, place.task.target, ["source-only"], 1, place.folder)
-    compare(*given, **common, **shared)
-    compare(*given, **common, **shared)
-    assert not any("earlier version" in line for line in told)
-    forget(trial.folder / CLAIM, "files")
-    compare(*given, **common, **shared)
-    assert (
-        "1 finished run of an earlier version, which did not note the content of encoder and vector files: taken "
-        "without that check."
-    ) in told
+    assert place.trial().state(place.task) == "finished"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -193,10 +135,8 @@ def test_a_finished_run_that_no_comparison_made_is_refused_and_left_alone(place:
     (trial.folder / "notes.txt").write_text("mine", encoding="utf-8")
     there = contents(trial.folder)
     for _ in ("whole", "damaged"):
-        with pytest.raises(
-            UsageError, match=r"seed-1 holds something that no comparison made .* choose another folder"
-        ):
-            take(trial, place.task)
+        with pytest.raises(UsageError, match=r"seed-1 holds something that is no run .* choose another folder"):
+            trial.begin(place.task)
         assert contents(trial.folder) == there
         spoil(trial.folder / "weights.safetensors")
         there = contents(trial.folder)
@@ -208,8 +148,8 @@ def test_a_run_that_another_command_has_begun_is_refused_and_left_alone(place: P
     adapt(Tagger.build(OWN, labels=news.labels, text=news, **LSTM), news, None, training=training, out=trial.folder)
     there = contents(trial.folder)
     assert there
-    with pytest.raises(UsageError, match="holds something that no comparison made"):
-        take(trial, place.task)
+    with pytest.raises(UsageError, match="holds an unfinished run of other settings or data"):
+        trial.begin(place.task)
     assert contents(trial.folder) == there
 
 
@@ -219,10 +159,10 @@ def test_of_a_damaged_run_only_its_own_files_are_removed(place: Place) -> None:
     own = set(contents(trial.folder))
     (trial.folder / "notes.txt").write_text("mine", encoding="utf-8")
     spoil(trial.folder / "weights.safetensors")
-    assert state_of(trial, place.task) == "damaged"
-    take(trial, place.task)
-    assert set(contents(trial.folder)) == {"notes.txt", f"training/{CLAIM}"}
-    assert state_of(trial, place.task) == "begun"
+    assert trial.state(place.task) == "damaged"
+    trial.begin(place.task)
+    assert set(contents(trial.folder)) == {"notes.txt", f"training/{RUN}"}
+    assert trial.state(place.task) == "begun"
     run_trial(trial, place.task, ["entropy", "agreement"])
     assert set(contents(trial.folder)) == {*own, "notes.txt"}
 
@@ -231,9 +171,9 @@ def test_a_damaged_list_of_files_is_a_damaged_run(place: Place) -> None:
     trial = place.trial()
     run_trial(trial, place.task)
     spoil(trial.folder / "manifest.json")
-    assert state_of(trial, place.task) == "damaged"
-    take(trial, place.task)
-    assert state_of(trial, place.task) == "begun"
+    assert trial.state(place.task) == "damaged"
+    trial.begin(place.task)
+    assert trial.state(place.task) == "begun"
 
 
 def test_a_damaged_run_of_other_settings_is_refused(place: Place) -> None:
@@ -241,34 +181,24 @@ def test_a_damaged_run_of_other_settings_is_refused(place: Place) -> None:
     run_trial(trial, place.task)
     spoil(trial.folder / "weights.safetensors")
     with pytest.raises(UsageError, match="seed: 1 then, 2 now"):
-        take(replace(trial, settings=trial.settings.model_copy(update={"seed": 2})), place.task)
-    spoil(trial.folder / CLAIM)  # whose it is cannot be told any more
-    assert state_of(replace(trial, settings=trial.settings.model_copy(update={"seed": 2})), place.task) == "damaged"
+        replace(trial, settings=trial.settings.model_copy(update={"seed": 2})).begin(place.task)
+    spoil(trial.folder / RUN)  # whose it is cannot be told any more
+    other = replace(trial, settings=trial.settings.model_copy(update={"seed": 2}))
+    assert other.state(place.task) == "damaged"
 
 
 def test_a_run_whose_beginning_cannot_be_read_is_damaged_and_begun_again(place: Place) -> None:
     trial = place.trial()
-    claim = trial.folder / "training" / CLAIM
-    take(trial, place.task)
+    claim = trial.folder / "training" / RUN
+    trial.begin(place.task)
     whole = claim.read_bytes()
     changed = whole.replace(b'"seed": 1', b'"seed": 3')
     assert changed != whole
     for found in (whole[:40], b"", b"\xff\xfe", b"[]", changed):
         claim.write_bytes(found)
-        assert state_of(trial, place.task) == "damaged"
-        take(trial, place.task)
+        assert trial.state(place.task) == "damaged"
+        trial.begin(place.task)
         assert claim.read_bytes() == whole
-
-
-def test_a_run_that_an_earlier_version_began_goes_on(place: Place) -> None:
-    trial = place.trial()
-    take(trial, place.task)
-    earlier = trial.claim(place.task)
-    del earlier["files"]
-    write_json(trial.folder / "training" / CLAIM, earlier)
-    assert state_of(trial, place.task) == "begun"
-    run_trial(trial, place.task)
-    assert "files" in read_json(trial.folder / CLAIM)
 
 
 def with_part(place: Place, **parts: Any) -> BlindTask:
@@ -276,10 +206,10 @@ def with_part(place: Place, **parts: Any) -> BlindTask:
 
 
 def test_a_refusal_says_which_corpus_has_changed(place: Place, news: Corpus) -> None:
-    take(place.trial(), place.task)
+    place.trial().begin(place.task)
     task = with_part(place, source=news[1:], source_dev=news[:3], target=None)
     with pytest.raises(UsageError) as refused:
-        state_of(place.trial(), task)
+        place.trial().state(task)
     assert [line for line in str(refused.value).splitlines() if line.startswith("  ")] == [
         "  data.source: other sentences or tags now",
         "  data.source_dev: none then, given now",
@@ -287,42 +217,26 @@ def test_a_refusal_says_which_corpus_has_changed(place: Place, news: Corpus) -> 
     ]
 
 
-def as_before(trial: PlannedRun, task: BlindTask) -> None:
-    """A finished run whose claim has one fingerprint of all corpora together."""
-    write_json(trial.folder / CLAIM, {**trial.claim(task), "data": task.fingerprint()})
-    seal(trial.folder)
-
-
-def test_a_run_that_noted_all_corpora_as_one_is_taken_on_the_same_data_alone(place: Place, news: Corpus) -> None:
-    trial = place.trial()
-    run_trial(trial, place.task)
-    as_before(trial, place.task)
-    assert state_of(trial, place.task) == "finished"
-    with pytest.raises(UsageError, match="  data: one of the corpora has other sentences or tags now"):
-        state_of(trial, with_part(place, source=news[1:]))
-
-
-@pytest.mark.parametrize("begun", [take, run_trial])
+@pytest.mark.parametrize("begun", [PlannedRun.begin, run_trial])
 def test_a_comparison_on_other_data_is_not_written_over(place: Place, news: Corpus, begun: Any) -> None:
     trial = place.trial("mat")
     begun(trial, place.task)
-    require_same_data(place.folder, place.task)
+    require_same_data(place.folder, place.task.fingerprints)
     for other in (with_part(place, source=news[1:]), with_part(place, target_test=None)):
         with pytest.raises(UsageError, match=r"holds a comparison on other data:\n  data\.(source|target_test): "):
-            require_same_data(place.folder, other)
+            require_same_data(place.folder, other.fingerprints)
     if begun is run_trial:
-        as_before(trial, place.task)
-        require_same_data(place.folder, place.task)
+        require_same_data(place.folder, place.task.fingerprints)
         with pytest.raises(UsageError, match="holds a comparison on other data"):
-            require_same_data(place.folder, with_part(place, source=news[1:]))
+            require_same_data(place.folder, with_part(place, source=news[1:]).fingerprints)
         write_json(
-            trial.folder / CLAIM, {**read_json(trial.folder / CLAIM), "data": "damaged"}
+            trial.folder / RUN, {**read_json(trial.folder / RUN), "data": "damaged"}
         )  # says nothing any more, and is dealt with when this run is asked for
-        require_same_data(place.folder, with_part(place, source=news[1:]))
+        require_same_data(place.folder, with_part(place, source=news[1:]).fingerprints)
 
 
 def test_a_comparison_of_other_seeds_on_other_data_is_refused_before_anything_is_written(place: Place) -> None:
-    take(place.trial(), place.task)
+    place.trial().begin(place.task)
     there = contents(place.folder)
     task = place.task
     with pytest.raises(UsageError, match="holds a comparison on other data"):

@@ -206,7 +206,10 @@ def test_a_source_without_tags_is_refused(build: Build, news: Corpus) -> None:
     ("given", "words"),
     [
         ({"select": "target-dev"}, "needs labelled target development sentences"),
-        ({"select": "best"}, "Unknown selector 'best'. Known: source-dev, target-dev, last"),
+        (
+            {"select": "best"},
+            "setting 'select' cannot be 'best': Input should be 'auto', 'source-dev'",
+        ),
     ],
 )
 def test_a_selector_that_cannot_be_is_refused(build: Build, news: Corpus, given: dict[str, Any], words: str) -> None:
@@ -256,12 +259,13 @@ def test_a_baseline_that_has_learnt_nothing_is_told(build, news, tweets, updates
     "given", [{"target_test": True}, {"source_test": True}, {"source_dev": True}, {"target_dev": True}]
 )
 def test_a_part_to_be_scored_without_a_span_is_refused_before_training(
-    build: Build, news: Corpus, tweets: Corpus, given: dict[str, Any]
+    build: Build, news: Corpus, tweets: Corpus, given: dict[str, Any], tmp_path: Path
 ) -> None:
     bare = tweets.map(lambda sentence: sentence.with_tags("O" for _ in sentence.words)).renamed("bare.conll")
     given = dict.fromkeys(given, bare) | ({"select": "target-dev"} if "target_dev" in given else {})
     with pytest.raises(InputError, match=r"bare\.conll has no labelled span: F1 would say nothing\. Give sentences"):
-        adapt(build(), news, tweets, "self-training", training=QUICK, begin=lambda: pytest.fail("begun"), **given)
+        adapt(build(), news, tweets, "self-training", training=QUICK, out=tmp_path / "out", **given)
+    assert not (tmp_path / "out").exists()
 
 
 def test_plain_tags_need_no_span(build: Build, part_of_speech: Corpus) -> None:

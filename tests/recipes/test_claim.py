@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from acclimate.runs.fingerprint import claim, file_digest
+from acclimate.runs.fingerprint import file_digest
+from acclimate.runs.folder import add_start, begin, state_of
 from acclimate.settings import UsageError
 
 BEGUN = {"seed": 1, "training": {"clip": 5.0, "epochs": 3}, "data": {"source": "abc"}}
 
 
 def test_the_same_run_may_go_on(tmp_path: Path) -> None:
-    claim(tmp_path / "training", BEGUN)
-    claim(tmp_path / "training", BEGUN)
+    begin(tmp_path, BEGUN)
+    begin(tmp_path, BEGUN)
+    assert state_of(tmp_path, BEGUN) == "begun"
 
 
 @pytest.mark.parametrize(
@@ -25,9 +27,17 @@ def test_the_same_run_may_go_on(tmp_path: Path) -> None:
     ],
 )
 def test_another_run_is_refused_and_what_differs_is_named(tmp_path: Path, change: dict, named: str) -> None:
-    claim(tmp_path / "training", BEGUN)
+    begin(tmp_path, BEGUN)
     with pytest.raises(UsageError, match=named):
-        claim(tmp_path / "training", {**BEGUN, **change})
+        begin(tmp_path, {**BEGUN, **change})
+
+
+def test_it_goes_on_only_with_the_same_first_weights(tmp_path: Path) -> None:
+    begin(tmp_path, BEGUN)
+    for _ in range(2):
+        add_start(tmp_path, {**BEGUN, "start": {"tagger": "abc"}})
+    with pytest.raises(UsageError, match=r"start\.tagger: abc then, def now"):
+        add_start(tmp_path, {**BEGUN, "start": {"tagger": "def"}})
 
 
 def test_a_change_anywhere_in_a_large_file_is_seen(tmp_path: Path) -> None:

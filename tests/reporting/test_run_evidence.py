@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from acclimate.data.corpus import Corpus
-from acclimate.runs.evidence import DOMAINS, FEATURES, Answers, FeatureKeeper, read_features, text_figures
+from acclimate.runs.evidence import DOMAINS, FEATURES, Answers, FeatureKeeper, answers_dict, read_features, text_figures
 from acclimate.runs.train import adapt
 
 
 def test_answers_survive_json(news: Corpus) -> None:
-    answers = Answers(news, None, news)
-    found = Answers.from_dict(json.loads(json.dumps(answers.as_dict())))
+    found = Answers.from_dict(json.loads(json.dumps(answers_dict(news, None, news))))
     assert found.before is None
     assert [sentence.words for sentence in found.gold] == [sentence.words for sentence in news]
     assert [sentence.tags for sentence in found.after] == [sentence.tags for sentence in news]

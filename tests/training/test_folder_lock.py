@@ -99,12 +99,12 @@ def test_parts_of_a_killed_save_are_swept_away_and_nothing_else(tmp_path: Path) 
     for folder in (*gone, *stays):
         folder.mkdir(parents=True)
         (folder / "weights.safetensors").touch()
-    (run / "training" / "run.yaml.part").touch()
+    (run / "training" / "run.json.part").touch()
     with locked(run):
         pass
     assert not any(folder.exists() for folder in gone)
     assert all((folder / "weights.safetensors").exists() for folder in stays)
-    assert not (run / "training" / "run.yaml.part").exists()
+    assert not (run / "training" / "run.json.part").exists()
 
 
 def test_what_a_save_writes_aside_is_what_is_swept_away(tmp_path: Path) -> None:

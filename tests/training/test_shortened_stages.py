@@ -42,5 +42,5 @@ def test_a_shortened_run_is_the_run_of_so_many_updates(build: Callable[..., Tagg
 
 def test_a_folder_is_not_gone_on_with_at_another_length(build: Callable[..., Tagger], news, tmp_path: Path) -> None:
     adapt(build(), news, None, training=TRAINING, select="last", out=tmp_path, shortened=0.5)
-    with pytest.raises(UsageError, match="begun otherwise"):
+    with pytest.raises(UsageError, match=r"share: 0\.5 then, 1\.0 now"):
         adapt(build(), news, None, training=TRAINING, select="last", out=tmp_path)

@@ -11,6 +11,7 @@ from acclimate.comparison.material_file import MATERIAL
 from acclimate.reporting.comparison_data import ComparisonData, collect_comparison
 from acclimate.reporting.figures import listed, p_equals, percent, signed, signed_between
 from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page
+from acclimate.reporting.run_data import NO_MATERIAL, Known, collect_run
 from acclimate.reporting.run_page import Look, chosen, run_sections
 from acclimate.reporting.sections.comparison import (
     comparison_settings_section,
@@ -21,7 +22,6 @@ from acclimate.reporting.sections.comparison import (
     verdict_of,
 )
 from acclimate.reporting.sections.domains import distance_section
-from acclimate.reporting.trial_data import NO_MATERIAL, Known, collect_trial
 
 
 def comparison_page(folder: Path, look: Look) -> str:
@@ -102,7 +102,7 @@ def _runs_section(comparison: ComparisonData, look: Look) -> Section:
             runs.append((recipe, "", [], f"{recipe}: its folder {folder} is not there any more."))
             continue
         score = "" if run.get("target_f1") is None else f", {percent(run['target_f1'])} percent"
-        sections = run_sections(collect_trial(folder, known), look.all_parts)
+        sections = run_sections(collect_run(folder, known), look.all_parts)
         runs.append((recipe, f"{recipe}, seed {run['seed']}{score}", sections, ""))
     if not runs:
         return missing("runs", title, "There is no run in this comparison.")

@@ -8,9 +8,7 @@ from typing import Any, Literal
 from acclimate.comparison.tables import COMPARISON as COMPARISON
 from acclimate.data.problems import InputError
 from acclimate.model.storage import MANIFEST, StorageError, read_json, require_unchanged
-
-REPORT = "report.json"
-_BEGUN = ("run.yaml", "trial.json")  # in `training`, while a run is under way
+from acclimate.runs.folder import REPORT, is_begun
 
 
 def kind_of(folder: Path) -> Literal["run", "comparison"]:
@@ -27,7 +25,7 @@ def kind_of(folder: Path) -> Literal["run", "comparison"]:
             "one of its finished runs.",
             file=folder,
         )
-    if any((folder / "training" / name).is_file() for name in _BEGUN):
+    if is_begun(folder):
         raise InputError("this run is not finished. Give its command again to go on with it.", file=folder)
     if not (folder / REPORT).is_file() or not (folder / MANIFEST).is_file():
         raise InputError(

@@ -8,7 +8,6 @@ from acclimate.reporting.comparison_page import comparison_page
 from acclimate.reporting.folders import kind_of
 from acclimate.reporting.run_data import collect_run
 from acclimate.reporting.run_page import Look, run_page
-from acclimate.reporting.trial_data import collect_trial, is_trial
 
 
 def report_page(folder: str | Path, look: Look | None = None) -> str:
@@ -16,4 +15,4 @@ def report_page(folder: str | Path, look: Look | None = None) -> str:
     folder, look = Path(folder), look or Look()
     if kind_of(folder) == "comparison":
         return comparison_page(folder, look)
-    return run_page(collect_trial(folder) if is_trial(folder) else collect_run(folder), look)
+    return run_page(collect_run(folder), look)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acclimate.analysis.feature_map import FeaturePoints, Unit, feature_points, project
-from acclimate.analysis.separability import domain_separability
+from acclimate.analysis.features import FeaturePoints, Unit, domain_separability, feature_points, project
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError

@@ -25,12 +25,6 @@ _UNIMPORTANT = {"checkpoint_every", "tensorboard"}  # change no weight
 _SETTLED = 2.0  # seconds: no file system counts time more coarsely
 _MODELS = ("encoder", "tagger")  # settings that may be the folder of a model
 _FILES = ("second", "source_vectors", "synonyms", "vectors", "file")  # options; the last is a file of collocations
-    "second",
-    "source_vectors",
-    "synonyms",
-    "vectors",
-    "file",
-)  # options that may be a file (the last: collocations)
 
 
 def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = False) -> dict[str, Any]:

@@ -90,15 +90,16 @@ def adapt(
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     task = Task(source, source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
-    settings = RunSettings(
-        recipe=recipe or default_recipe(has_target=target is not None or target_labelled is not None),
-        seed=seed,
-        options=options,
-        select=select,
-        train_on_dev=train_on_dev,
-        training=training,
-        share=shortened,
-    )
+    given = {
+        "recipe": recipe or default_recipe(has_target=target is not None or target_labelled is not None),
+        "seed": seed,
+        "options": options,
+        "select": select,
+        "train_on_dev": train_on_dev,
+        "training": training,
+        "share": shortened,
+    }
+    settings = complete(RunSettings, given, where="adapt")
     return train_run(task, settings, out, tagger=tagger, watcher=watcher, look=look)
 
 
