@@ -80,10 +80,8 @@ def test_it_goes_on_after_ctrl_c_without_a_second_race(
         answer = acclimate(*given, code=130)
     assert "the same command goes on" in answer.err
     assert (tmp_path / "a" / "training" / "race" / "source-only").is_dir()
-    from acclimate.comparison import running
-
     with monkeypatch.context() as patch:
-        patch.setattr(running, "_train", lambda *_: pytest.fail("raced again"))
+        patch.setattr("acclimate.runs.run.train_run", lambda *_, **__: pytest.fail("raced again"))
         acclimate(*given)
     assert weights(tmp_path / "a") == weights(raced[0])
 
