@@ -75,7 +75,7 @@ def test_it_goes_on_only_with_the_same_settings(words, tmp_path: Path) -> None:
     with ctrl_c_after(5):
         acclimate(*words, "--out", tmp_path / "a", code=130)
     answer = acclimate(*words, "--set", "tagger.lstm.dropout=0.1", "--out", tmp_path / "a", code=2)
-    assert "holds an unfinished run of other settings or data" in answer.err
+    assert "holds an unfinished run that was begun with other settings or data" in answer.err
     assert "tagger.lstm.dropout: 0.5 then, 0.1 now" in answer.err
     assert "training.updates" not in answer.err
 

@@ -148,7 +148,7 @@ def test_a_run_that_another_command_has_begun_is_refused_and_left_alone(place: P
     adapt(Tagger.build(OWN, labels=news.labels, text=news, **LSTM), news, None, training=training, out=trial.folder)
     there = contents(trial.folder)
     assert there
-    with pytest.raises(UsageError, match="holds an unfinished run of other settings or data"):
+    with pytest.raises(UsageError, match="holds an unfinished run that was begun with other settings or data"):
         trial.begin(place.task)
     assert contents(trial.folder) == there
 

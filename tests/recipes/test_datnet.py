@@ -636,5 +636,5 @@ def test_a_run_does_not_go_on_with_other_vectors(build: Build, news, tweets, vec
     given |= {"source_vectors": str(vectors)}
     adapt(build(text=tweets[:4], labels=news.labels), news, recipe="datnet", **given)
     vectors.write_text(vectors.read_text() + "bob 1 1 1 1 1 1\n")
-    with pytest.raises(UsageError, match="begun otherwise"):
+    with pytest.raises(UsageError, match="begun with other settings or data"):
         adapt(build(text=tweets[:4], labels=news.labels), news, recipe="datnet", **given)

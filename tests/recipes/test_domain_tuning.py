@@ -99,7 +99,7 @@ def test_an_interrupted_run_ends_as_an_unbroken_one(
 def test_other_settings_or_text_do_not_go_on_there(text: Path, bert: str, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         domain_tune(settings_for(text, bert, checkpoint_every=5), tmp_path / "mine", Stopping())
-    with pytest.raises(UsageError, match="begun otherwise"):
+    with pytest.raises(UsageError, match="begun with other settings or data"):
         domain_tune(settings_for(text, bert, checkpoint_every=5, masking="random"), tmp_path / "mine")
 
 
@@ -122,7 +122,7 @@ def test_a_finished_one_is_given_back_and_nothing_is_trained(
 def test_a_finished_one_of_other_settings_is_not_replaced(
     text: Path, bert: str, tuned: tuple[Path, DomainTuned], changed: dict[str, Any]
 ) -> None:
-    with pytest.raises(UsageError, match=f"finished encoder that was begun otherwise:\n  {next(iter(changed))}: "):
+    with pytest.raises(UsageError, match=f"finished run that was begun with other settings or data:\n  {next(iter(changed))}: "):
         domain_tune(settings_for(text, bert, **changed), tuned[0], Refusing())
     verify(tuned[0])
 
@@ -400,7 +400,7 @@ def test_other_extra_text_does_not_go_on_with_the_run(
     extra.write_text(text.read_text(encoding="utf-8"), encoding="utf-8")
     adapt(Tagger.build(bert, labels=news.labels, seed=1), news, tweets, "adversarial-masking", **options)
     extra.write_text("another text\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="begun otherwise"):
+    with pytest.raises(UsageError, match="begun with other settings or data"):
         adapt(Tagger.build(bert, labels=news.labels, seed=1), news, tweets, "adversarial-masking", **options)
 
 

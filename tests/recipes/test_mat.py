@@ -384,7 +384,7 @@ def test_a_run_does_not_go_on_with_another_second_file(build: Build, news, both_
     given: dict[str, Any] = {"second": str(both_tasks), "second_column": 1, "out": tmp_path / "run"}
     learn(build(), news, **given)
     both_tasks.write_text(both_tasks.read_text() + "\nAnna\tB-NP\tB-PER\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="begun otherwise"):
+    with pytest.raises(UsageError, match="begun with other settings or data"):
         learn(build(), news, **given)
 
 

@@ -186,12 +186,11 @@ def test_it_does_not_go_on_with_other_text_or_settings(little: Path, tmp_path: P
     out = tmp_path / "mine"
     (out / "training").mkdir(parents=True)
     pretrain(small(little, updates=1), out)
-    (out / "manifest.json").unlink()
-    with pytest.raises(UsageError, match="begun otherwise"):
+    with pytest.raises(UsageError, match="begun with other settings or data"):
         pretrain(small(little, updates=2), out)
     other = tmp_path / "made-up.txt"
     other.write_text(made_up_text(50_000, seed=1), encoding="utf-8")
-    with pytest.raises(UsageError, match="begun otherwise"):
+    with pytest.raises(UsageError, match="begun with other settings or data"):
         pretrain(small(little, updates=1).model_copy(update={"text": (str(other),)}), out)
 
 

@@ -163,7 +163,10 @@ def finished_report(
     """The report of an encoder's training, where the folder holds it finished; None where there is work to do."""
     state = state_of(folder, fingerprint)
     if state == "damaged":
-        tell(f"{folder} is damaged. It is trained again.")
+        try:
+            verify(folder)
+        except StorageError as damage:
+            tell(f"{damage} It is trained again.")
     if state != "finished":
         return None
     tell(f"{folder} holds this encoder, finished: nothing is trained.")
@@ -199,7 +202,7 @@ def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, A
         kind = "an unfinished" if is_begun(folder) else "a finished"
         shown = "\n".join(changed[:_MOST_LINES])
         raise UsageError(
-            f"{folder} holds {kind} run of other settings or data:\n{shown}\n"
+            f"{folder} holds {kind} run that was begun with other settings or data:\n{shown}\n"
             "To go on with it give the same settings, data and first weights; otherwise choose another folder "
             f"({argument('out')})."
         )
