@@ -122,7 +122,9 @@ def test_a_finished_one_is_given_back_and_nothing_is_trained(
 def test_a_finished_one_of_other_settings_is_not_replaced(
     text: Path, bert: str, tuned: tuple[Path, DomainTuned], changed: dict[str, Any]
 ) -> None:
-    with pytest.raises(UsageError, match=f"finished run that was begun with other settings or data:\n  {next(iter(changed))}: "):
+    with pytest.raises(
+        UsageError, match=f"finished run that was begun with other settings or data:\n  {next(iter(changed))}: "
+    ):
         domain_tune(settings_for(text, bert, **changed), tuned[0], Refusing())
     verify(tuned[0])
 
