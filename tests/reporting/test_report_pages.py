@@ -18,7 +18,8 @@ from acclimate.data.writing import write_corpus
 from acclimate.model.storage import MANIFEST, seal, write_checksums
 from acclimate.reporting.report import report_page
 from acclimate.reporting.run_page import QUICK, Look
-from acclimate.runs.evidence import DOMAINS, FEATURES, PREDICTIONS
+from acclimate.runs.evidence import DOMAINS, FEATURES
+from acclimate.runs.folder import PREDICTIONS
 
 OF_RUN = [
     "scores",
