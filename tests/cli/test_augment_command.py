@@ -56,7 +56,9 @@ def test_the_report_for_machines_adds_up(files: Files, tmp_path: Path) -> None:
 def test_a_seed_gives_a_file_and_another_gives_another(files: Files, tmp_path: Path) -> None:
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         out = tmp_path / f"{name}.conll"
-        acclimate("data", "augment", "--source", files.news, "--target", files.gold, "--out", out, "--seed", seed)
+        acclimate(
+            "data", "augment", "--source", files.news, "--target", files.gold, "--out", out, "--set", f"seed={seed}"
+        )
     a, b, c = ((tmp_path / f"{name}.conll").read_bytes() for name in "abc")
     assert a == b != c
 

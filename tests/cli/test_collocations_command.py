@@ -49,7 +49,9 @@ def test_the_terms_of_another_corpus_can_be_named(files: Files, tmp_path: Path) 
 
 def test_json_says_what_was_done(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "known.jsonl"
-    answer = acclimate("data", "collocations", files.news, "--out", out, "--set", "most=2", "--size", 8, "--json", "-q")
+    answer = acclimate(
+        "data", "collocations", files.news, "--out", out, "--set", "most=2", "--set", "size=8", "--json", "-q"
+    )
     found = answer.json
     assert (found["out"], found["collocations"], found["sentences"]) == (str(out), 8, 24)
     assert found["by_length"] == {"2": 4, "3": 2, "4": 2}

@@ -52,7 +52,7 @@ def test_lines_of_quite_another_length_are_told_even_when_quiet(files: Files, tm
     huge.write_text(f"It rained all day .\n{long}\n", encoding="utf-8")
     words = ("data", "select", "--like", files.news, "--from", huge, "--top", 1, "--out", out, "--overwrite", "-q")
     assert "words a line" not in acclimate(*words).err
-    assert "--measure overlap, --shortest and --longest" in acclimate(*words, "--measure", "jaccard").err
+    assert "--measure overlap, --set shortest=N and --set longest=N" in acclimate(*words, "--measure", "jaccard").err
 
 
 def test_several_texts_may_follow_one_option(files: Files, huge: list[Path], tmp_path: Path) -> None:
@@ -93,10 +93,10 @@ def test_a_bundled_corpus_a_measure_limits_and_scores(huge: list[Path], tmp_path
     words = [
         "--measure",
         "overlap",
-        "--shortest",
-        3,
-        "--longest",
-        4,
+        "--set",
+        "shortest=3",
+        "--set",
+        "longest=4",
         "--set",
         "lower_case=false",
         "--set",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet
+from acclimate.cli.options import Json, Overwrite, Quiet, set_option
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
@@ -19,14 +19,10 @@ def augment_command(
     source: Annotated[str, typer.Option(metavar="CORPUS", help="Labelled sentences of the source domain.")],
     target: Annotated[str, typer.Option(metavar="CORPUS", help="The few labelled sentences of the target domain.")],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write; the format by its name. - prints.")],
-    seed: Annotated[int, typer.Option(help="Which sentences and entities: the same seed gives the same ones.")] = 1,
     to_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of FILE; by its name if not given.")
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings augment`."),
-    ] = None,
+    assignments: Annotated[list[str] | None, set_option("augment")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -52,7 +48,7 @@ def augment_command(
         source_sentences=settings.source_sentences,
         ratio=settings.ratio,
         all_entities=settings.all_entities,
-        seed=seed,
+        seed=settings.seed,
     )
     written = write_corpus(made.corpus, out, to_format, scheme=settings.scheme)
     for remark in filter(None, [*made.remarks(), remark_on_folder(out, written)]):

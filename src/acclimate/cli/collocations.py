@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet
+from acclimate.cli.options import Json, Overwrite, Quiet, set_option
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -25,10 +25,6 @@ def collocations_command(
     ],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write, the best first; .gz and .xz compress.")],
     at_least: Annotated[int, typer.Option(min=1, help="Leave out what was seen less often.")] = 5,
-    size: Annotated[
-        int | None,
-        typer.Option(min=1, help="How many to keep: half of the first length, a quarter of the next, and so on."),
-    ] = None,
     terms: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,10 +33,7 @@ def collocations_command(
             show_default="TEXT",
         ),
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings collocations`."),
-    ] = None,
+    assignments: Annotated[list[str] | None, set_option("collocations")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -68,7 +61,7 @@ def collocations_command(
 
     settings = settings_of(CollocationSettings, assignments)
     shares = usual_shares(_numbers(settings.lengths))
-    require_sensible(at_least, size, shares)
+    require_sensible(at_least, settings.size, shares)
     as_text = settings.reading.require_only("format", "pre_split", "paragraphs", "map", "typeless")
     labelled = [read(name, as_text, tell=warn) for name in terms or ()]
     begun = time.monotonic()
@@ -78,7 +71,7 @@ def collocations_command(
     if not len(text.numbers):
         raise reading.nothing_found()
     with stderr_console(quiet).status("counting"):
-        ranked = rank_collocations(text, at_least, size, shares, settings.relative_to, settings.measure)
+        ranked = rank_collocations(text, at_least, settings.size, shares, settings.relative_to, settings.measure)
     found = Collocations(ranked, settings.lower_case)
     found.save(out)
     compared = labelled or reading.labelled

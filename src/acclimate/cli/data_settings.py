@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import Field
 
 from acclimate.data.reading_settings import PairReadingSettings, ReadingSettings
-from acclimate.settings import Settings, complete, gathered
+from acclimate.settings import Seed, Settings, complete, gathered
 
 
 class CorpusSettings(Settings):
@@ -23,7 +23,7 @@ class InspectSettings(Settings):
 
     sentences: int = Field(2000, ge=4)
     """How many random sentences of each corpus to look at."""
-    seed: int = 0
+    seed: Seed = 0
     """Which sentences are drawn."""
     reading: PairReadingSettings = PairReadingSettings()
     """How files are read."""
@@ -32,6 +32,8 @@ class InspectSettings(Settings):
 class AugmentSettings(Settings):
     """`acclimate data augment`."""
 
+    seed: Seed = 1
+    """Which sentences and entities: the same seed gives the same ones."""
     target_variants: int = Field(4, ge=0)
     """How many new sentences to make of each target sentence."""
     source_variants: int = Field(2, ge=0)
@@ -53,6 +55,10 @@ class AugmentSettings(Settings):
 class SelectSettings(Settings):
     """`acclimate data select`."""
 
+    shortest: int = Field(1, ge=1)
+    """Take no line with fewer words."""
+    longest: int | None = Field(None, ge=1)
+    """Take no line with more words."""
     lower_case: bool = True
     """Count `The` and `the` as the same word."""
     jobs: int | None = Field(None, ge=1)
@@ -76,7 +82,7 @@ class WeakLabelSettings(Settings):
     """A file of names that are not to be found, one a line."""
     abbreviations: bool = True
     """Find abbreviations that the text explains, as in: polyposis (FAP)."""
-    seed: int = Field(0, ge=0)
+    seed: Seed = 0
     """Which sentences go to which part, with --split."""
     most: int = Field(10, ge=0)
     """How many frequent names, and how many conflicts, to show."""
@@ -87,6 +93,8 @@ class WeakLabelSettings(Settings):
 class CollocationSettings(Settings):
     """`acclimate data collocations`."""
 
+    size: int | None = Field(None, ge=1)
+    """How many to keep: half of the first length, a quarter of the next, and so on; all if not given."""
     lengths: tuple[int, ...] = (2, 3, 4)
     """How many words a collocation may have."""
     measure: Literal["levine", "squared", "unigrams"] = "levine"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Quiet
+from acclimate.cli.options import Json, Quiet, set_option
 
 if TYPE_CHECKING:
     from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings
@@ -38,13 +38,9 @@ def domain_tune_command(
         typer.Option(help="A masked language model, by name or folder.", show_default="acclimate-mini"),
     ] = None,
     updates: Annotated[int | None, typer.Option(help="Moves of the optimizer.", show_default="2000")] = None,
-    half: Annotated[bool, typer.Option("--half", help="Save 16-bit weights: half the size.")] = False,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; `acclimate info settings domain-tune` lists them."),
-    ] = None,
+    assignments: Annotated[list[str] | None, set_option("domain-tune")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -68,7 +64,6 @@ def domain_tune_command(
         "masking": masking,
         "encoder": encoder,
         "updates": updates,
-        "half": half or None,
         "seed": seed,
     }
     where = str(config or "domain-tune")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet
+from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
 from acclimate.cli.places import check_file_to_write, check_folder_to_write
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def inspect_command(
     encoder: Annotated[
         str, typer.Option(help="What reads both: acclimate-mini, or a Hugging Face model by name or folder.")
     ] = "acclimate-mini",
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings inspect`."),
-    ] = None,
+    assignments: Annotated[list[str] | None, set_option("inspect")] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE.md", help="Also write it as Markdown.")] = None,
     overwrite: Overwrite = False,
     csv: CsvFolder = None,
@@ -62,10 +59,9 @@ def inspect_command(
     from acclimate.cli.data_settings import InspectSettings, settings_of
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read
-    from acclimate.settings import UsageError, require_seed
+    from acclimate.settings import UsageError
 
     settings = settings_of(InspectSettings, assignments)
-    require_seed(settings.seed)
     of_target = settings.reading.of_target()
     if target is None:
         if source != "news":

@@ -21,10 +21,9 @@ from typer.core import TyperGroup
 from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
 from acclimate.cli.augment import augment_command
-from acclimate.cli.check import check_command
 from acclimate.cli.collocations import collocations_command
 from acclimate.cli.compare import compare_command
-from acclimate.cli.convert import convert_command
+from acclimate.cli.corpora import check_command, convert_command, split_command, subset_command
 from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
 from acclimate.cli.inspect import inspect_command
@@ -35,7 +34,6 @@ from acclimate.cli.pretrain import pretrain_command
 from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
 from acclimate.cli.select import select_command
-from acclimate.cli.subsets import split_command, subset_command
 from acclimate.cli.weak_label import weak_label_command
 from acclimate.spelling import spelled_by
 

@@ -33,37 +33,26 @@ Comments = Annotated[bool, typer.Option("--comments", help="Column files: lines 
 SourceDev = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
 ]
-SourceTest = Annotated[str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end.")]
 OUR_TARGET = "social, if --source is left out; else none"
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
 ]
-Estimate = Annotated[
-    bool, typer.Option("--estimate/--no-estimate", help="Time a few updates first, and tell the expected time.")
-]
-ReadingSet = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="reading.X=Y",
-        help="How to read, such as reading.format=text; see `acclimate info settings reading`.",
-    ),
-]
+
+
+def set_option(name: str, metavar: str = "A.B=C") -> Any:
+    """`--set` of a command whose settings `acclimate info settings NAME` lists."""
+    return typer.Option("--set", metavar=metavar, help=f"One setting; `acclimate info settings {name}` lists them.")
+
+
+ReadingSet = Annotated[list[str] | None, set_option("reading", "reading.X=Y")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there. What is read is never replaced.")]
 Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]
-Typeless = Annotated[bool, typer.Option("--typeless", help="Make every label the same: only borders count.")]
 LowerCase = Annotated[bool, typer.Option("--lower-case/--cased", help="How words are compared.")]
 CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Write the tables there, a file each.")]
-PreSplit = Annotated[
-    bool, typer.Option("--pre-split", help="Plain text is already split into words: blanks separate them.")
-]
-Paragraphs = Annotated[
-    bool, typer.Option("--paragraphs", help="Plain text is running text: split it into sentences too.")
-]
 FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, csv, tsv, parquet, text"
 InputFormat = Annotated[
     str | None, typer.Option("--input-format", metavar="FORMAT", help=f"Detected if not given: {FORMAT_NAMES}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Json, Quiet
+from acclimate.cli.options import Json, Quiet, set_option
 
 if TYPE_CHECKING:
     from acclimate.runs.pretrain import PretrainSettings
@@ -24,17 +24,11 @@ def pretrain_command(
         str | None,
         typer.Option(metavar="DIR", help="Go on from this encoder, with its tokenizer and sizes, not from nothing."),
     ] = None,
-    tokenizer: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Use this tokenizer instead of learning one from the text.")
-    ] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the text.", show_default="20")] = None,
     updates: Annotated[int | None, typer.Option(help="Moves of the optimizer, instead of --epochs.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A.B=C", help="One setting; see `acclimate info settings pretrain`."),
-    ] = None,
+    assignments: Annotated[list[str] | None, set_option("pretrain")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -53,7 +47,6 @@ def pretrain_command(
     given: dict[str, Any] = {
         "text": text or None,
         "start": start,
-        "tokenizer": tokenizer,
         "training.epochs": epochs,
         "training.updates": updates,
         "seed": seed,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet
+from acclimate.cli.options import Json, Overwrite, Quiet, set_option
 from acclimate.cli.places import check_file_to_write
 
 if TYPE_CHECKING:
@@ -46,15 +46,10 @@ def select_command(
             "longest lines."
         ),
     ] = MeasureName.overlap,
-    shortest: Annotated[int, typer.Option(min=1, help="Take no line with fewer words.")] = 1,
-    longest: Annotated[int | None, typer.Option(min=1, help="Take no line with more words.")] = None,
     scores: Annotated[
         str | None, typer.Option(metavar="FILE", help="Also write score, file and line of each line taken.")
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings select`."),
-    ] = None,
+    assignments: Annotated[list[str] | None, set_option("select")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -85,8 +80,8 @@ def select_command(
             measure=measure.value,
             lower_case=settings.lower_case,
             tokenize="blanks" if reading.pre_split else "words",
-            shortest=shortest,
-            longest=longest,
+            shortest=settings.shortest,
+            longest=settings.longest,
             scores=scores,
             format=reading.format,
             watch=bar.show,
@@ -132,7 +127,7 @@ def _report(selection: Selection, top: int, like: list[str], out: str, as_json: 
     taken, target = selection.words_per_line, selection.target_words_per_line
     lengths = f"{taken:.1f} words a line, the target has {target:.1f}"
     if not target / _TOO_FAR <= taken <= target * _TOO_FAR:
-        warn(f"{out}: {lengths}. Lines of about that length: --measure overlap, --shortest and --longest.")
+        warn(f"{out}: {lengths}. Lines of about that length: --measure overlap, --set shortest=N and --set longest=N.")
     if as_json:
         typer.echo(json.dumps({"out": out, **selection.as_dict()}, ensure_ascii=False))
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet
+from acclimate.cli.options import Json, Overwrite, Quiet, set_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,10 +60,7 @@ def weak_label_command(
     gold: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="The same text with true labels, if the text has none itself.")
     ] = None,
-    assignments: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="A=B", help="One setting; see `acclimate info settings weak-label`."),
-    ] = None,
+    assignments: Annotated[list[str] | None, set_option("weak-label")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
@@ -78,8 +75,7 @@ def weak_label_command(
     """
     from acclimate.cli.data_settings import WeakLabelSettings, settings_of
     from acclimate.cli.progress import LabellingBar, stderr_console, warn
-    from acclimate.cli.weak_label_files import LabelledFiles, shares_of
-    from acclimate.cli.weak_label_text import Stream, WeakLabelReport
+    from acclimate.cli.weak_label_text import LabelledFiles, Stream, WeakLabelReport, shares_of
     from acclimate.data.concepts.labelling import Labeller
     from acclimate.settings import UsageError
 

@@ -264,7 +264,7 @@ def _require_sense(settings: PretrainSettings) -> None:
     if settings.start is None and width % heads:
         raise UsageError(f"encoder.width {width} cannot be divided among {heads} heads.")
     if settings.start is not None and settings.tokenizer is not None:
-        raise UsageError("An encoder to go on from (--start) brings its own tokenizer: leave --tokenizer out.")
+        raise UsageError("An encoder to go on from (--start) brings its own tokenizer: leave the tokenizer out.")
 
 
 def build_objective(settings: PretrainSettings, tokenizer: Any) -> MaskedWords:

@@ -1,14 +1,16 @@
-"""`acclimate data subset` and `acclimate data split`: smaller corpora, seeded and nested, and corpora in parts."""
+"""`acclimate data check`, `convert`, `subset` and `split`: corpora looked through, converted and divided."""
 
 from __future__ import annotations
 
 import json
+import os
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Overwrite, Quiet, ReadingSet
+from acclimate.cli.options import Json, Map, Overwrite, Quiet, ReadingSet
 from acclimate.cli.places import check_file_to_write, check_folder_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
@@ -16,6 +18,79 @@ if TYPE_CHECKING:
     from acclimate.data.subsets import Size
 
 _Seed = Annotated[int, typer.Option(help="Which sentences: the same seed gives the same ones.")]
+
+
+def check_command(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="CORPUS...", help="Files of one data set, the training part first; or folders."),
+    ],
+    assignments: ReadingSet = None,
+    as_json: Json = False,
+) -> None:
+    """Check a data set: counts, labels, tag scheme, duplicates, sentences that two parts share, oddities.
+
+    The first file counts as training data. The others are compared with it.
+
+    Exit code 1 when something is wrong enough to be called an error.
+    """
+    from acclimate.cli.data_settings import reading_of
+    from acclimate.cli.reading import expand, read
+    from acclimate.data.checks.checks import check_corpora
+
+    reading = reading_of(assignments)
+    report = check_corpora({name: read(place, reading) for name, place in expand(files).items()})
+    typer.echo(json.dumps(report.as_dict(), ensure_ascii=False) if as_json else report.render())
+    if report.worst == "error":
+        raise typer.Exit(1)
+
+
+class SchemeName(StrEnum):
+    IOB1 = "IOB1"
+    IOB2 = "IOB2"
+    BIOES = "BIOES"
+    IO = "IO"
+
+
+def convert_command(
+    source: Annotated[str, typer.Argument(metavar="IN", help="What to read: a file, a folder, - or a bundled corpus.")],
+    result: Annotated[str, typer.Argument(metavar="OUT", help="Where to write; - for standard output.")],
+    to_format: Annotated[
+        str | None, typer.Option("--to", metavar="FORMAT", help="Format of OUT; by its name if not given.")
+    ] = None,
+    scheme: Annotated[SchemeName, typer.Option(help="Tag scheme of OUT, where it has tags.")] = SchemeName.IOB2,
+    map_name: Map = None,
+    labelled_only: Annotated[
+        bool, typer.Option("--labelled-only", help="Leave out sentences that nobody has annotated.")
+    ] = False,
+    assignments: ReadingSet = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Convert a corpus into another format.
+
+    The file names say the formats: .conll, .jsonl, .csv, …, also .gz and .xz. --to and reading.format win.
+    """
+    from acclimate.cli.data_settings import reading_of
+    from acclimate.cli.progress import stderr_console, warn
+    from acclimate.cli.reading import read
+    from acclimate.data.problems import InputError
+    from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.table import count
+
+    check_place_to_write("OUT", result, overwrite, [source], to_format)
+    console = stderr_console(quiet)
+    corpus = read(source, reading_of(assignments, map_name), tell=warn)
+    if labelled_only:
+        corpus = corpus.labelled()
+        if not len(corpus):
+            raise InputError("no sentence has tags, so --labelled-only leaves nothing to write.", file=source)
+    written = write_corpus(corpus, result, to_format, scheme=scheme.value)
+    size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
+    as_brat = ", as brat" if os.path.isdir(result) else ""  # nobody may have asked for it: a folder is read as such
+    console.print(f"{source} ({corpus.notes.format}) → {result}{as_brat}: {size}")
+    if remark := remark_on_folder(result, written):
+        warn(remark)
 
 
 def subset_command(
