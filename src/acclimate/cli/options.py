@@ -2,34 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
-
-class Borders(StrEnum):
-    """What to do with a character span that begins or ends inside a word."""
-
-    split_words = "split"
-    error = "error"
-    expand = "expand"
-    contract = "contract"
-    drop = "drop"
-
-
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Pass over sentences with a bad line, count and list them, and go on.")
-]
-BordersOption = Annotated[
-    Borders,
-    typer.Option(
-        metavar="POLICY", help="A character span that cuts a word: split (the word), error, expand, contract or drop."
-    ),
-]
-Comments = Annotated[bool, typer.Option("--comments", help="Column files: lines that begin with # are comments.")]
 SourceDev = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
 ]
@@ -51,34 +29,10 @@ Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is th
 Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]
-LowerCase = Annotated[bool, typer.Option("--lower-case/--cased", help="How words are compared.")]
 CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Write the tables there, a file each.")]
 FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, csv, tsv, parquet, text"
-InputFormat = Annotated[
-    str | None, typer.Option("--input-format", metavar="FORMAT", help=f"Detected if not given: {FORMAT_NAMES}.")
-]
-Column = Annotated[
-    str | None,
-    typer.Option(
-        "--column", metavar="COLUMN", help="The tags' column, by name or number from 0; the last if not given."
-    ),
-]
-WordsColumn = Annotated[
-    str | None, typer.Option("--words-column", metavar="COLUMN", help="The words' column; the first if not given.")
-]
 
 
-class LabelKind(StrEnum):
-    """What the tags of a corpus are."""
-
-    spans = "spans"
-    plain = "plain"
-
-
-LabelKindOption = Annotated[
-    LabelKind | None,
-    typer.Option("--labels", help="spans (B-PER, I-PER, O) or plain (a label per word); detected if not given."),
-]
 Before = Annotated[
     bool,
     typer.Option(

@@ -50,10 +50,6 @@ def read(name: str, reading: ReadingSettings | None = None, *, tell: Tell | None
     return typeless(corpus) if reading.typeless and corpus.is_labelled else corpus
 
 
-def open_corpus(name: str, *, map_name: str | None = None, tell: Tell | None = None, **options: Any) -> Corpus:
-    return read(name, ReadingSettings(map=map_name, **options), tell=tell)
-
-
 def read_stream(name: str, reading: ReadingSettings, words: int) -> CorpusStream:
     """A corpus that is read part by part where its format allows it, so many words at a time."""
     if is_bundled(name):
@@ -61,11 +57,6 @@ def read_stream(name: str, reading: ReadingSettings, words: int) -> CorpusStream
     options = reading.options()
     _check_name(name, options)
     return stream_corpus(name, name=None if name == "-" else name, words=words, **options)
-
-
-def column_of(text: str | None) -> int | str | None:
-    """A column as it is typed: a number, or a name."""
-    return int(text) if text is not None and text.removeprefix("-").isdecimal() else text
 
 
 def _bundled_part(name: str) -> Corpus:
