@@ -43,7 +43,7 @@ Known = dict[Path, FeaturePoints | None]  # features by the folder of the tagger
 LEARNT = "target_test_learnt"
 DOMAIN_NAMES = (TARGET, SOURCE)  # in the order of the page
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
-OLD_RUN = "This run has not kept what this part needs."
+OLD_RUN = "This run has not kept what this part needs: make it again to have it."
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ class RunData:
 def collect_run(folder: Path, known: Known | None = None) -> RunData:
     """A finished run: of `acclimate adapt`, or below `DIR/runs/RECIPE/seed-N` of a comparison. Several runs of one
     comparison share what their taggers have read."""
-    return _run_alone(folder) if (folder / "settings.yaml").is_file() else _run_of_comparison(folder, known)
+    is_in_comparison = folder.absolute().parents[1].name == "runs" and not (folder / "settings.yaml").is_file()
+    return _run_of_comparison(folder, known) if is_in_comparison else _run_alone(folder)
 
 
 def _run_alone(folder: Path) -> RunData:
