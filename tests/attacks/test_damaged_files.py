@@ -77,8 +77,9 @@ def corpora(tmp_path_factory: pytest.TempPathFactory, make_corpus: Callable[...,
     write_corpus(make_corpus(8, seed=5), home / "dev.conll")
     write_corpus(tweets, home / "tweets.conll")
     news, dev, target = (str(home / f"{name}.conll") for name in ("news", "dev", "tweets"))
-    given = {"source": news, "source-dev": dev, "source-test": dev, "target": target, "target-test": target}
-    return [word for name, file in given.items() for word in (f"--{name}", file)]
+    given = {"source": news, "source-dev": dev, "target": target, "target-test": target}
+    options = [word for name, file in given.items() for word in (f"--{name}", file)]
+    return [*options, "--set", f"source_test={dev}"]
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +152,7 @@ def test_the_records_of_a_training(run: Path) -> None:
         require_found(run, name, read_briefly)
         require_found(run, str(Path(name).with_name("checksums.json")), read_briefly)
         for _ in damages(run / name):
-            done = acclimate("curves", run)
+            done = acclimate("report", run, "--only", "curves")
             assert done.exit_code == 1, done.output
             assert "records.jsonl: damaged" in done.output
 
