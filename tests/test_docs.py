@@ -13,6 +13,7 @@ from doc_pages import (
     DOCS,
     GUIDES,
     MARKDOWN,
+    ROOT,
     command_of,
     examples,
     name_of,
@@ -49,12 +50,20 @@ def test_the_commands_and_tables_in_the_running_text_exist(page: Path) -> None:
 OPTIONS = {
     name for command in COMMANDS.values() for part in command.params for name in (*part.opts, *part.secondary_opts)
 }
+PACKAGE = ROOT / "src" / "acclimate"
 OF_OTHERS = {"--help", "--nproc-per-node"}
 
 
 @pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS)], ids=name_of)
 def test_options_in_the_running_text_are_those_of_commands(page: Path) -> None:
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", running_text(page))) - OPTIONS <= OF_OTHERS
+
+
+@pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS)], ids=name_of)
+def test_files_of_the_package_that_a_page_names_are_there(page: Path) -> None:
+    layers = "|".join(sorted(folder.name for folder in PACKAGE.iterdir() if folder.is_dir()))
+    files = re.findall(rf"`((?:{layers})/[a-z_/]*(?:\.[a-z]+)?)`", running_text(page))
+    assert [file for file in files if not (PACKAGE / file).exists()] == []
 
 
 def page_with(command: str, folder: Path) -> Path:

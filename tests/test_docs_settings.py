@@ -24,7 +24,7 @@ from acclimate.runs.pretrain import PretrainSettings
 from acclimate.runs.settings import RunSettings
 from acclimate.settings import SettingsError, complete, gathered
 from acclimate.training.settings import TrainingSettings
-from doc_pages import COMMANDS, MARKDOWN, command_of, examples, name_of, running_text, understood
+from doc_pages import COMMANDS, DOCS, MARKDOWN, command_of, examples, name_of, running_text, understood
 
 OF_COMMANDS: tuple[Any, ...] = (
     *BY_COMMAND.values(),
@@ -90,6 +90,12 @@ def test_the_names_behind_set_in_the_running_text_are_those_of_settings(page: Pa
     kinds = (*OF_COMMANDS, *((TrainingSettings,) if "benchmarks/" in text else ()))  # benchmarks have a --set, too
     for name in re.findall(r"--set\s+'?([a-z][\w.-]*)=", text):
         assert is_setting(name.split("."), kinds), name
+
+
+@pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS / "how-to")], ids=name_of)
+def test_settings_named_in_a_guide_are_settings(page: Path) -> None:
+    for name in re.findall(r"`((?:options|training|tagger|policy|reading|masks)\.[a-z][\w.]*)", running_text(page)):
+        assert is_setting(name.split("."), OF_COMMANDS), name
 
 
 def is_setting(keys: list[str], kinds: tuple[type[BaseModel], ...]) -> bool:

@@ -15,7 +15,6 @@ from doc_pages import DOCS, MARKDOWN, ROOT, anchor_of, name_of
 
 OWN = [page for page in MARKDOWN if page.is_relative_to(DOCS) and "results" not in page.parts]
 OWN += [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "examples").glob("*.md")]
-SHORT = [page for page in OWN if page.parent.name != "papers" and page.stem != "look-into-runs"]
 FOR_BEGINNERS = [ROOT / "README.md", *(DOCS / "tutorials").glob("*.md")]
 
 
@@ -75,7 +74,7 @@ def length(sentence: str) -> int:
     return len(re.findall(r"\w[\w'’.-]*", sentence))
 
 
-@pytest.mark.parametrize("page", SHORT, ids=name_of)
+@pytest.mark.parametrize("page", OWN, ids=name_of)
 def test_no_sentence_is_long(page: Path) -> None:
     most = 35 if page in FOR_BEGINNERS else 40
     found = sentences(page.read_text(encoding="utf-8"))
