@@ -62,7 +62,7 @@ def test_options_in_the_running_text_are_those_of_commands(page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS)], ids=name_of)
 def test_files_of_the_package_that_a_page_names_are_there(page: Path) -> None:
     layers = "|".join(sorted(folder.name for folder in PACKAGE.iterdir() if folder.is_dir()))
-    files = re.findall(rf"`((?:{layers})/[a-z_/]*(?:\.[a-z]+)?)`", running_text(page))
+    files = re.findall(rf"`((?:{layers})/[a-z_/]*(?:/|\.py|\.yaml))`", running_text(page))
     assert [file for file in files if not (PACKAGE / file).exists()] == []
 
 
