@@ -31,7 +31,11 @@ def compared(words: list[object], tmp_path_factory: pytest.TempPathFactory) -> t
 def test_a_comparison_is_no_run_and_its_runs_are_named(compared: tuple[Path, Answer], files: Files) -> None:
     folder, _ = compared
     such = f"Name one of its runs, such as {folder / 'runs' / 'self-training' / 'seed-1'}."
-    for words in (["evaluate", folder, files.gold], ["predict", folder, files.tweets], ["curves", folder]):
+    for words in (
+        ["evaluate", folder, files.gold],
+        ["predict", folder, files.tweets],
+        ["report", folder, "--only", "curves"],
+    ):
         answer = acclimate(*words, code=1)
         assert "this is a comparison" in answer.err
         assert such in answer.err

@@ -48,14 +48,17 @@ def test_what_its_runs_wrote_down_can_be_looked_at(tmp_path: Path, files: Files,
     span = acclimate(*words, *brief, "--set", "options.masking=span", "--out", tmp_path / "span").json
     assert "A hidden piece of an entity weighed 0.500, any other 0.500." in joint["remarks"]
     assert not any("weighed" in remark for remark in span["remarks"])
-    compared = acclimate("curves", tmp_path / "joint", tmp_path / "span", "--json").json["compared"]
+    compared = acclimate("report", tmp_path / "joint", tmp_path / "span", "--only", "curves", "--json").json["curves"][
+        "compared"
+    ]
     curves = {curve["name"]: curve["evaluations"] for curve in compared[0]["curves"]}
     assert {"joint: mslm", "span: mslm"} < set(curves)
     assert all(
         [look["update"] for look in evaluations] == [2, 4] and evaluations[0]["epoch"] > 0
         for evaluations in curves.values()
     )
-    shown = acclimate("masks", tmp_path / "joint", tmp_path / "span", "--gold", files.news, "--json").json["runs"]
+    masks = ["--only", "masks", "--gold", files.news, "--json"]
+    shown = acclimate("report", tmp_path / "joint", tmp_path / "span", *masks).json["masks"]["runs"]
     assert [run["policy"] for run in shown] == ["joint", "span"]
     inside = [run["in_entities"]["hidden"] for run in shown]
     assert inside[0] > inside[1]

@@ -13,6 +13,7 @@ from command_line import QUICK, Files, acclimate
 from acclimate.cli.places import check_file_to_write, check_folder_to_write
 from acclimate.settings import UsageError
 
+BOTH = ["--set", "source=news", "--set", "target=social"]
 FOLDERS = {
     "adapt": ["adapt", "--source", "NEWS", *QUICK, "--out"],
     "compare": ["compare", "--source", "NEWS", "--recipes", "source-only", *QUICK, "--out"],
@@ -20,12 +21,12 @@ FOLDERS = {
     "pretrain": ["encoder", "pretrain", "--text", "TWEETS", "--out"],
     "reproduce": ["papers", "reproduce", "mat-figure2", "--scale", "small", "--out"],
     "split": ["data", "split", "NEWS", "--out"],
-    "masks": ["masks", "TAGGER", "--csv"],
-    "masks --plot": ["masks", "TAGGER", "--plot"],
-    "curves --csv": ["curves", "TAGGER", "--csv"],
-    "confidence --csv": ["confidence", "TAGGER", "--gold", "NEWS", "--csv"],
-    "feature-map --csv": ["feature-map", "TAGGER", "--source", "NEWS", "--target", "NEWS", "--csv"],
-    "compare-text --csv": ["compare-text", "NEWS", "NEWS", "--csv"],
+    "masks": ["report", "TAGGER", "--only", "masks", "--csv"],
+    "masks --plot": ["report", "TAGGER", "--only", "masks", "--plot"],
+    "curves --csv": ["report", "TAGGER", "--only", "curves", "--csv"],
+    "confidence --csv": ["report", "TAGGER", "--only", "confidence", "--gold", "NEWS", "--csv"],
+    "feature-map --csv": ["report", "TAGGER", "--only", "feature-map", *BOTH, "--csv"],
+    "inspect --csv": ["data", "inspect", "NEWS", "TWEETS", "--csv"],
 }
 FILES = {
     "report": ["report", "TAGGER", "--out"],
@@ -51,10 +52,11 @@ FILES = {
     "convert": ["data", "convert", "GOLD"],
     "evaluate --predictions": ["evaluate", "TAGGER", "GOLD", "--predictions"],
     "evaluate --errors": ["evaluate", "TAGGER", "GOLD", "--errors"],
-    "curves": ["curves", "TAGGER", "--out"],
-    "confidence": ["confidence", "TAGGER", "--gold", "GOLD", "--out"],
-    "feature-map": ["feature-map", "TAGGER", "--source", "NEWS", "--target", "NEWS", "--out"],
-    "compare-text": ["compare-text", "NEWS", "NEWS", "--plot"],
+    "report --only": ["report", "TAGGER", "--only", "scores", "--out"],
+    "curves": ["report", "TAGGER", "--only", "curves", "--plot"],
+    "masks": ["report", "TAGGER", "--only", "masks", "--plot"],
+    "confidence": ["report", "TAGGER", "--only", "confidence", "--gold", "GOLD", "--plot"],
+    "feature-map": ["report", "TAGGER", "--only", "feature-map", *BOTH, "--plot"],
 }
 
 
@@ -82,7 +84,7 @@ def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(command: str, sai
 
 @pytest.mark.parametrize("command", FILES)
 def test_a_file_that_cannot_be_made_is_named_with_what_to_do(command: str, said, files: Files) -> None:
-    place = files.dev / "below" / "a.png"
+    place = files.dev / "below" / "a.svg"
     option = "OUT" if command == "convert" else FILES[command][-1]
     expected = f"error: {option} {place}: nothing can be written in {files.dev}, which is a file. "
     assert said(FILES[command], place) == f"{expected}Name a file elsewhere.\n"
@@ -115,7 +117,7 @@ def test_a_place_that_only_looks_writable_is_refused_before_any_work(
     command: str, said, nothing_can_be_made: str
 ) -> None:
     words = (FOLDERS | FILES)[command]
-    for place in ("foo/x.png", "x.png"):
+    for place in ("foo/x.svg", "x.svg"):
         told = said(words, Path(nothing_can_be_made, place))
         assert told.startswith("error: ")
         assert f"cannot be written in {nothing_can_be_made} (" in told or "for want of permission" in told

@@ -81,13 +81,13 @@ def test_the_tagger_is_the_target_s_and_can_be_used(datnet: tuple[Path, Answer],
 
 
 def test_curves_show_the_game_and_the_watched_sentences(datnet: tuple[Path, Answer]) -> None:
-    out = acclimate("curves", datnet[0]).out
+    out = acclimate("report", datnet[0], "--only", "curves").out
     assert "\ndatnet (6 updates)" in out
     assert "target-only, target (6 updates)" in out
     assert "game: accuracy" in out
     assert "discriminator, last quarter: accuracy" in out
     assert "loss: discriminator" in out
-    *_, last = acclimate("curves", datnet[0], "--json").json["stages"]
+    *_, last = acclimate("report", datnet[0], "--only", "curves", "--json").json["curves"]["stages"]
     assert last["game"]["accuracy"]["updates"] == [2, 4, 6]
 
 
@@ -266,8 +266,8 @@ def test_a_map_of_datnet_reads_the_source_by_the_source_s_own_words(
     write_corpus(make_corpus(24).map(foreign), source)
     words = ["--source", source, "--target-labelled", files.gold, "--target-test", files.gold, "--recipe", "datnet"]
     acclimate("adapt", *words, *QUICK, "--out", run)
-    read = ["--source", source, "--target", files.gold, "--json"]
-    found = acclimate("feature-map", run, *read).json
+    read = ["--only", "feature-map", "--set", f"source={source}", "--set", f"target={files.gold}", "--json"]
+    (found,) = acclimate("report", run, *read).json["feature-map"]["maps"]
     corpora = {"source": read_corpus(source), "target": read_corpus(files.gold)}
     readers = {"source": Tagger.load(run / "siblings" / "source"), "target": Tagger.load(run)}
     points = feature_points(readers, corpora)
@@ -283,7 +283,7 @@ def test_a_map_of_datnet_reads_the_source_by_the_source_s_own_words(
     assert "There are no features before: 100 % of the words of source are unknown" in page
 
     shutil.rmtree(run / "siblings")
-    refused = acclimate("feature-map", run, *read, code=1)
+    refused = acclimate("report", run, *read, code=1)
     assert "100 % of the words of source (source.conll) are unknown to this tagger, which" in refused.err
 
 
@@ -370,7 +370,7 @@ def test_training_on_dev_needs_some(files: Files, tmp_path: Path) -> None:
     answer = acclimate(
         "adapt", "--source", files.news, "--set", "train_on_dev=true", *QUICK, "--out", tmp_path / "a", code=2
     )
-    assert "--train-on-dev needs --source-dev" in answer.err
+    assert "--set train_on_dev=true needs --source-dev, the sentences to train on as well." in answer.err
 
 
 @pytest.fixture

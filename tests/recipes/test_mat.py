@@ -411,7 +411,10 @@ def test_what_was_learnt_from_is_no_test(build: Build, news: Corpus, make_corpus
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({}, "train_on_dev needs source_dev"), ({"source_dev": True, "select": "source-dev"}, "cannot choose the model")],
+    [
+        ({}, "train_on_dev=True needs source_dev, the sentences to train on as well"),
+        ({"source_dev": True, "select": "source-dev"}, "cannot choose the model"),
+    ],
 )
 def test_training_on_dev_that_cannot_be_is_refused(
     build: Build, news: Corpus, given: dict[str, Any], words: str

@@ -73,6 +73,10 @@ def adapt_command(
 
     Without options it runs on what ships: bundled news to bundled social posts.
 
+    A few labelled target sentences teach, too: --target-labelled with datnet, mat, target-only or acclimate.
+
+    --set train_on_dev=true also learns from --source-dev. --set watch=CORPUS records how sure the tagger gets of it.
+
     A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.adapt_run import run_adapt
