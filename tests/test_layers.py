@@ -17,7 +17,7 @@ LAYERS = [
     *("data", "evaluation", "model", "inference", "methods", "training", "recipes", "analysis", "runs"),
     *("comparison", "reporting", "reproduction", "cli"),
 ]
-EVERYWHERE = {"settings", "spelling"}  # stand on no layer, and may be used on all of them
+EVERYWHERE = {"layout", "settings", "spelling"}  # stand on no layer, and may be used on all of them
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/**/*.py"))
 
 
@@ -79,6 +79,20 @@ def test_evaluation_knows_no_model() -> None:
 
 def test_building_a_tagger_of_one_s_own_does_not_wait_for_transformers() -> None:
     assert "transformers" not in loaded_by("from acclimate import Tagger")
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_a_tagger_is_used_without_what_trains_one(command: str) -> None:
+    code = f"""
+from typer.testing import CliRunner
+from acclimate.cli.main import app
+result = CliRunner().invoke(app, [{command!r}, "no-such-run", "news/test"])
+assert result.exit_code == 1, result.output
+"""
+    others = ("recipes", "methods", "runs", "comparison", "reporting", "data.selection")
+    loaded = loaded_by(code)
+    assert "acclimate.model.tagger" in loaded
+    assert not [name for name in loaded if name.startswith(tuple(f"acclimate.{other}." for other in others))]
 
 
 def test_every_name_of_the_package_is_to_be_had() -> None:

@@ -1,4 +1,4 @@
-"""Messages name arguments. `argument("skip_bad", True)` is `skip_bad=True` for who writes Python, and
+"""How messages spell arguments and numbers. `argument("skip_bad", True)` is `skip_bad=True` for who writes Python, and
 `--set reading.skip_bad=true` for who gave a command: the command line says how while a command runs.
 """
 
@@ -36,3 +36,8 @@ def spelled_by(speller: Speller) -> Iterator[None]:
         yield
     finally:
         _of_command.reset(token)
+
+
+def count(number: int, noun: str) -> str:
+    """1 word; 1,200 words."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

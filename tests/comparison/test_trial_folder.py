@@ -12,9 +12,10 @@ from comparing import compare
 
 from acclimate.comparison.running import run_trial
 from acclimate.data.corpus import Corpus
+from acclimate.layout import RUN
 from acclimate.model.storage import read_json, write_json
 from acclimate.model.tagger import Tagger
-from acclimate.runs.folder import RUN, require_same_data
+from acclimate.runs.folder import require_same_data
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import BlindTask, Task

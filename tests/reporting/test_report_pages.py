@@ -15,11 +15,11 @@ from report_folders import EVIL_LABEL, EVIL_WORD, QUICK_SETTINGS, Folders
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
+from acclimate.layout import PREDICTIONS
 from acclimate.model.storage import MANIFEST, seal, write_checksums
 from acclimate.reporting.report import report_page
 from acclimate.reporting.run_page import QUICK, Look
 from acclimate.runs.evidence import DOMAINS, FEATURES
-from acclimate.runs.folder import PREDICTIONS
 
 OF_RUN = [
     "scores",

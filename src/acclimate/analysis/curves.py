@@ -16,7 +16,8 @@ from typing import Any
 
 from acclimate.analysis.run_records import read_records, recipe_of, record_files
 from acclimate.data.problems import InputError, shorten
-from acclimate.evaluation.table import Row, align, count
+from acclimate.evaluation.table import Row, align
+from acclimate.spelling import count
 
 CHANCE = 0.5
 GUESSING = (0.47, 0.53)  # a discriminator here has not learnt, or has nothing left to learn

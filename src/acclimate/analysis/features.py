@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.table import count
 from acclimate.inference.predict import answers
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
 from acclimate.model.tagger import Tagger
+from acclimate.spelling import count
 
 Unit = Literal["word", "sentence"]
 PERPLEXITY = 30.0

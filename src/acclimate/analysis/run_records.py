@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from acclimate.data.problems import InputError
+from acclimate.layout import RECORDS, TRAINING, runs_of_comparison
 from acclimate.methods.word_edits import CHANGES, WordEdit
 from acclimate.model.storage import require_unchanged
-
-RECORDS = "records.jsonl"
-_TRAINING = "training"
 
 
 def record_files(place: str | Path) -> list[Path]:
@@ -28,22 +26,17 @@ def record_files(place: str | Path) -> list[Path]:
         return [place]
     if not place.is_dir():
         raise InputError("there is no such run folder.", file=place)
-    places = (place / RECORDS, place / _TRAINING / RECORDS, *sorted(place.glob(f"{_TRAINING}/*/{RECORDS}")))
+    places = (place / RECORDS, place / TRAINING / RECORDS, *sorted(place.glob(f"{TRAINING}/*/{RECORDS}")))
     found = [path for path in places if path.is_file()]
     if not found and (runs := runs_of_comparison(place)):
         raise InputError(f"this is a comparison. Name one of its runs, such as {runs[0]}.", file=place)
     return found
 
 
-def runs_of_comparison(folder: Path) -> list[Path]:
-    """The runs that `acclimate compare` left in its folder; none in any other folder."""
-    return sorted(folder.glob("runs/*/seed-*"))
-
-
 def recipe_of(file: Path) -> str | None:
     """The recipe whose log this is; None where a run has only one."""
     folder = file.absolute().parent
-    return folder.name if folder.parent.name == _TRAINING else None
+    return folder.name if folder.parent.name == TRAINING else None
 
 
 def read_records(

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from acclimate.data.collocations import Collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError, shorten
-from acclimate.evaluation.table import Row, align, count
+from acclimate.evaluation.table import Row, align
 from acclimate.evaluation.tally import mean, ratio
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.inference.predict import TermGuess

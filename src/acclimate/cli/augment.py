@@ -76,7 +76,7 @@ def _settings_of(out: str, as_json: bool, assignments: list[str] | None) -> Augm
 
 
 def _account(made: Augmentation, out: str) -> list[str]:
-    from acclimate.evaluation.table import count
+    from acclimate.spelling import count
 
     lines = [f"{out}: {count(len(made.variants), 'new sentence')}, seed {made.seed}"]
     sides = {"target": made.target, "source": made.source}

@@ -115,7 +115,8 @@ def _result(entries: Sequence[Collocation], text: NumberedText, out: str, most: 
 
 
 def _rendered(result: dict[str, Any], overlap: TermOverlap | None) -> str:
-    from acclimate.evaluation.table import align, count
+    from acclimate.evaluation.table import align
+    from acclimate.spelling import count
 
     read = f"{count(result['words'], 'word')} in {count(result['sentences'], 'sentence')}"
     found = f"{count(result['collocations'], 'collocation')} seen {result['at_least']} times or more"

@@ -76,7 +76,7 @@ def convert_command(
     from acclimate.cli.reading import read
     from acclimate.data.problems import InputError
     from acclimate.data.writing import write_corpus
-    from acclimate.evaluation.table import count
+    from acclimate.spelling import count
 
     check_place_to_write("OUT", result, overwrite, [source], to_format)
     console = stderr_console(quiet)
@@ -109,7 +109,7 @@ def subset_command(
     from acclimate.cli.progress import stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.data.writing import write_corpus
-    from acclimate.evaluation.table import count
+    from acclimate.spelling import count
 
     check_place_to_write("OUT", result, overwrite, [source])
     console = stderr_console(quiet)
@@ -169,8 +169,8 @@ def split_command(
     from acclimate.cli.reading import read
     from acclimate.data.subsets import FEW_SHOT_PARTS, few_shot_split, split
     from acclimate.data.writing import write_corpus
-    from acclimate.evaluation.table import count
     from acclimate.settings import UsageError
+    from acclimate.spelling import count
 
     if parts and few_labels is not None:
         raise UsageError("--part and --few-labels both say what the parts are: give one of them.")

@@ -87,7 +87,7 @@ def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, 
 
 
 def _told(done: DomainTuned, out: Path) -> str:
-    from acclimate.evaluation.table import count
+    from acclimate.spelling import count
 
     lines = [
         f"encoder: {out} ({done.encoder}, tuned on {count(done.sentences, 'sentence')})",

@@ -38,20 +38,20 @@ def evaluate_command(
 ) -> None:
     """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read
-    from acclimate.cli.run_folder import tagger_in
+    from acclimate.cli.tagger import choose_device, tagger_in
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.saving import encoded, save
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.errors import report_errors
     from acclimate.evaluation.scores import score
-    from acclimate.evaluation.table import count, render
+    from acclimate.evaluation.table import render
     from acclimate.inference.evaluate import lacks_spans, require_comparable
     from acclimate.inference.predict import predict
     from acclimate.model.tagger import Tagger
     from acclimate.settings import UsageError
+    from acclimate.spelling import count
 
     check_place_to_write("--predictions", predictions, overwrite, [gold], has_tags=True)
     if predictions is not None and predictions == errors:

@@ -13,8 +13,8 @@ from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
 from acclimate.cli.places import check_file_to_write, check_folder_to_write
 
 if TYPE_CHECKING:
+    from acclimate.cli.data_settings import ReadingSettings
     from acclimate.data.corpus import Corpus
-    from acclimate.data.reading_settings import ReadingSettings
 
 MOST_READ = 50_000  # sentences of raw text: more of them change no figure that is shown
 
@@ -136,7 +136,7 @@ def _beginning(files: list[str], name: str, reading: ReadingSettings) -> tuple[C
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
     from acclimate.data.selection.text_files import SentenceStream
-    from acclimate.evaluation.table import count
+    from acclimate.spelling import count
 
     stream = SentenceStream(files, "blanks" if reading.pre_split else "words", reading.paragraphs)
     rows = list(islice(stream, MOST_READ + 1))

@@ -123,7 +123,7 @@ class Commands(Group):
 
 def as_option(command: Any, name: str, value: Any) -> str:
     """An argument of the library as the command at hand takes it: `--target-dev`, `--set reading.skip_bad=true`."""
-    from acclimate.data.reading_settings import PairReadingSettings
+    from acclimate.cli.data_settings import PairReadingSettings
 
     own = {} if command is None else {parameter.name: parameter.opts[0] for parameter in command.params}
     option = own.get(name) or (f"--{name}" if f"--{name}" in own.values() else "")

@@ -69,7 +69,7 @@ def check_place_to_write(
 
 def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
     """What else stands in a folder that a corpus was written to; empty where there is nothing else."""
-    from acclimate.evaluation.table import count
+    from acclimate.spelling import count
 
     others = len(set(os.listdir(place)) - {file.name for file in written}) if os.path.isdir(place) else 0
     if not others:
@@ -81,8 +81,8 @@ def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
 
 
 def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, inputs: Sequence[str | None]) -> None:
-    from acclimate.evaluation.table import count
     from acclimate.settings import UsageError
+    from acclimate.spelling import count
 
     check_folder_to_write(option, folder)
     what = f"{option} {folder} is a folder, where a corpus is written as brat (a .txt and an .ann for each document)"

@@ -45,15 +45,14 @@ def predict_command(
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.devices import choose_device
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read_stream, tell_notes
-    from acclimate.cli.run_folder import tagger_in
+    from acclimate.cli.tagger import choose_device, tagger_in
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
-    from acclimate.evaluation.table import count
     from acclimate.inference.predict import predict_stream
     from acclimate.model.tagger import Tagger
+    from acclimate.spelling import count
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
     format = output_format or (OutputFormat.conll if out is None or is_text else None)

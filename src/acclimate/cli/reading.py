@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from acclimate.cli.data_settings import ReadingSettings
 from acclimate.cli.progress import ReadingBar, stderr_console, warn
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
@@ -21,12 +22,8 @@ from acclimate.data.reading import (
     stream_corpus,
     unknown_format,
 )
-from acclimate.data.reading_settings import ReadingSettings
-from acclimate.data.selection.ngram_scores import detected_format
-from acclimate.data.selection.select import SelectionProgress
-from acclimate.data.selection.text_files import SentenceStream
-from acclimate.evaluation.table import count
 from acclimate.settings import UsageError
+from acclimate.spelling import count
 
 PARTS = ("train", "dev", "test", "unlabelled")
 Tell = Callable[[str], Any]
@@ -152,6 +149,10 @@ class TextReading:
     """The sentences of all texts: raw ones as a stream under a bar, others as corpora, of which the labelled stay."""
 
     def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
+        from acclimate.data.selection.ngram_scores import detected_format
+        from acclimate.data.selection.select import SelectionProgress
+        from acclimate.data.selection.text_files import SentenceStream
+
         def is_raw(name: str) -> bool:
             return not is_bundled(name) and Path(name).is_file() and (reading.format or detected_format(name)) == "text"
 

@@ -10,12 +10,13 @@ from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_result import Race, render_race
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
-from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import Tally
+from acclimate.layout import BEFORE
 from acclimate.model.siblings import FOLDER
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
-from acclimate.runs.result import BEFORE, Advice, Change, Outcome, SiblingResult
+from acclimate.runs.result import Advice, Change, Outcome, SiblingResult
 from acclimate.settings import dump_yaml
+from acclimate.spelling import count
 
 
 def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race | None = None) -> str:

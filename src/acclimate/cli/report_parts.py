@@ -23,13 +23,12 @@ from acclimate.analysis.mask_log import Yardsticks, read_masks
 from acclimate.analysis.mask_statistics import mask_statistics, policies_as_dict
 from acclimate.analysis.mask_tables import mask_tables, render_masks
 from acclimate.analysis.terms import compare_term_confidences
-from acclimate.cli.devices import choose_device
+from acclimate.cli.data_settings import ReadingSettings
 from acclimate.cli.progress import sentence_bar, warn
 from acclimate.cli.reading import read, short_names, tell_notes
-from acclimate.cli.run_folder import require_finished
+from acclimate.cli.tagger import choose_device, require_finished
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.reading_settings import ReadingSettings
 from acclimate.inference.evaluate import require_comparable
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.inference.predict import guess_terms

@@ -1,4 +1,4 @@
-"""Which folder a command may write a run to, and which folder holds a tagger."""
+"""Which folder a command may write a run to."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from acclimate.analysis.run_records import runs_of_comparison
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.settings import AdaptSettings
 from acclimate.data.problems import InputError
-from acclimate.inference.shipped import resolved_tagger
+from acclimate.layout import RUN, TRAINING, has_progress, is_comparison
 from acclimate.model.storage import MANIFEST, StorageError
-from acclimate.recipes.catalogue import BASELINE
-from acclimate.reporting.folders import COMPARISON
 from acclimate.runs.fingerprint import changes
-from acclimate.runs.folder import RUN, TRAINING, begun_with, has_progress, is_finished, state_of
-from acclimate.runs.result import BEFORE
+from acclimate.runs.folder import begun_with, is_finished, state_of
 from acclimate.settings import UsageError
 
 
@@ -38,43 +34,11 @@ def _is_free(folder: Path, fingerprint: Mapping[str, Any]) -> bool:
         return False
 
 
-def is_comparison(folder: Path) -> bool:
-    """Whether `compare` keeps its runs there: finished, or under way."""
-    return (folder / COMPARISON).is_file() or any(folder.glob("runs/*/seed-*"))
-
-
 def require_no_run(folder: Path) -> None:
     """Refuse what cannot be a folder, and the folder of a run: settings and report would be lost to a comparison."""
     check_folder_to_write("--out", folder, "a comparison")
     if (folder / MANIFEST).is_file() or has_progress(folder):
         raise UsageError(f"{folder} holds a run of adapt. Choose another --out: a comparison needs its own folder.")
-
-
-def require_finished(folder: Path) -> None:
-    """Tell a run that was cut off, and a comparison of many, from a folder that never held a tagger."""
-    if is_comparison(folder) and not (folder / MANIFEST).is_file():
-        runs = runs_of_comparison(folder)
-        such = f", such as {runs[0]}" if runs else ""
-        raise InputError(f"{folder}: this is a comparison, which holds many taggers. Name one of its runs{such}.")
-    if has_progress(folder) and not (folder / MANIFEST).is_file():
-        raise InputError(
-            f"{folder}: this run is not finished. Give its `acclimate adapt` command again to go on with it."
-        )
-
-
-def tagger_in(place: str, before: bool) -> Path:
-    """The folder of a tagger: of a shipped one, of a run's adapted one, or of the one "before" that the run keeps."""
-    folder = resolved_tagger(place)
-    require_finished(folder)
-    if not before:
-        return folder
-    kept = folder / BEFORE
-    if (kept / MANIFEST).is_file():
-        return kept
-    beside = folder.parent.parent / BASELINE.name / folder.name  # in a comparison
-    if (beside / MANIFEST).is_file():
-        raise UsageError(f'{folder}: in a comparison "before" is a run of its own, {beside}. Name that one.')
-    raise UsageError(f'{folder} holds one tagger only: nothing was adapted there, so there is no "before".')
 
 
 def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> bool:

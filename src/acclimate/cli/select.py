@@ -117,7 +117,7 @@ def _cores() -> int:
 
 def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
     from acclimate.cli.progress import warn
-    from acclimate.evaluation.table import count
+    from acclimate.spelling import count
 
     kept = selection.lines_kept
     if kept < top:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from acclimate.data.reading_settings import PairReadingSettings
+from acclimate.cli.data_settings import PairReadingSettings
 from acclimate.runs.settings import RunSettings
 from acclimate.settings import Settings
 

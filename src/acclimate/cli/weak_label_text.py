@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from acclimate.cli.data_settings import ReadingSettings
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 from acclimate.cli.progress import LabellingBar
 from acclimate.cli.reading import is_bundled, read
@@ -19,16 +20,15 @@ from acclimate.data.concepts.mentions import NO_GROUPS, Groups
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import Tokenize, inner_name
-from acclimate.data.reading_settings import ReadingSettings
 from acclimate.data.selection.ngram_scores import detected_format
 from acclimate.data.subsets import Size, split
 from acclimate.data.writers.saving import atomic_file
 from acclimate.data.writing import WRITERS, write_corpus
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.pairs import first_difference
-from acclimate.evaluation.table import count
 from acclimate.evaluation.tally import ratio
 from acclimate.settings import UsageError
+from acclimate.spelling import count
 
 PARTS = ("train", "dev", "test")
 _AT_ONCE = 5_000  # sentences

@@ -20,13 +20,13 @@ from acclimate.comparison.run_result import read_run
 from acclimate.comparison.running import run_trial
 from acclimate.comparison.silence import told_silent
 from acclimate.comparison.summary import Comparison, by_recipe
-from acclimate.comparison.tables import COMPARISON, write_tables
+from acclimate.comparison.tables import write_tables
 from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
-from acclimate.evaluation.table import count
 from acclimate.inference.evaluate import require_spans
+from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.runs.folder import State, require_same_data
@@ -35,6 +35,7 @@ from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import complete
+from acclimate.spelling import count
 
 Tell = Callable[[str], Any]
 

@@ -19,18 +19,17 @@ from acclimate.comparison.race_result import Entry, Race
 from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings, judge_of, notes_on
 from acclimate.comparison.running import run_trial
 from acclimate.data.problems import InputError
-from acclimate.evaluation.table import count
+from acclimate.layout import REPORT
 from acclimate.model.storage import read_sealed_json
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
 from acclimate.runs.cost import expected_cost
-from acclimate.runs.folder import REPORT
 from acclimate.runs.prepare import CHOSEN_WITH_TARGET_LABELS
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError, complete, differences
-from acclimate.spelling import argument
+from acclimate.spelling import argument, count
 from acclimate.training.rehearsal import Cost
 from acclimate.training.selectors import DevelopmentScore
 

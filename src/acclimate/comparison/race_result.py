@@ -10,8 +10,8 @@ from typing import Any
 from acclimate.comparison.budget import Budget
 from acclimate.comparison.tables import aligned
 from acclimate.data.problems import InputError
-from acclimate.evaluation.table import count
 from acclimate.recipes.catalogue import BASELINE
+from acclimate.spelling import count
 
 LEARNT = 0.5  # F1 on held-out source sentences, below which a candidate has hardly begun
 

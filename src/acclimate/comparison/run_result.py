@@ -10,11 +10,11 @@ from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.tally import Tally, stored_f1
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.layout import PREDICTIONS, REPORT
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import read_seen
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.runs.evidence import TARGET
-from acclimate.runs.folder import PREDICTIONS, REPORT
 from acclimate.runs.run import PlannedRun
 
 

@@ -13,10 +13,10 @@ from rich.cells import cell_len
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.summary import Comparison, Mean, RecipeResult
+from acclimate.layout import COMPARISON
 
 Row = Sequence[str]
 
-COMPARISON = "comparison.json"
 _SCORES = ("recipe", "runs", "F1", "precision", "recall", "seen", "unseen")
 _COSTS = ("source before", "after", "seconds", "MB")
 _TEST = ("change", "95 % interval", "bootstrap p", "permutation p")

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from acclimate.evaluation.scores import Confusion, Scores
 from acclimate.evaluation.tally import Average, Tally, percent
 from acclimate.evaluation.unseen import Unseen
+from acclimate.spelling import count
 
 HEADER = ("", "precision", "recall", "F1", "gold", "predicted", "correct")
 MOST_CONFUSED = 3  # more than that belongs in a report, not on a screen
@@ -80,10 +81,6 @@ def most_confused(confusion: Confusion) -> list[str]:
         if right != guess
     ]
     return [f"{right} > {guess} {-times:,}" for times, right, guess in sorted(counts)[:MOST_CONFUSED]]
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:

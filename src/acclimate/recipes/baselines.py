@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
+from acclimate import layout
 from acclimate.data.batches import SOURCE
 from acclimate.methods.tagging import Tagging
 from acclimate.model.tagger import Tagger
@@ -47,7 +48,7 @@ def long_enough(training: TrainingSettings, epoch_length: int, least: int) -> Tr
     return training.model_copy(update={"updates": least, "evaluate_every": every})
 
 
-BASELINE = Recipe("source-only", "no adaptation: train on the labelled source alone", source_only, needs=frozenset())
+BASELINE = Recipe(layout.BASELINE, "no adaptation: train on the labelled source alone", source_only, needs=frozenset())
 TARGET_ONLY = Recipe(
     "target-only",
     "no transfer: train on the labelled target sentences alone",

@@ -21,7 +21,6 @@ from pydantic import Field, field_validator
 from acclimate.data.batches import SOURCE, TARGET, Batches
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.table import count
 from acclimate.methods.masked_words import Budget, MaskedWords, PolicyLoss
 from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy, known_policy
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
@@ -37,6 +36,7 @@ from acclimate.model.view import TextView
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.tuning_text import cut, packed, read_text, tuning_text
 from acclimate.settings import Settings, UsageError
+from acclimate.spelling import count
 from acclimate.training.engine import device_for
 from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
 from acclimate.training.settings import LoopSettings

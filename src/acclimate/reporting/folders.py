@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from acclimate.comparison.tables import COMPARISON as COMPARISON
 from acclimate.data.problems import InputError
+from acclimate.layout import COMPARISON, REPORT, is_begun, runs_of_comparison
 from acclimate.model.storage import MANIFEST, StorageError, read_json, require_unchanged
-from acclimate.runs.folder import REPORT, is_begun
 
 
 def kind_of(folder: Path) -> Literal["run", "comparison"]:
@@ -19,7 +18,7 @@ def kind_of(folder: Path) -> Literal["run", "comparison"]:
         raise InputError("this is a file. Name the folder that `acclimate adapt` or `compare` wrote.", file=folder)
     if (folder / COMPARISON).is_file():
         return "comparison"
-    if (folder / "runs").is_dir() and any((folder / "runs").glob("*/seed-*")):
+    if runs_of_comparison(folder):
         raise InputError(
             "this comparison is not finished. Give its `acclimate compare` command again to go on with it, or name "
             "one of its finished runs.",

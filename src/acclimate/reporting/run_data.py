@@ -20,11 +20,12 @@ from acclimate.evaluation.scores import score
 from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric, compare_seeds
 from acclimate.evaluation.tally import stored_f1
+from acclimate.layout import COMPARISON, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
-from acclimate.reporting.folders import COMPARISON, check, read_object
+from acclimate.reporting.folders import check, read_object
 from acclimate.runs.evidence import (
     AFTER,
     BEFORE,
@@ -36,7 +37,6 @@ from acclimate.runs.evidence import (
     read_features,
     tagged,
 )
-from acclimate.runs.folder import PREDICTIONS, REPORT, RUN
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
 Known = dict[Path, FeaturePoints | None]  # features by the folder of the tagger

@@ -17,9 +17,9 @@ from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.unseen import Vocabulary
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
 from acclimate.inference.predict import TermGuess, guess_terms
+from acclimate.layout import PREDICTIONS, REPORT
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import Tagger
-from acclimate.runs.folder import PREDICTIONS, REPORT
 from acclimate.runs.task import BlindTask
 
 FACTS = "facts.json"  # what was measured on the trained learner itself

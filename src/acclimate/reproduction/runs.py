@@ -13,7 +13,6 @@ from typing import Any
 
 from acclimate.comparison.making import make_all
 from acclimate.comparison.workers import Job
-from acclimate.evaluation.table import count
 from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger
 from acclimate.reproduction.cells import Cell
 from acclimate.reproduction.datasets import Datasets
@@ -24,6 +23,7 @@ from acclimate.reproduction.tasks import Prepared, extra_files, prepare_task
 from acclimate.reproduction.training import run_training
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
+from acclimate.spelling import count
 
 Tell = Callable[[str], Any]
 Place = tuple[str, str, int]  # row, column, seed

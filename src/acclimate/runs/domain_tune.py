@@ -13,16 +13,17 @@ import torch
 from accelerate import Accelerator
 
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.table import count
+from acclimate.layout import RUN
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import MaskedLanguageModel, save_language_model
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
 from acclimate.recipes.tuning_text import read_text
 from acclimate.runs.fingerprint import encoder_digest
-from acclimate.runs.folder import RUN, begin, finish, finished_report
+from acclimate.runs.folder import begin, finish, finished_report
 from acclimate.runs.lock import in_locked_folder
 from acclimate.settings import Seed, UsageError, dump_yaml
+from acclimate.spelling import count
 from acclimate.training.engine import build_engine, is_main_process
 from acclimate.training.record import Record
 from acclimate.training.rehearsal import Cost, rehearse

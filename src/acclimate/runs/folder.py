@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from acclimate.data.problems import InputError
+from acclimate.layout import REPORT, RUN, TRAINING, is_begun, runs_of_comparison
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -50,11 +51,7 @@ from acclimate.runs.fingerprint import changed_data, changes
 from acclimate.settings import UsageError
 from acclimate.spelling import argument
 
-RUN = "run.json"
-REPORT = "report.json"
-PREDICTIONS = "predictions.json"
 JUDGEMENTS = ("selectors.json", "answers.json")
-TRAINING = "training"
 _MOST_LINES = 12  # of what has changed
 
 State = Literal["new", "begun", "finished", "damaged"]
@@ -90,20 +87,9 @@ def _state_of_saved(folder: Path, wanted: Mapping[str, Any]) -> State:
     return state
 
 
-def is_begun(folder: Path) -> bool:
-    """Whether a run is under way there, or was cut off."""
-    return (folder / TRAINING / RUN).is_file()
-
-
 def is_finished(folder: Path) -> bool:
     """Whether something saved stands there, and no run that is to replace it is under way."""
     return (folder / MANIFEST).is_file() and not is_begun(folder)
-
-
-def has_progress(folder: Path) -> bool:
-    """Whether an unfinished run has trained anything yet that would be lost."""
-    training = folder / TRAINING
-    return is_begun(folder) and any(training.glob("*/*/*"))  # recipe / stage / checkpoint
 
 
 def begun_with(folder: Path) -> dict[str, Any]:
@@ -188,7 +174,7 @@ def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
 
 def _fingerprints_below(out: Path) -> Iterator[Mapping[str, Any]]:
     """Of all runs of a comparison; without damaged ones, which do not say whose they are."""
-    for folder in sorted(out.glob("runs/*/seed-*")):
+    for folder in runs_of_comparison(out):
         if is_begun(folder):
             with suppress(StorageError):
                 yield begun_with(folder)

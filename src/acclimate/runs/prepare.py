@@ -11,7 +11,6 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
 from acclimate.evaluation.shared_sentences import Shared, texts_in, texts_of
-from acclimate.evaluation.table import count
 from acclimate.evaluation.unseen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
@@ -20,7 +19,7 @@ from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import Task
 from acclimate.settings import UsageError, complete
-from acclimate.spelling import argument
+from acclimate.spelling import argument, count
 from acclimate.training.engine import require_device
 from acclimate.training.optimizers import completed
 from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector

@@ -27,6 +27,7 @@ from acclimate.data.running_text import (
     write_pieces,
 )
 from acclimate.data.word_pieces import train_word_pieces
+from acclimate.layout import RUN
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.masked_batch import Corruption
 from acclimate.methods.masking.policy import Uniform
@@ -47,7 +48,7 @@ from acclimate.model.storage import (
     written_aside,
 )
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import RUN, begin, finish, finished_report
+from acclimate.runs.folder import begin, finish, finished_report
 from acclimate.runs.lock import in_locked_folder
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first

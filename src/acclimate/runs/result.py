@@ -16,8 +16,6 @@ from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
 from acclimate.training.settings import TrainingSettings
 
-BEFORE = "before"  # in the folder of a run: the folder of the tagger that the adapted one is compared with
-
 
 @dataclass(frozen=True)
 class Change:

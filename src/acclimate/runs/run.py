@@ -12,15 +12,16 @@ from typing import Any
 
 import torch
 
+from acclimate.layout import BEFORE, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import save_siblings
 from acclimate.model.storage import MANIFEST, remove_listed, written_aside
 from acclimate.model.tagger import Tagger
 from acclimate.runs.evidence import SOURCE, TARGET, answers_dict
 from acclimate.runs.fingerprint import run_fingerprint
-from acclimate.runs.folder import PREDICTIONS, REPORT, RUN, State, begin, begun_with, finish, state_of
+from acclimate.runs.folder import State, begin, begun_with, finish, state_of
 from acclimate.runs.lock import locked
 from acclimate.runs.memory import forget_peak, peak_megabytes
-from acclimate.runs.result import BEFORE, Outcome
+from acclimate.runs.result import Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task
 from acclimate.runs.train import train_run

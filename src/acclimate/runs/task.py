@@ -6,12 +6,12 @@ import hashlib
 from dataclasses import dataclass, fields
 
 from acclimate.data.corpus import Corpus, LabelSet
-from acclimate.evaluation.table import count
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.runs.settings import RunSettings
 from acclimate.settings import complete
+from acclimate.spelling import count
 
 
 @dataclass(frozen=True)

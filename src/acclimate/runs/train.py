@@ -15,7 +15,7 @@ import torch
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.table import count
+from acclimate.layout import REPORT, RUN, TRAINING, is_begun
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import StorageError, read_json
@@ -23,13 +23,14 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
-from acclimate.runs.folder import REPORT, RUN, TRAINING, add_start, begin, damaged, is_begun, state_of
+from acclimate.runs.folder import add_start, begin, damaged, state_of
 from acclimate.runs.lock import in_locked_folder
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import Task, tagger_for
 from acclimate.settings import complete, require_seed
+from acclimate.spelling import count
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from acclimate.evaluation.table import count
+from acclimate.spelling import count
 from acclimate.training.engine import is_main_process
 
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from acclimate.layout import RECORDS
 from acclimate.model.storage import forget_checksums, require_unchanged, write_checksums
 from acclimate.settings import UsageError
 
@@ -18,7 +19,7 @@ class Record:
     while it grows it has none."""
 
     def __init__(self, folder: Path | None = None, tensorboard: bool = False) -> None:
-        self.path = None if folder is None else folder / "records.jsonl"
+        self.path = None if folder is None else folder / RECORDS
         self.rows: list[dict[str, Any]] = []
         if self.path is not None:
             self.path.parent.mkdir(parents=True, exist_ok=True)

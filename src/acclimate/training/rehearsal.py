@@ -9,8 +9,9 @@ from typing import Any
 
 from accelerate import Accelerator
 
-from acclimate.evaluation.table import count, duration
+from acclimate.evaluation.table import duration
 from acclimate.model.learner import Learner
+from acclimate.spelling import count
 from acclimate.training.loop import Training, under_way
 from acclimate.training.selectors import DevelopmentScore, Selector
 from acclimate.training.stage import Stage

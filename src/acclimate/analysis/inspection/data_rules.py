@@ -14,9 +14,9 @@ from typing import Any
 from acclimate.analysis.inspection import thresholds as line
 from acclimate.analysis.inspection.facts import Facts
 from acclimate.data.corpus import kind_of_tags
-from acclimate.evaluation.table import count
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.recipe import Recipe
+from acclimate.spelling import count
 
 BOARD = "docs/explanation/results/leaderboard.md"  # what recipes brought, where one is suggested
 

@@ -14,7 +14,7 @@ from acclimate.analysis.inspection import thresholds as line
 from acclimate.analysis.inspection.data_rules import BOARD, Suggestion, runnable
 from acclimate.analysis.inspection.facts import MAP_FILE, Facts
 from acclimate.data.mapping import map_text
-from acclimate.evaluation.table import count
+from acclimate.spelling import count
 
 MEASURED_WITHOUT = f"From news to seven targets pdaln brought 0.3 F1 on the mean, datnet 0.8 ({BOARD})."
 MEASURED_WITH_FEW = (

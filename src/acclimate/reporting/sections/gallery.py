@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from acclimate.data.schemes import Span
 from acclimate.evaluation.pairs import Pair, pair_up
-from acclimate.evaluation.table import count
 from acclimate.reporting.page import Block, Fold, Marked, MarkedSentence, Section, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.runs.evidence import Answers
+from acclimate.spelling import count
 
 _TITLE = "Error gallery"
 _COLOURS = 6  # of labels, in the style sheet; the label itself stands beside every span

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from acclimate.evaluation.significance import Interval
-from acclimate.evaluation.table import count
 from acclimate.reporting.charts.bars import BarRow, bars, bars_legend
 from acclimate.reporting.charts.frame import Figure
 from acclimate.reporting.charts.heat_map import heat_map
@@ -15,6 +14,7 @@ from acclimate.reporting.figures import UNKNOWN, between, figures_of, p_of_tests
 from acclimate.reporting.page import Block, Cell, Charts, Fold, Section, Table, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.reporting.score_lines import ScoreLine
+from acclimate.spelling import count
 
 MOST_BARS = 25  # labels
 MOST_CELLS = 16

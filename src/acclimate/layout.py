@@ -1,0 +1,37 @@
+"""Where things stand in the folder of a run and of a comparison. Nothing is loaded to look: commands look here first.
+
+`runs/folder.py` says what each file holds.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RUN = "run.json"
+REPORT = "report.json"
+PREDICTIONS = "predictions.json"
+RECORDS = "records.jsonl"
+TRAINING = "training"
+BEFORE = "before"  # the folder of the tagger that the adapted one is compared with
+COMPARISON = "comparison.json"
+BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
+
+
+def is_begun(folder: Path) -> bool:
+    """Whether a run is under way there, or was cut off."""
+    return (folder / TRAINING / RUN).is_file()
+
+
+def has_progress(folder: Path) -> bool:
+    """Whether an unfinished run has trained anything yet that would be lost."""
+    return is_begun(folder) and any((folder / TRAINING).glob("*/*/*"))  # recipe / stage / checkpoint
+
+
+def is_comparison(folder: Path) -> bool:
+    """Whether `compare` keeps its runs there: finished, or under way."""
+    return (folder / COMPARISON).is_file() or bool(runs_of_comparison(folder))
+
+
+def runs_of_comparison(folder: Path) -> list[Path]:
+    """The runs that `acclimate compare` left in its folder; none in any other folder."""
+    return sorted(folder.glob("runs/*/seed-*"))
