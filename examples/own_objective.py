@@ -13,7 +13,7 @@ from torch import Tensor
 from acclimate import Tagger, adapt, load_bundled
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
-from acclimate.model.view import View
+from acclimate.model.learner import View
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.training.stage import Stage

@@ -243,7 +243,7 @@ def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on_later(
         raise FULL[kind]
 
     with monkeypatch.context() as patch:
-        patch.setattr("acclimate.training.checkpoint.write_tensors", full)
+        patch.setattr("acclimate.training.record.write_tensors", full)
         answer = acclimate(*words, "--out", tmp_path / "a", "--quiet", code=1)
     assert answer.err.startswith(
         f"error: {tmp_path / 'a'}: No space left on device. What {tmp_path / 'a'} holds is kept."

@@ -9,7 +9,7 @@ import pytest
 
 from acclimate.cli.report import told_advice, verdict
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.evaluation.shared_sentences import Shared
+from acclimate.evaluation.seen import Shared
 from acclimate.runs.result import Change, Outcome, change_of
 
 

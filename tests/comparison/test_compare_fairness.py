@@ -20,8 +20,8 @@ from acclimate.comparison.summary import Comparison, Mean
 from acclimate.comparison.tables import markdown, render, score_rows
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.shared_sentences import Shared
-from acclimate.evaluation.tally import Tally
+from acclimate.evaluation.counts import Tally
+from acclimate.evaluation.seen import Shared
 from acclimate.model.tagger import Tagger
 from acclimate.reporting.run_data import collect_run
 from acclimate.runs.prepare import choose_selector

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.evaluation.shared_sentences import Shared, texts_in, texts_of
+from acclimate.evaluation.seen import Shared, texts_in, texts_of
 
 LONG = [f"number {number} is quite a long sentence" for number in range(6)]
 SHORT = [f"number {number}" for number in range(4)]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
 from acclimate.evaluation.agreement import Agreement, tally_overlap
+from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.tally import Tally
 
 TAGS = st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"]), min_size=6, max_size=6)
 

@@ -8,6 +8,7 @@ from tag_sequences import corpus_of, gold_and_predicted
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.schemes import Span
+from acclimate.evaluation.counts import Tally, pair_up
 from acclimate.evaluation.errors import (
     OverLabelled,
     border_fault,
@@ -16,9 +17,7 @@ from acclimate.evaluation.errors import (
     report_errors,
     tally_by_entity_length,
 )
-from acclimate.evaluation.pairs import pair_up
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.tally import Tally
 
 
 def tagged(words: str, tags: str) -> Sentence:

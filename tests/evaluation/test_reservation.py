@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acclimate.evaluation.shared_sentences import LEARNT, PERHAPS_UNLEARNT, UNLEARNT, Reservation, Shared, reservation
+from acclimate.evaluation.seen import LEARNT, PERHAPS_UNLEARNT, UNLEARNT, Reservation, Shared, reservation
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,10 @@
 from rich.cells import cell_len
 from tag_sequences import corpus_of
 
+from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import score
+from acclimate.evaluation.seen import Vocabulary
 from acclimate.evaluation.table import render, row
-from acclimate.evaluation.tally import Tally
-from acclimate.evaluation.unseen import Vocabulary
 
 GOLD = corpus_of("B-PER I-PER O B-LOC O B-ORG I-ORG I-ORG")
 PREDICTED = corpus_of("B-PER I-PER I-PER B-LOC O B-LOC I-LOC I-LOC")

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tag_sequences import corpus_of, gold_and_predicted
 
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.tally import Tally
 
 # oracle 10_metrics
 GOLD = corpus_of("B-PER I-PER O B-LOC O B-ORG I-ORG I-ORG")

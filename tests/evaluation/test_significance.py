@@ -16,7 +16,7 @@ from tag_sequences import corpus_of, gold_and_predicted
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.pairs import outside_tag, pair_up
+from acclimate.evaluation.counts import outside_tag, pair_up
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.significance import (
     Metric,

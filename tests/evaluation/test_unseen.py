@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from tag_sequences import corpus_of, gold_and_predicted
 
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.tally import Tally
-from acclimate.evaluation.unseen import Vocabulary
+from acclimate.evaluation.seen import Vocabulary
 
 
 def tagged(words: str, tags: str) -> Corpus:

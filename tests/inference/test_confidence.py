@@ -9,8 +9,8 @@ import torch
 
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import sentence_confidences, word_confidences
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 
 @pytest.fixture(scope="module", params=["crf", "softmax"])

@@ -9,7 +9,7 @@ import pytest
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import evaluate
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger

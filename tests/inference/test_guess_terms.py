@@ -10,8 +10,8 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import split_tag
 from acclimate.inference.predict import guess_terms
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 
 @pytest.fixture(scope="module", params=["crf", "softmax", "bert"])

@@ -9,8 +9,8 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.inference.predict import guess_terms, predict, word_confidences
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 KINDS = ["character-cnn-lstm", "bert", "frozen context"]
 

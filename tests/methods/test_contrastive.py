@@ -13,8 +13,8 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.contrastive import Contrast, contrastive_losses, edited
+from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView
 
 # Oracle 9_pdaln_contrastive: the second sentence and its twin are the two negatives of the first
 ANCHORS = torch.tensor([[1.0, 0.0], [0.0, 1.0]], dtype=torch.float64)

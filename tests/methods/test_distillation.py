@@ -14,8 +14,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.distillation import Distillation, cross_entropy, frozen_copy, log_probabilities
 from acclimate.methods.tagging import Tagging
 from acclimate.model.heads.tag_heads import ConditionalRandomField
+from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView
 from acclimate.training.optimizers import parameter_groups
 from acclimate.training.stage import TrainingStep
 

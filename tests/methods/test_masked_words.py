@@ -17,7 +17,7 @@ from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
 from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.language_model import MaskedLanguageModel, MlmHead
-from acclimate.model.view import NoView, TextView
+from acclimate.model.learner import NoView, TextView
 from acclimate.training.record import Record
 
 

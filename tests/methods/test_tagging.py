@@ -12,8 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
 
 NOBODY = NoView("target")
 

@@ -20,8 +20,8 @@ from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.tagging import TaggingOfAll
 from acclimate.methods.word_edits import NOTED, WordEdit, edits_between, noted_row, spread
 from acclimate.model.encoders.encoder import Change
+from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
 
 Build = Callable[..., Tagger]
 ANNA = Sentence(("Anna", "flew", "to", "Oslo"), ("B-PER", "O", "O", "B-LOC"))

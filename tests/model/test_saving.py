@@ -12,11 +12,11 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.inference.predict import predict
+from acclimate.model.learner import View
 from acclimate.model.storage import StorageError, seal
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 ENCODERS = ["character-cnn-lstm", "fixed-context", "learned-context", "bert", "roberta"]
 HEADS = ["crf", "softmax"]

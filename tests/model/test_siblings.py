@@ -14,10 +14,10 @@ from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import predict
 from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import read_tensors, write_tensors
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.training.stage import TrainingStep
 
 Build = Callable[..., Tagger]

@@ -13,8 +13,8 @@ from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.data.schemes import SCHEMES, faults
 from acclimate.inference.predict import predict
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.settings import SettingsError
 
 ENCODERS = ["character-cnn-lstm", "bert", "roberta"]

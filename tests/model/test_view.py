@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from acclimate.data.corpus import Corpus
+from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
 
 
 @pytest.fixture(scope="module", params=["character-cnn-lstm", "bert"])

@@ -13,8 +13,7 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.evaluation.shared_sentences import PERHAPS_UNLEARNT, Shared
-from acclimate.evaluation.unseen import Vocabulary
+from acclimate.evaluation.seen import PERHAPS_UNLEARNT, Shared, Vocabulary
 from acclimate.inference.evaluate import evaluate
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES

@@ -14,8 +14,8 @@ from test_every_recipe import QUICK, Losses
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView
 from acclimate.recipes.compose import compose
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.recipes.compose_stages import ComposeSettings

@@ -14,9 +14,9 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.alignment.domain_discriminator import DomainDiscriminator, grad_loss, plain_loss
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
+from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.recipes.datnet import DatnetSettings, datnet
 from acclimate.recipes.recipe import Plan
 from acclimate.settings import complete

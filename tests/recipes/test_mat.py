@@ -19,9 +19,9 @@ from acclimate.data.reading import read_corpus
 from acclimate.inference.evaluate import evaluate
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.encoder import Change
+from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.recipes.mat import MatSettings, mat
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt

@@ -14,9 +14,9 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress, Training
 from acclimate.training.optimizers import build_optimizer, completed, default_learning_rate

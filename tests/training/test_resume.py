@@ -14,9 +14,9 @@ from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import View
 from acclimate.model.storage import read_json
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.runs.train import adapt
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress

@@ -15,8 +15,8 @@ from acclimate.inference.predict import predict
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress
 from acclimate.training.record import Record

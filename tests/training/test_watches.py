@@ -14,8 +14,8 @@ import torch
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.runs.train import adapt
 from acclimate.training.selectors import Confidence
 

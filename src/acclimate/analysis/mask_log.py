@@ -20,7 +20,7 @@ from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.evaluation.unseen import Vocabulary, fold
+from acclimate.evaluation.seen import Vocabulary, fold
 
 if TYPE_CHECKING:
     from acclimate.inference.part_of_speech import PartOfSpeechTagger

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from acclimate.data.writers.saving import encoded, save
+from acclimate.data.writers.shared import encoded, save
 
 CsvRow = Mapping[str, Any]
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from acclimate.data.collocations import Collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError, shorten
+from acclimate.evaluation.counts import mean, ratio
 from acclimate.evaluation.table import Row, align
-from acclimate.evaluation.tally import mean, ratio
 from acclimate.spelling import count
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import Any
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.words import STOP_WORDS
+from acclimate.evaluation.counts import ratio
+from acclimate.evaluation.seen import fold
 from acclimate.evaluation.table import Row, align
-from acclimate.evaluation.tally import ratio
-from acclimate.evaluation.unseen import fold
 
 
 @dataclass(frozen=True, slots=True)

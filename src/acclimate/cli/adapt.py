@@ -80,8 +80,8 @@ def adapt_command(
     A run that was interrupted goes on when the same command is given again.
     """
     from acclimate.cli.adapt_run import run_adapt
-    from acclimate.cli.settings import AdaptSettings, with_own_source
-    from acclimate.cli.task import with_fitting_encoder
+    from acclimate.cli.settings import AdaptSettings
+    from acclimate.cli.task import with_fitting_encoder, with_own_source
     from acclimate.recipes.catalogue import default_recipe
     from acclimate.settings import complete, gathered
 

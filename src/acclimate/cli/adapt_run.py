@@ -1,9 +1,10 @@
-"""One run of `acclimate adapt`, from its settings to its folder."""
+"""One run of `acclimate adapt`, from its settings to its folder; with recipe auto, the race before it."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,17 @@ from typing import Any
 import torch
 import typer
 
-from acclimate.cli.auto import clear_race, run_race
-from acclimate.cli.encoder_run import told_how_to_go_on
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.progress import stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
-from acclimate.cli.run_folder import default_folder, require_free
+from acclimate.cli.run_folder import default_folder, require_free, told_how_to_go_on
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import read_task, tell_coverage, with_recipe_options
 from acclimate.comparison.failures import is_expected
+from acclimate.comparison.race import race
 from acclimate.comparison.race_result import Race
-from acclimate.comparison.race_settings import AUTO
+from acclimate.comparison.race_settings import AUTO, RaceSettings
+from acclimate.inference.evaluate import require_spans
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
 from acclimate.runs.fingerprint import run_fingerprint
@@ -30,9 +31,10 @@ from acclimate.runs.lock import locked
 from acclimate.runs.memory import forget_peak
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import save_run
+from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task
 from acclimate.runs.train import train_run
-from acclimate.settings import dump_yaml
+from acclimate.settings import UsageError, complete, dump_yaml
 from acclimate.training.engine import is_main_process
 from acclimate.training.progress_bar import TrainingBar
 
@@ -108,3 +110,25 @@ def _tell_plan(settings: AdaptSettings, task: Task, tell: Callable[[str], Any]) 
     except Exception as failure:
         if not is_expected(failure):
             raise
+
+
+_FOLDER = "race"
+
+
+def run_race(
+    settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any], begin: Callable[[], Any]
+) -> tuple[AdaptSettings, Race]:
+    """The settings of a run of the winner, and how it came to win. `begin` takes the folder when nothing is refused."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("A race is made by one process: let it choose first, then train the winner with several.")
+    require_spans(task.target_test, task.source_test)  # the winner is scored on them when the budget is spent
+    options = complete(RaceSettings, settings.options, where="options of recipe auto")
+    shared = SharedSettings(**{name: getattr(settings, name) for name in SharedSettings.model_fields})
+    found = race(task, folder / "training" / _FOLDER, options, shared, seed=settings.seed, tell=tell, begin=begin)
+    own = options.each.get(found.choice, {})
+    return with_recipe_options(settings.model_copy(update={"recipe": found.choice, "options": own})), found
+
+
+def clear_race(folder: Path) -> None:
+    """The candidates are not needed any more when the winner is trained."""
+    shutil.rmtree(folder / "training" / _FOLDER, ignore_errors=True)

@@ -106,9 +106,8 @@ def compare_command(
 
 def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.compare_settings import default_folder, task_of
-    from acclimate.cli.encoder_run import told_how_to_go_on
     from acclimate.cli.progress import stderr_console, warn
-    from acclimate.cli.run_folder import require_no_run
+    from acclimate.cli.run_folder import require_no_run, told_how_to_go_on
     from acclimate.comparison.compare import compare
     from acclimate.comparison.plan import fitting_recipes
     from acclimate.comparison.tables import render

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import Field
 
-from acclimate.cli.settings import AdaptSettings, CorporaSettings, with_own_source
-from acclimate.cli.task import read_task, with_fitting_encoder
+from acclimate.cli.settings import AdaptSettings, CorporaSettings
+from acclimate.cli.task import read_task, with_fitting_encoder, with_own_source
 from acclimate.comparison.judging import ALL_SELECTORS
 from acclimate.comparison.plan import merged
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe

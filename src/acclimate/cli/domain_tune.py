@@ -72,8 +72,8 @@ def domain_tune_command(
 
 
 def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
-    from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import stderr_console
+    from acclimate.cli.run_folder import take_folder, told_how_to_go_on
     from acclimate.runs.domain_tune import domain_tune
     from acclimate.training.engine import is_main_process
     from acclimate.training.progress_bar import TrainingBar

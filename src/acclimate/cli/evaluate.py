@@ -12,7 +12,7 @@ from acclimate.cli.options import Before, Device, Json, Map, Overwrite, Quiet, R
 from acclimate.cli.places import check_file_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
-    from acclimate.evaluation.pairs import Reading
+    from acclimate.evaluation.counts import Reading
 
 
 def evaluate_command(
@@ -42,7 +42,7 @@ def evaluate_command(
     from acclimate.cli.reading import read
     from acclimate.cli.tagger import choose_device, tagger_in
     from acclimate.data.mapping import typeless as without_types
-    from acclimate.data.writers.saving import encoded, save
+    from acclimate.data.writers.shared import encoded, save
     from acclimate.data.writing import write_corpus
     from acclimate.evaluation.errors import report_errors
     from acclimate.evaluation.scores import score

@@ -17,7 +17,7 @@ def check_file_to_write(
 
     inputs: what the command reads, which is never replaced; a folder stands for the texts in it.
     """
-    from acclimate.data.writers.saving import is_stream
+    from acclimate.data.writers.shared import is_stream
     from acclimate.settings import UsageError
 
     if file is None or is_stream(file):
@@ -131,7 +131,7 @@ def _obstacle_in(folder: Path, name: str = "acclimate") -> str:
 
 def _try_to_write(folder: Path, name: str) -> None:
     """Make what will be made, and take it away again: the file that is written aside, or the first missing folder."""
-    from acclimate.data.writers.saving import aside_of
+    from acclimate.data.writers.shared import aside_of
 
     if folder.is_dir():
         aside = aside_of(folder / name)

@@ -56,8 +56,8 @@ def pretrain_command(
 
 
 def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
-    from acclimate.cli.encoder_run import take_folder, told_how_to_go_on
     from acclimate.cli.progress import stderr_console
+    from acclimate.cli.run_folder import take_folder, told_how_to_go_on
     from acclimate.runs.pretrain import pretrain
     from acclimate.spelling import count
     from acclimate.training.engine import is_main_process

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from acclimate.cli.settings import AdaptSettings
 from acclimate.comparison.race_result import Race, render_race
+from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
-from acclimate.evaluation.tally import Tally
 from acclimate.layout import BEFORE
 from acclimate.model.siblings import FOLDER
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY

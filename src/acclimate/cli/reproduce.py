@@ -80,8 +80,8 @@ def _run(
     assignments: list[str],
     quiet: bool,
 ) -> None:
-    from acclimate.cli.encoder_run import told_how_to_go_on
     from acclimate.cli.progress import stderr_console
+    from acclimate.cli.run_folder import told_how_to_go_on
     from acclimate.comparison.workers import visible_gpus
     from acclimate.reproduction.reproduce import reproduce
     from acclimate.reproduction.table import find_table

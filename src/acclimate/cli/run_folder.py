@@ -1,8 +1,11 @@
-"""Which folder a command may write a run to."""
+"""Which folder a command may write a run or an encoder to, and what becomes of it when the command is interrupted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -15,6 +18,7 @@ from acclimate.model.storage import MANIFEST, StorageError
 from acclimate.runs.fingerprint import changes
 from acclimate.runs.folder import begun_with, is_finished, state_of
 from acclimate.settings import UsageError
+from acclimate.training.engine import is_main_process
 
 
 def default_folder(settings: AdaptSettings, fingerprint: Mapping[str, Any], overwrite: bool) -> Path:
@@ -59,3 +63,39 @@ def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) 
             file=folder / TRAINING / RUN,
         )
     return True
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def take_folder(out: Path, overwrite: bool) -> None:
+    """Refuse what cannot be a folder, or that holds a finished encoder which was not to be overwritten."""
+    check_folder_to_write("--out", out, "an encoder")
+    if is_main_process() and not overwrite and is_finished(out):
+        raise UsageError(f"{out} already holds a finished encoder. Choose another --out, or pass --overwrite.")
+
+
+@contextmanager
+def told_how_to_go_on(out: Path, overwrite: bool) -> Iterator[None]:
+    """After Ctrl-C, SIGTERM or on a full disk say what becomes of the work done so far."""
+    again = "the same command without --overwrite" if overwrite else "the same command"
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"What {out} holds is kept: {again} goes on from its last checkpoint.")
+        raise
+    except Exception as failure:
+        number = _no_room(failure)
+        if number is None:
+            raise
+        place = getattr(failure, "filename", None) or out
+        told = OSError(number, os.strerror(number), str(place))
+        told.add_note(f"What {out} holds is kept. Make room; {again} then goes on from its last checkpoint.")
+        raise told from failure
+
+
+def _no_room(failure: BaseException) -> int | None:
+    """The number of an error that a full disk, a quota or a limit gave; libraries written in Rust only print it."""
+    if isinstance(failure, OSError):
+        return failure.errno if failure.errno in _NO_ROOM else None
+    return next((number for number in _NO_ROOM if f"(os error {number})" in str(failure)), None)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from acclimate.cli.data_settings import PairReadingSettings
 from acclimate.runs.settings import RunSettings
 from acclimate.settings import Settings
@@ -36,8 +33,3 @@ class AdaptSettings(RunSettings, CorporaSettings):
 
     watch: str | None = None
     """Labelled sentences; how sure the tagger is of their tags is recorded along training."""
-
-
-def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A source that was named is not adapted to our posts unasked: without a target there is none."""
-    return dict(values) if "source" not in values or "target" in values else {**values, "target": None}

@@ -192,3 +192,8 @@ def tell_coverage(
     tell(f"word vectors ({settings.tagger.lstm.vectors}): {coverage}")
     if not coverage.words_found:
         warn("No word of the text has a vector, so they are of no use. Are they for another language?")
+
+
+def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A source that was named is not adapted to our posts unasked: without a target there is none."""
+    return dict(values) if "source" not in values or "target" in values else {**values, "target": None}

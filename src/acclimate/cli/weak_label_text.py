@@ -22,11 +22,10 @@ from acclimate.data.problems import InputError
 from acclimate.data.readers.source import Tokenize, inner_name
 from acclimate.data.selection.ngram_scores import detected_format
 from acclimate.data.subsets import Size, split
-from acclimate.data.writers.saving import atomic_file
+from acclimate.data.writers.shared import atomic_file
 from acclimate.data.writing import WRITERS, write_corpus
 from acclimate.evaluation.agreement import Agreement
-from acclimate.evaluation.pairs import first_difference
-from acclimate.evaluation.tally import ratio
+from acclimate.evaluation.counts import first_difference, ratio
 from acclimate.settings import UsageError
 from acclimate.spelling import count
 

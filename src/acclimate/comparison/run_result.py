@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.counts import Tally, stored_f1
 from acclimate.evaluation.scores import Scores, score
-from acclimate.evaluation.tally import Tally, stored_f1
-from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import PREDICTIONS, REPORT
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import read_seen

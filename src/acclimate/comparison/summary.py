@@ -10,7 +10,7 @@ from typing import Any
 from acclimate.comparison.choices import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
+from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric, SeedsComparison, compare_seeds, holm
 
 

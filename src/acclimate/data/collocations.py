@@ -26,7 +26,7 @@ from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.records import Fields, Record, expect_strings, json_records, require
 from acclimate.data.readers.source import ReadingLog, ReadingOptions, Source
-from acclimate.data.writers import saving
+from acclimate.data.writers.shared import encoded, save
 
 RelativeTo = Literal["length", "words"]
 Measure = Literal["levine", "squared", "unigrams"]
@@ -193,7 +193,7 @@ def write_collocations(entries: Sequence[Collocation], lower_case: bool, path: s
     head = {"format": _FORMAT, "version": _VERSION, "lower_case": lower_case, "collocations": len(entries)}
     rows = ({"words": entry.words, "count": entry.count, "score": entry.score} for entry in entries)
     lines = (json.dumps(row, ensure_ascii=False) for row in (head, *rows))
-    saving.save(saving.encoded("".join(f"{line}\n" for line in lines)), path)
+    save(encoded("".join(f"{line}\n" for line in lines)), path)
 
 
 def read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:

@@ -18,7 +18,7 @@ from acclimate.data.writers.brat import files_of_pair, is_pair, write_brat
 from acclimate.data.writers.columns import write_columns, write_conllu, write_text
 from acclimate.data.writers.docbin import write_docbin
 from acclimate.data.writers.json_formats import write_doccano, write_jsonl, write_label_studio, write_prodigy
-from acclimate.data.writers.saving import atomic_file, is_stream, save
+from acclimate.data.writers.shared import atomic_file, is_stream, save
 from acclimate.data.writers.tables import write_csv, write_parquet, write_tsv
 from acclimate.spelling import argument, either
 

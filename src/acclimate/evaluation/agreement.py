@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from acclimate.data.schemes import TYPELESS, Span
-from acclimate.evaluation.pairs import match_spans
+from acclimate.evaluation.counts import Tally, match_spans
 from acclimate.evaluation.table import HEADER, Row, align, row
-from acclimate.evaluation.tally import Tally
 
 
 class Agreement:

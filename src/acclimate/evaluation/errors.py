@@ -10,9 +10,8 @@ from typing import Any, Literal, get_args
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import Span
-from acclimate.evaluation.pairs import Pair, Reading, match_spans, overlap, pair_up, same_borders
-from acclimate.evaluation.tally import Tally, percent
-from acclimate.evaluation.unseen import surface
+from acclimate.evaluation.counts import Pair, Reading, Tally, match_spans, overlap, pair_up, percent, same_borders
+from acclimate.evaluation.seen import surface
 from acclimate.spelling import count
 
 MistakeKind = Literal["missed", "spurious", "wrong label", "wrong border", "wrong label and border"]

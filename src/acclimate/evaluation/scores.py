@@ -9,9 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.data.corpus import Corpus, Kind
-from acclimate.evaluation.pairs import Pair, Reading, match_spans, outside_tag, pair_up
-from acclimate.evaluation.tally import Average, Tally, mean, percent, ratio
-from acclimate.evaluation.unseen import Unseen, Vocabulary, split_by_seen
+from acclimate.evaluation.counts import (
+    Average,
+    Pair,
+    Reading,
+    Tally,
+    match_spans,
+    mean,
+    outside_tag,
+    pair_up,
+    percent,
+    ratio,
+)
+from acclimate.evaluation.seen import Unseen, Vocabulary, split_by_seen
 
 
 @dataclass(frozen=True, slots=True)

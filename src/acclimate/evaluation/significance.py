@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.evaluation.pairs import Pair, Reading, outside_tag, pair_up
+from acclimate.evaluation.counts import Pair, Reading, Tally, outside_tag, pair_up
 from acclimate.evaluation.scores import tally_borders, tally_by_label, tally_tokens
-from acclimate.evaluation.tally import Tally
 
 Metric = Literal["span f1", "span precision", "span recall", "macro f1", "typeless f1", "token f1", "token accuracy"]
 Numbers = NDArray[np.float64]

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
+from acclimate.evaluation.counts import Average, Tally, percent
 from acclimate.evaluation.scores import Confusion, Scores
-from acclimate.evaluation.tally import Average, Tally, percent
-from acclimate.evaluation.unseen import Unseen
+from acclimate.evaluation.seen import Unseen
 from acclimate.spelling import count
 
 HEADER = ("", "precision", "recall", "F1", "gold", "predicted", "correct")

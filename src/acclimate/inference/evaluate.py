@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acclimate.data.corpus import Corpus, LabelSet, kind_of_tags
 from acclimate.data.problems import InputError, Place
-from acclimate.evaluation.pairs import Reading
+from acclimate.evaluation.counts import Reading
 from acclimate.evaluation.scores import Scores, score
 from acclimate.inference.predict import predict
 from acclimate.model.tagger import Tagger

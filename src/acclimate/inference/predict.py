@@ -12,9 +12,8 @@ from acclimate.data.batches import plan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.pieces import Window
 from acclimate.data.schemes import OUTSIDE, Span, split_tag
-from acclimate.model.learner import eval_mode
+from acclimate.model.learner import View, eval_mode
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 
 def predict(

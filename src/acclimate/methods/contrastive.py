@@ -13,7 +13,7 @@ from torch.nn import functional
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
 from acclimate.methods.word_edits import CHANGES, edits_between, noted_row, spread
-from acclimate.model.view import NoView, View
+from acclimate.model.learner import NoView, View
 
 Edit = Callable[[Sentence, random.Random], Sentence]
 """The sentence with some words replaced or left out. What is drawn comes from the dice."""

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Average, count_of
-from acclimate.model.learner import Learner
+from acclimate.model.learner import Learner, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 TagProbabilities = Literal["marginals", "softmax"]
 """What the probability of a tag is: that of the head, counting every path (marginals of a CRF), or a softmax of the

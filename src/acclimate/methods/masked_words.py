@@ -25,8 +25,7 @@ from acclimate.methods.objective import Objective
 from acclimate.model.cuda_graphs.eval_states import EvalStates
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead
-from acclimate.model.learner import Learner
-from acclimate.model.view import TextView
+from acclimate.model.learner import Learner, TextView
 
 _NOTED = 8  # rows of a batch that are written down now and then
 

@@ -11,9 +11,8 @@ from torch import Tensor
 from acclimate.methods.distillation import TagProbabilities, frozen_copy, log_probabilities
 from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Average, count_of
-from acclimate.model.learner import Learner
+from acclimate.model.learner import Learner, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 
 def rising(update: int, updates: int) -> float:

@@ -7,8 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from acclimate.model.learner import Learner
-from acclimate.model.view import View
+from acclimate.model.learner import Learner, View
 
 
 class Objective(nn.Module):

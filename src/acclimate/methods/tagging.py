@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from acclimate.methods.objective import Objective
-from acclimate.model.view import NoView, View
+from acclimate.model.learner import NoView, View
 
 Average = Literal["word", "sentence"]
 """Per word, batches of long and of short sentences pull alike. Per sentence is the scale of a CRF's likelihood in most

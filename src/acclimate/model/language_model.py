@@ -13,9 +13,8 @@ from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row, quietly
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
-from acclimate.model.learner import Learner
+from acclimate.model.learner import Learner, TextView
 from acclimate.model.storage import write_json, written_aside
-from acclimate.model.view import TextView
 from acclimate.settings import Settings, UsageError
 
 _HEADS = ("cls", "lm_head", "predictions")  # as BERT, RoBERTa and ALBERT call theirs, with their kin

@@ -1,19 +1,196 @@
-"""Whatever a stage can train: a tagger, or an encoder that only reads."""
+"""What a stage can train, a tagger or an encoder that only reads, and how it sees a batch of one domain."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import WeakKeyDictionary
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE
-from acclimate.model.encoders.encoder import Encoder
-from acclimate.model.view import TextView
+from acclimate.data.corpus import Sentence
+from acclimate.model.encoders.encoder import Change, Embeddings, Encoder, Inputs
+from acclimate.model.heads.entity_heads import EntityLayer
+
+if TYPE_CHECKING:
+    from acclimate.model.language_model import MlmHead
+    from acclimate.model.tagger import Tagger
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """A batch of one domain. `tags` hold 0 where there is no word or no tag; `labelled` says which rows have tags."""
+
+    originals: tuple[Sentence, ...]
+    inputs: dict[str, Tensor]
+    mask: Tensor  # (sentence, word), True on words
+    tags: Tensor  # (sentence, word)
+    labelled: Tensor  # (sentence)
+    numbers: Tensor  # the tags on the CPU (sentence, word), -1 where there is no word or no tag
+
+    def __len__(self) -> int:
+        return len(self.originals)
+
+    def reading(self, inputs: Mapping[str, Tensor]) -> Sentences:
+        """The same sentences, read otherwise."""
+        return replace(self, inputs=dict(inputs))
+
+    def to(self, device: torch.device | str) -> Sentences:
+        """Everything on the device, but `lengths` and `numbers`: reading them there would make the CPU wait."""
+        inputs = {
+            name: tensor if name == "lengths" else tensor.to(device, non_blocking=True)
+            for name, tensor in self.inputs.items()
+        }
+        moved = {name: getattr(self, name).to(device, non_blocking=True) for name in ("mask", "tags", "labelled")}
+        return replace(self, inputs=inputs, **moved)
+
+
+class TextView:
+    """Text that an encoder reads: embeddings and features, each computed once and only when somebody asks."""
+
+    mlm_head: MlmHead | None = None  # the learner's language-model head, if it has one
+    originals: Sequence[Sentence] = ()  # what was numbered, where it came as sentences
+
+    def __init__(self, encoder: Encoder, inputs: Inputs, embeddings: Embeddings | None = None) -> None:
+        self.encoder, self.inputs = encoder, inputs
+        if embeddings is not None:
+            self.embeddings = dict(embeddings)
+
+    @cached_property
+    def embeddings(self) -> dict[str, Tensor]:
+        """The continuous inputs by name: `words` and `characters`, or `pieces`."""
+        return self.encoder.embed(self.inputs)
+
+    @cached_property
+    def last_layer(self) -> Tensor:
+        """Word by word, or piece by piece: what features and sentence vectors are made from."""
+        return self.encoder.last_layer(self.embeddings, self.inputs)
+
+    @cached_property
+    def features(self) -> Tensor:
+        """(sentence, word, feature)"""
+        return self.encoder.features_of(self.last_layer, self.inputs)
+
+    @cached_property
+    def sentence_vectors(self) -> Tensor:
+        """One for each whole sentence: the state at [CLS], or the mean of the words; (sentence, size)"""
+        return self.encoder.sentence_vectors(self.last_layer, self.inputs)
+
+
+class View(TextView):
+    """Sentences that a tagger tags: scores, losses and marginals besides."""
+
+    def __init__(self, tagger: Tagger, sentences: Sentences, embeddings: Embeddings | None = None) -> None:
+        super().__init__(tagger.encoder, sentences.inputs, embeddings)
+        self.tagger, self.sentences, self.originals = tagger, sentences, sentences.originals
+
+    @cached_property
+    def scores(self) -> Tensor:
+        """(sentence, word, tag), before the head's own normalisation. Where spans are typed by a head of their own, the
+        tags here are bare."""
+        layer = self.tagger.scores
+        scores: Tensor = layer(self.features, self.shown) if isinstance(layer, EntityLayer) else layer(self.features)
+        return scores
+
+    @cached_property
+    def shown(self) -> Tensor | None:
+        """The first piece of each word as the encoder reads it, (sentence, word); None where it reads no pieces."""
+        return self.encoder.first_pieces(self.inputs)
+
+    @cached_property
+    def losses(self) -> Tensor:
+        """Negative log-likelihood of the gold tags, (sentence); meaningless where `sentences.labelled` is False."""
+        return self.tag_losses if self.type_losses is None else self.tag_losses + self.type_losses
+
+    @cached_property
+    def tag_losses(self) -> Tensor:
+        """The head's part of the losses, (sentence): all of it, unless spans are typed by a head of their own."""
+        types, tags = self.tagger.types, self.sentences.tags
+        return self.tagger.head.loss(self.scores, tags if types is None else types.bare[tags], self.sentences.mask)
+
+    @cached_property
+    def type_losses(self) -> Tensor | None:
+        """That of the gold spans' types, (sentence); None where the tags tell the types."""
+        types, sentences = self.tagger.types, self.sentences
+        return None if types is None else types.losses(self.features, self.shown, sentences.tags, sentences.mask)
+
+    @cached_property
+    def marginals(self) -> Tensor:
+        """Probability of each tag at each word under the head, (sentence, word, tag)."""
+        found = self.tagger.head.marginals(self.scores, self.sentences.mask)
+        return found if self.tagger.types is None else self.tagger.types.marginals(found, self._type_scores)
+
+    @cached_property
+    def decoded(self) -> Tensor:
+        """The tags that the tagger decides on, (sentence, word), 0 at padding."""
+        return (
+            self._detected if self.tagger.types is None else self.tagger.types.typed(self._detected, self._type_scores)
+        )
+
+    @cached_property
+    def _detected(self) -> Tensor:
+        return self.tagger.head.decode(self.scores, self.sentences.mask)
+
+    @cached_property
+    def _type_scores(self) -> Tensor:
+        """Of the spans that were found, at each of their words (sentence, word, type)."""
+        assert self.tagger.types is not None
+        return self.tagger.types.scores(self.features, self.shown, self._detected)
+
+    @property
+    def shared_features(self) -> Tensor:
+        """The part of the features that both domains have in common, (sentence, word, feature)."""
+        private = self.encoder.width - self.encoder.shared_width
+        return self.features[..., private:] if private else self.features
+
+    def with_noise(self, noise: Mapping[str, Tensor]) -> View:
+        """The same sentences with something added to the named embeddings."""
+        added = {
+            name: value + fitted(noise[name], value) if name in noise else value
+            for name, value in self.embeddings.items()
+        }
+        return View(self.tagger, self.sentences, added)
+
+    def with_words(self, changes: Sequence[Change], context: bool = False) -> View:
+        """The same sentences with some words hidden or read as others. Frozen features of the context stay what they
+        were, unless `context` asks for new ones."""
+        inputs = self.encoder.replaced(self.inputs, changes, self.originals if context else ())
+        changed = View(self.tagger, self.sentences.reading(inputs))
+        if "context" in self.embeddings and not context:
+            kept = {"context": self.embeddings["context"]}
+            changed.embeddings = {**self.encoder.embed(inputs, but=("context",)), **kept}
+        return changed
+
+
+def fitted(noise: Tensor, like: Tensor) -> Tensor:
+    """Noise for rows of another length: cut, or followed by nothing. A longer word may have taken a shorter one's
+    place."""
+    missing = like.size(1) - noise.size(1)
+    return noise if missing == 0 else nn.functional.pad(noise, (0, 0, 0, missing))
+
+
+class NoView(View):
+    """Stands where a stage has no sentences of a domain; any use of it says so."""
+
+    def __init__(self, domain: str) -> None:
+        self._domain = domain
+
+    def __getattribute__(self, name: str) -> Any:
+        if name.startswith("_") or name == "refuse":
+            return super().__getattribute__(name)
+        self.refuse()
+
+    def refuse(self) -> NoReturn:
+        raise ValueError(
+            f"This objective needs {self._domain} sentences, but the stage's batches have none. "
+            f"Give the stage batches of both domains: Batches({{'source': ..., 'target': ...}})."
+        )
 
 
 class Learner(nn.Module):

@@ -13,9 +13,8 @@ from torch import nn
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.encoder import Encoder
-from acclimate.model.learner import Learner
+from acclimate.model.learner import Learner, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 FOLDER = "siblings"  # below the folder of the tagger that they were trained with
 

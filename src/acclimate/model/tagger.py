@@ -17,8 +17,7 @@ from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, convert_tags
-from acclimate.evaluation.unseen import Vocabulary as SeenWords
-from acclimate.model.card import tagger_card
+from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
@@ -31,7 +30,7 @@ from acclimate.model.heads.entity_heads import (
     span_types,
 )
 from acclimate.model.heads.tag_heads import HeadName, build_head
-from acclimate.model.learner import Learner
+from acclimate.model.learner import Learner, Sentences, View
 from acclimate.model.storage import (
     StorageError,
     read_json,
@@ -42,7 +41,6 @@ from acclimate.model.storage import (
     write_tensors,
     written_aside,
 )
-from acclimate.model.view import Sentences, View
 from acclimate.settings import S, Settings, SettingsError, complete
 
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line
@@ -341,3 +339,55 @@ def read_seen(folder: str | Path) -> SeenWords | None:
 def tags_of(tagger: Tagger, decoded: Tensor, lengths: Sequence[int]) -> list[list[str]]:
     """Decoded numbers (sentence, word) as lists of tags, padding cut off."""
     return [tagger.spell(row[:length]) for row, length in zip(decoded.tolist(), lengths, strict=True)]
+
+
+def tagger_card(tagger: Tagger) -> str:
+    """The README.md of a tagger's folder: what stands there, and how to use it."""
+    labels = ", ".join(f"`{label}`" for label in tagger.labels)
+    kind = "a tag for each word" if tagger.labels.kind == "plain" else "spans of words"
+    elsewhere = _card_elsewhere(tagger.encoder) if isinstance(tagger.encoder, Transformer) else ""
+    return f"""# A tagger of Acclimate
+
+- **Finds**: {kind}. Labels: {labels}.
+- **Head**: {tagger.head_name}. {_HEADS[tagger.head_name]}
+
+## Use it
+
+```sh
+acclimate predict THIS_FOLDER text.txt
+```
+
+```python
+from acclimate import Tagger, predict, read_corpus
+
+tagger = Tagger.load("THIS_FOLDER")
+tagged = predict(tagger, read_corpus("text.txt"))
+```
+
+Acclimate checks every file against `manifest.json` before it uses any. The folder holds safetensors, JSON and text:
+opening it runs no code.
+{elsewhere}"""
+
+
+_HEADS = {
+    "crf": "A CRF chooses the tags of a sentence together, by scores for each move from tag to tag.",
+    "softmax": "Each word's tag is chosen by itself.",
+}
+
+
+def _card_elsewhere(encoder: Transformer) -> str:
+    return f"""
+## Other tools give other answers
+
+`transformers.pipeline` refuses this folder, and that is meant: it would tag other spans. `encoder/` opens in
+`transformers`, as an encoder alone. A pipeline on it warns that its classifier is new, and its answers are random.
+
+Whoever rebuilds the tagger elsewhere has to keep all three of these, or some answers change:
+
+- **Words.** Acclimate splits text into words first. The scores of a word are read at its first piece. A pipeline tags
+  pieces.
+- **The head.** The layer of scores and the head stand in `weights.safetensors`. The best tag of each piece is not what
+  a CRF chooses.
+- **Long sentences.** The encoder reads at most {encoder.pieces.longest} pieces at once. Acclimate reads a longer
+  sentence through overlapping windows. A pipeline cuts it off, unless it is given a `stride`.
+"""

@@ -30,9 +30,8 @@ from acclimate.methods.tagging import Tagging
 from acclimate.model.encoders.shipped import SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead, mlm_head_for
-from acclimate.model.learner import eval_mode
+from acclimate.model.learner import TextView, eval_mode
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import TextView
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.tuning_text import cut, packed, read_text, tuning_text
 from acclimate.settings import Settings, UsageError

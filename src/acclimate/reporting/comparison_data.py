@@ -9,7 +9,7 @@ from typing import Any
 
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.problems import InputError
-from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
+from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.layout import COMPARISON
 from acclimate.reporting.folders import read_object
 from acclimate.reporting.run_data import LEARNT, read_settings

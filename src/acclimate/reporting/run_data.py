@@ -16,10 +16,10 @@ from acclimate.analysis.run_records import record_files
 from acclimate.comparison.material_file import MATERIAL
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.evaluation.counts import stored_f1
 from acclimate.evaluation.scores import score
-from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
+from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric, compare_seeds
-from acclimate.evaluation.tally import stored_f1
 from acclimate.layout import COMPARISON, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError

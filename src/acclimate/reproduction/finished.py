@@ -14,7 +14,7 @@ from acclimate.analysis.run_records import read_records, record_files
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.errors import ErrorReport, report_errors
 from acclimate.evaluation.scores import Scores, score
-from acclimate.evaluation.unseen import Vocabulary
+from acclimate.evaluation.seen import Vocabulary
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
 from acclimate.inference.predict import TermGuess, guess_terms
 from acclimate.layout import PREDICTIONS, REPORT

@@ -16,8 +16,8 @@ from acclimate.data.collocations import build_collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.agreement import Agreement
+from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.significance import Metric
-from acclimate.evaluation.tally import Tally
 from acclimate.reproduction.datasets import WeakLabels, weakly_labelled
 from acclimate.reproduction.finished import TAGGER, Finished
 from acclimate.settings import Settings

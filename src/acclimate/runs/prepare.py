@@ -10,8 +10,8 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
-from acclimate.evaluation.shared_sentences import Shared, texts_in, texts_of
-from acclimate.evaluation.unseen import Vocabulary as SeenWords
+from acclimate.evaluation.seen import Shared, texts_in, texts_of
+from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.inference.evaluate import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus
+from acclimate.evaluation.counts import percent
 from acclimate.evaluation.scores import Scores, score
-from acclimate.evaluation.shared_sentences import Reservation, Shared, reservation
+from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.significance import SURE, Metric, SeedsComparison, compare_seeds
-from acclimate.evaluation.tally import percent
 from acclimate.inference.predict import predict
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger

@@ -29,9 +29,8 @@ from acclimate.model.storage import (
     write_tensors,
     written_aside,
 )
-from acclimate.training.checkpoint import load_checkpoint, save_checkpoint
 from acclimate.training.loop import Progress, Training, give_back_memory, under_way
-from acclimate.training.record import Record
+from acclimate.training.record import Record, load_checkpoint, save_checkpoint
 from acclimate.training.selectors import Selector
 from acclimate.training.stage import Stage
 

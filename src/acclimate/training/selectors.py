@@ -14,9 +14,8 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.methods.masked_words import MaskedWords
 from acclimate.methods.masking.masked_batch import hide
-from acclimate.model.learner import Learner, eval_mode
+from acclimate.model.learner import Learner, View, eval_mode
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.spelling import count
 
 

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 from acclimate.data.batches import SOURCE, TARGET, Batch, Stream
 from acclimate.methods.objective import Objective
 from acclimate.model.acceleration import Acceleration
-from acclimate.model.learner import Learner
-from acclimate.model.view import NoView
+from acclimate.model.learner import Learner, NoView
 from acclimate.training.selectors import Selector
 from acclimate.training.settings import LoopSettings, Schedule, TrainingSettings
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.methods.alignment.discrepancy import SentenceDiscrepancy, WordDiscrepancy
 from acclimate.methods.alignment.mmd import BANK, squared_mmd
+from acclimate.model.learner import NoView
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView
 
 TAGS = ["O", "B-PER", "I-PER"]
 ENCODERS = ["character-cnn-lstm", "bert"]

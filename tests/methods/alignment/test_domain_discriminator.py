@@ -18,8 +18,8 @@ from acclimate.methods.alignment.domain_discriminator import (
     undecided_logit,
 )
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
 from acclimate.training.optimizers import parameter_groups
 from acclimate.training.settings import ganin_ramp
 from acclimate.training.stage import TrainingStep

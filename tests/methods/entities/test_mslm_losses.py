@@ -15,7 +15,7 @@ from acclimate.methods.entities.losses import EntityClassification, EntityDetect
 from acclimate.methods.entities.masked_tagger import MaskedTagger, MaskedView
 from acclimate.methods.masking.joint import EVEN, JointMasking, MaskWeights
 from acclimate.methods.tagging import Tagging
-from acclimate.model.view import NoView, View
+from acclimate.model.learner import NoView, View
 
 NOBODY = NoView("target")
 WEIGHTS = MaskWeights(0.6, 0.4)

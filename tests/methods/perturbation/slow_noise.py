@@ -9,8 +9,8 @@ from torch import Tensor
 
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
+from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
 
 NOBODY = NoView("target")
 RADII = {"words": 0.4, "characters": 0.2, "pieces": 0.3}

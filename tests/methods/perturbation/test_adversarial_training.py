@@ -18,8 +18,8 @@ from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.noise import noise_for
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
+from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.selectors import LastUpdate

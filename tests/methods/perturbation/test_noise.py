@@ -12,8 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.methods.perturbation.noise import along, noise_for, norms
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 # Oracle 6b_perturbation_scope: two sentences of two words
 WORDS = torch.tensor([[[3.0, 0.0], [0.0, 4.0]], [[0.0, 0.0], [0.6, 0.8]]])

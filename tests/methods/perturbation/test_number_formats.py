@@ -15,9 +15,9 @@ from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 Build = Callable[..., Tagger]
 no_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")

@@ -15,8 +15,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.adversarial import AdversarialTraining, precomputed_gradient
 from acclimate.methods.tagging import Tagging
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
 from acclimate.training.selectors import LastUpdate

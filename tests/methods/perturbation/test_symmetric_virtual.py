@@ -14,8 +14,8 @@ from acclimate.data.corpus import Corpus
 from acclimate.methods.perturbation.noise import LETTERS
 from acclimate.methods.perturbation.virtual_adversarial import SymmetricVirtualTraining, both_ways, by_largest
 from acclimate.model.cuda_graphs.cast_weights import WeightCast
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 Build = Callable[..., Tagger]
 

@@ -12,8 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.methods.perturbation.noise import noise_for
 from acclimate.methods.perturbation.virtual_adversarial import VirtualAdversarialTraining, dropout_held_still
+from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import NoView, View
 
 Build = Callable[..., Tagger]
 NO_SOURCE = NoView("source")

@@ -12,8 +12,8 @@ from slow_noise import LONG, view_of
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.augmentation.similar_words import Substitutes, typical_distances
 from acclimate.methods.perturbation.masked_words import WordChanges
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 Build = Callable[..., Tagger]
 ENCODERS = ["character-cnn-lstm", "bert", "roberta"]

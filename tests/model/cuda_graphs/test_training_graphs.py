@@ -25,8 +25,8 @@ from acclimate.model.cuda_graphs.encoder_graph import EncoderGraph, Slot, _fresh
 from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraphs
 from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, acceleration_for
 from acclimate.training.record import Record

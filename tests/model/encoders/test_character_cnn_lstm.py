@@ -12,8 +12,8 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.words import PADDING, UNKNOWN
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 
 def encoder_of(build: Callable[..., Tagger], **options: object) -> CharacterCnnLstm:

@@ -20,9 +20,9 @@ from acclimate.model.encoders.character_language_model import CharacterContext, 
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext, load_context
 from acclimate.model.encoders.encoder import Change
 from acclimate.model.encoders.shipped import EncoderNotFound
+from acclimate.model.learner import View
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.settings import SettingsError
 
 SENTENCES = [Sentence(("Anna", "flew", "to", "New", "York")), Sentence(("ok",)), Sentence(("ok", "Anna"))]

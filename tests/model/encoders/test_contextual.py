@@ -15,9 +15,9 @@ from acclimate.inference.predict import planned, predict
 from acclimate.model.encoders import shipped
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
 from acclimate.model.encoders.shipped import EncoderNotFound
+from acclimate.model.learner import View
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 SENTENCES = [Sentence(("Anna", "flew", "to", "New", "York")), Sentence(("ok",))]
 

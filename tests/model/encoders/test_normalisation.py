@@ -13,8 +13,8 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.words import HIDDEN, PADDING, SPECIAL, UNKNOWN
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.layers import Table, moments, shares_of
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 Build = Callable[..., Tagger]
 # Oracle 6c_embedding_normalisation

@@ -12,8 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.encoder import Encoder
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 Build = Callable[..., Tagger]
 encoders = pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])

@@ -11,8 +11,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.words import HIDDEN, PADDING
 from acclimate.model.encoders.encoder import Change
+from acclimate.model.learner import View, fitted
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View, fitted
 
 Build = Callable[..., Tagger]
 TEXT = (Sentence(("Anna", "flew", "to", "Paris", ".")), Sentence(("Paris", "rained")), Sentence(("flew",)))

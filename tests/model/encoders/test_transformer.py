@@ -12,8 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import windows
 from acclimate.model.encoders.pretrained import EncoderNotFound, load_backbone, load_tokenizer, longest_row
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 from acclimate.settings import SettingsError
 
 ENCODERS = ["bert", "roberta"]

@@ -17,8 +17,8 @@ from acclimate.data.schemes import TYPELESS, is_legal, spans_from_tags
 from acclimate.inference.evaluate import evaluate
 from acclimate.inference.predict import predict, word_confidences
 from acclimate.model.heads.entity_heads import EntityLayer, EntitySettings, SpanTypes
+from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import View
 
 NAMES = ("A", "B", "C")
 EXTRAS = ["shared", "token"]

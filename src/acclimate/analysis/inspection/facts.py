@@ -18,8 +18,8 @@ from acclimate.analysis.features import FeaturePoints, Separability, domain_sepa
 from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures, compare_pieces, within
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, fitting_map, shared_labels, similar_names_of
-from acclimate.evaluation.tally import ratio
-from acclimate.evaluation.unseen import surface
+from acclimate.evaluation.counts import ratio
+from acclimate.evaluation.seen import surface
 from acclimate.methods.alignment.mmd import squared_mmd
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer

@@ -11,7 +11,7 @@ from typing import Any
 
 from acclimate.analysis.text_comparison import DensityRatio, TypicalWord, count_words, frequent_words, jaccard_percent
 from acclimate.data.corpus import Corpus
-from acclimate.evaluation.tally import ratio
+from acclimate.evaluation.counts import ratio
 
 
 def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:

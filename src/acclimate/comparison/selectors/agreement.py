@@ -8,8 +8,7 @@ from statistics import fmean
 from acclimate.comparison.selectors.material import Material
 from acclimate.data.corpus import Kind
 from acclimate.data.schemes import Span
-from acclimate.evaluation.pairs import read_spans
-from acclimate.evaluation.tally import Tally
+from acclimate.evaluation.counts import Tally, read_spans
 from acclimate.model.tagger import Tagger
 
 FEWEST = 3  # runs: two agree with each other as much as each other's

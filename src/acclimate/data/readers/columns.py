@@ -1,8 +1,13 @@
-"""CoNLL-like columns: one word per line with its tags behind it, a blank line between sentences.
+"""Text files: CoNLL-like columns, and plain text.
 
-Two, three, four or more columns; the last is the tag unless another is asked for; one column alone is unlabelled words.
-If any line of the file holds a tab, tabs separate the columns (a word may then hold blanks: `10 000`); otherwise runs
-of ASCII blanks do. Other white space (the non-breaking space, U+2028 …) is part of a word, as the annotators left it.
+Columns: one word per line with its tags behind it, a blank line between sentences. Two, three, four or more columns;
+the last is the tag unless another is asked for; one column alone is unlabelled words. If any line of the file holds a
+tab, tabs separate the columns (a word may then hold blanks: `10 000`); otherwise runs of ASCII blanks do. Other white
+space (the non-breaking space, U+2028 …) is part of a word, as the annotators left it.
+
+Plain text: a sentence per line, or with `paragraphs=True` a paragraph per line that is split into sentences. Words are
+found by `words.py`; `tokenize="blanks"` is for text that was split into words already. A folder of .txt files is read
+too, each file a document.
 """
 
 from __future__ import annotations
@@ -11,9 +16,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from acclimate.data.character_spans import find_words_as_asked, grouped
 from acclimate.data.problems import InputError, shorten
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
+from acclimate.data.words import find_sentences
 from acclimate.spelling import argument
 
 _DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")
@@ -175,3 +182,33 @@ def _index(wanted: int | str | None, default: int, width: int, option: str, file
     if width and not -width <= index < width:
         raise InputError(f"{argument(option, index)}, but the file has {_columns(width)} (numbered from 0).", file=file)
     return index % width if width else 0
+
+
+def read_text(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    if source.is_stdin or not source.path.is_dir():
+        yield from _lines(source, None, log)
+        return
+    files = sorted(path for path in source.path.iterdir() if inner_name(path.name).endswith(".txt"))
+    if not files:
+        raise InputError("the folder has no .txt files.", file=source.name)
+    for path in files:
+        yield from _lines(Source(path), inner_name(path.name).removesuffix(".txt"), log)
+
+
+def _lines(source: Source, document: str | None, log: ReadingLog) -> Iterator[RawSentence]:
+    same: dict[str, str] = {}  # one string object per word: a corpus of millions of words has few different ones
+    for number, line in enumerate(source.checked_lines(log), start=source.first_line):
+        if number in source.faults:
+            log.refuse(source.faults[number])
+            continue
+        words = find_words_as_asked(line, log.options)
+        borders = find_sentences(line) if log.options.paragraphs else []
+        for first, last in grouped(words, borders):
+            yield RawSentence(
+                words=[same.setdefault(word, word) for word in [line[start:end] for start, end in words[first:last]]],
+                lines=(number,),
+                text=line,
+                offsets=words[first:last],
+                document=document,
+                file=source.name,
+            )

@@ -29,7 +29,7 @@ from acclimate.data.selection.keys import Numbers
 from acclimate.data.selection.ngram_scores import MEASURES, Measure, Scores, Target, TargetNgrams, Text, read_target
 from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
 from acclimate.data.selection.word_numbers import WordNumbers
-from acclimate.data.writers.saving import atomic_file
+from acclimate.data.writers.shared import atomic_file
 
 
 class RankedLines(NamedTuple):

@@ -9,8 +9,7 @@ from pathlib import Path
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import inner_name
-from acclimate.data.writers.fields import TextRecord, check_all_or_none, check_spans_kind, text_records
-from acclimate.data.writers.saving import encoded, save
+from acclimate.data.writers.shared import TextRecord, check_all_or_none, check_spans_kind, encoded, save, text_records
 
 _SAFE_NAME = re.compile(r"\w[\w.-]{0,100}")
 

@@ -10,8 +10,14 @@ from collections.abc import Iterator
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme
-from acclimate.data.writers.fields import check_all_or_none, check_labels, check_words, covered_text, spelled_tags
-from acclimate.data.writers.saving import encoded
+from acclimate.data.writers.shared import (
+    check_all_or_none,
+    check_labels,
+    check_words,
+    covered_text,
+    encoded,
+    spelled_tags,
+)
 
 
 def write_columns(corpus: Corpus, scheme: Scheme) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme
-from acclimate.data.writers.fields import check_all_or_none, points_at_words
+from acclimate.data.writers.shared import check_all_or_none, points_at_words
 
 _STORED = ["ORTH", "SPACY", "TAG", "ENT_IOB", "ENT_TYPE", "SENT_START"]
 

@@ -13,16 +13,16 @@ from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme
-from acclimate.data.writers.fields import (
+from acclimate.data.writers.shared import (
     TextRecord,
     check_all_or_none,
     check_spans_kind,
     check_words,
+    encoded,
     points_at_words,
     spelled_tags,
     text_records,
 )
-from acclimate.data.writers.saving import encoded
 
 
 def write_jsonl(corpus: Corpus, scheme: Scheme) -> bytes:

@@ -9,8 +9,14 @@ from collections.abc import Iterator
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme
-from acclimate.data.writers.fields import check_all_or_none, check_labels, check_words, points_at_words, spelled_tags
-from acclimate.data.writers.saving import encoded
+from acclimate.data.writers.shared import (
+    check_all_or_none,
+    check_labels,
+    check_words,
+    encoded,
+    points_at_words,
+    spelled_tags,
+)
 
 
 def write_csv(corpus: Corpus, scheme: Scheme) -> bytes:

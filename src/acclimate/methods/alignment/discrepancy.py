@@ -9,7 +9,7 @@ from torch import Tensor
 
 from acclimate.methods.alignment.mmd import MEDIANS, Kernel, squared_mmd, squared_mmds
 from acclimate.methods.objective import Objective
-from acclimate.model.view import View
+from acclimate.model.learner import View
 
 _FEW = 96  # words of one tag on both sides: with fewer, tags are looked at together
 

@@ -18,8 +18,7 @@ from torch.nn import functional
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Sentence
 from acclimate.methods.objective import Objective
-from acclimate.model.learner import Learner, eval_mode
-from acclimate.model.view import NoView, View
+from acclimate.model.learner import Learner, NoView, View, eval_mode
 
 
 def reverse_gradient(features: Tensor, strength: float) -> Tensor:

@@ -13,7 +13,7 @@ from torch.nn import functional
 from acclimate.methods.entities.masked_tagger import MaskedView
 from acclimate.methods.masking.joint import EVEN, SHOWN, MaskWeights, Normalise, weighted_loss
 from acclimate.methods.objective import Objective
-from acclimate.model.view import View
+from acclimate.model.learner import View
 
 ReadBy = Literal["masked", "clean", "both"]
 _NOTED = 8  # sentences of a batch that are written down now and then

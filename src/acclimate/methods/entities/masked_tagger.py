@@ -24,9 +24,8 @@ from acclimate.methods.masking.masked_batch import (
 from acclimate.methods.masking.policy import Policy
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.language_model import MlmHead
-from acclimate.model.learner import Learner
+from acclimate.model.learner import Learner, Sentences, View
 from acclimate.model.tagger import Tagger
-from acclimate.model.view import Sentences, View
 
 
 @dataclass(frozen=True)

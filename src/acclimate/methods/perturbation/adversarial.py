@@ -16,8 +16,7 @@ from acclimate.methods.perturbation.masked_words import WordChanges
 from acclimate.methods.perturbation.noise import Radii, Scope, noise_for
 from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row
 from acclimate.model.encoders.encoder import Change
-from acclimate.model.learner import Learner
-from acclimate.model.view import NoView, View
+from acclimate.model.learner import Learner, NoView, View
 
 
 def precomputed_gradient(loss: Tensor, causes: Sequence[Tensor], gradients: Sequence[Tensor | None]) -> Tensor:

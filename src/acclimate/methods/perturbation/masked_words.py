@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from acclimate.methods.augmentation.similar_words import MOST_PIECES, Substitutes
 from acclimate.model.encoders.encoder import Change, Encoder
-from acclimate.model.view import View
+from acclimate.model.learner import View
 
 
 class WordChanges(nn.Module):

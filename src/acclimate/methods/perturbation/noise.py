@@ -8,7 +8,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from acclimate.model.view import View
+from acclimate.model.learner import View
 
 Scope = Literal["sentence", "token", "batch"]
 """What one norm is taken over: all of a sentence, as the papers have it; each word (the letters of a word together, or

@@ -18,8 +18,7 @@ from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import LETTERS, Radii, Scope, along, noise_for
 from acclimate.methods.tagging import Average, count_of
 from acclimate.model.cuda_graphs.cast_weights import uncast_weights
-from acclimate.model.learner import Learner
-from acclimate.model.view import NoView, View
+from acclimate.model.learner import Learner, NoView, View
 
 
 class VirtualAdversarialTraining(Objective):

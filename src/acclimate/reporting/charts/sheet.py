@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from acclimate.data.problems import InputError
-from acclimate.data.writers.saving import save
+from acclimate.data.writers.shared import save
 from acclimate.reporting.charts.frame import LETTER, WIDTH, Drawing, Figure, box, text
 from acclimate.reporting.figures import coordinate, short
 from acclimate.reporting.markup import Markup, tag

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acclimate.data.schemes import Span
-from acclimate.evaluation.pairs import Pair, pair_up
+from acclimate.evaluation.counts import Pair, pair_up
 from acclimate.reporting.page import Block, Fold, Marked, MarkedSentence, Section, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
 from acclimate.runs.evidence import Answers
