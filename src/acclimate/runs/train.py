@@ -182,7 +182,8 @@ class _Job:
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
         engine = build_engine(plan.training, tagger)
         recipes = [recipe] if first is None else [first, recipe]
-        stages = chain.from_iterable(each.stages(tagger, plan) for each in recipes)
+        # a list: a recipe may draw random numbers when it is called, and a stage begins with a seed of its own
+        stages = chain.from_iterable([each.stages(tagger, plan) for each in recipes])
         summaries = run_stages(
             tagger,
             self._prepared(stages, tagger),
