@@ -49,7 +49,7 @@ def main() -> None:
 
     from acclimate.cli.settings import AdaptSettings
     from acclimate.data.reading import read_corpus
-    from acclimate.inference.evaluate import evaluate
+    from acclimate.inference.predict import evaluate
     from acclimate.model.tagger import Tagger
     from acclimate.runs.train import adapt
     from acclimate.settings import complete, with_assignments

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from acclimate.data.schemes import Span as Span
     from acclimate.data.writing import write_corpus as write_corpus
     from acclimate.evaluation.scores import score as score
-    from acclimate.inference.evaluate import evaluate as evaluate
     from acclimate.inference.part_of_speech import part_of_speech_tagger as part_of_speech_tagger
+    from acclimate.inference.predict import evaluate as evaluate
     from acclimate.inference.predict import predict as predict
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.storage import finish_saving as finish_saving
@@ -42,7 +42,7 @@ _HOMES = {
     "Task": "acclimate.runs.task",
     "adapt": "acclimate.runs.train",
     "compare": "acclimate.comparison.compare",
-    "evaluate": "acclimate.inference.evaluate",
+    "evaluate": "acclimate.inference.predict",
     "finish_saving": "acclimate.model.storage",
     "load_bundled": "acclimate.data.reading",
     "map_labels": "acclimate.data.mapping",

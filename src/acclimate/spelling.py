@@ -1,5 +1,7 @@
-"""How messages spell arguments and numbers. `argument("skip_bad", True)` is `skip_bad=True` for who writes Python, and
-`--set reading.skip_bad=true` for who gave a command: the command line says how while a command runs.
+"""How messages spell arguments and numbers, and where they are printed.
+
+`argument("skip_bad", True)` is `skip_bad=True` for who writes Python, and `--set reading.skip_bad=true` for who gave a
+command: the command line says how while a command runs.
 """
 
 from __future__ import annotations
@@ -8,7 +10,10 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 Speller = Callable[[str, Any], str]
 _of_command: ContextVar[Speller | None] = ContextVar("speller", default=None)
@@ -41,3 +46,13 @@ def spelled_by(speller: Speller) -> Iterator[None]:
 def count(number: int, noun: str) -> str:
     """1 word; 1,200 words."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def stderr_console(quiet: bool = False) -> Console:
+    """Where a command prints all but its results."""
+    from rich.console import Console
+
+    # no markup, no emoji codes: what is printed quotes the user's text, where [/b] and :cat: are words
+    return Console(
+        stderr=True, quiet=quiet, highlight=False, soft_wrap=True, markup=False, emoji=False, force_jupyter=False
+    )

@@ -24,7 +24,7 @@ from acclimate.analysis.curves import (
 from acclimate.data.problems import InputError
 from acclimate.methods.alignment import domain_discriminator
 from acclimate.training.record import Record
-from acclimate.training.selectors import LastUpdate
+from acclimate.training.stage import LastUpdate
 
 
 def written(folder: Path, *rows: Row) -> Path:

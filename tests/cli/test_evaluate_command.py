@@ -9,7 +9,7 @@ import pytest
 from command_line import Files, acclimate
 
 from acclimate.data.reading import read_corpus
-from acclimate.inference.evaluate import evaluate
+from acclimate.inference.predict import evaluate
 from acclimate.model.tagger import Tagger
 
 

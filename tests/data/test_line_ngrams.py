@@ -69,8 +69,8 @@ def test_no_line_that_reaches_the_floor_is_passed_over(measure: Measure, lines: 
     found = TargetNgrams(read_target(corpus(target), tokenize="blanks"))
     block = found.words.read("".join(f"{line}\n" for line in lines).encode())
     for floor in expected:
-        promising = set(found.promising(block, floor, measure).tolist())
-        assert promising >= {place for place, score in enumerate(expected) if score >= floor and lines[place].split()}
+        candidates = set(found.candidate_lines(block, floor, measure).tolist())
+        assert candidates >= {place for place, score in enumerate(expected) if score >= floor and lines[place].split()}
 
 
 def test_ngrams_do_not_cross_lines_of_the_target() -> None:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.subsets import bare_text, few_shot, few_shot_split, split, take_sentences, take_share_of_words
+from acclimate.data.subsets import few_shot, few_shot_split, split, take_sentences, take_share_of_words
+from acclimate.data.words import bare_text
 
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
 SEEDS = st.integers(0, 1000)

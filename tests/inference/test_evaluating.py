@@ -10,8 +10,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.seen import Vocabulary as SeenWords
-from acclimate.inference.evaluate import evaluate
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import evaluate, predict
 from acclimate.model.tagger import Tagger
 
 

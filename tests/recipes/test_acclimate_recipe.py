@@ -18,9 +18,8 @@ from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
 from acclimate.training.optimizers import default_learning_rate
-from acclimate.training.selectors import DevelopmentScore, LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import DevelopmentScore, LastUpdate, Stage
 
 ALL = dict.fromkeys(("alignment", "contrast", "noise", "anchors", "self_labels", "distillation"), True)
 NONE = dict.fromkeys(ALL, False) | {"tuning": False, "separate_heads": False, "finish": False}

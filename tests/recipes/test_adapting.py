@@ -14,7 +14,7 @@ import torch
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.evaluation.seen import PERHAPS_UNLEARNT, Shared, Vocabulary
-from acclimate.inference.evaluate import evaluate
+from acclimate.inference.predict import evaluate
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.recipe import Plan

@@ -22,9 +22,8 @@ from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import complete
-from acclimate.training.selectors import DevelopmentScore, LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import DevelopmentScore, LastUpdate, Stage
 
 TRAINING = {"updates": 6, "words_per_batch": 40, "learning_rate": 0.02, "device": "cpu"}
 Row = dict[str, list[float]]

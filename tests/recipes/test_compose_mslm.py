@@ -20,9 +20,8 @@ from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.recipe import Plan
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
-from acclimate.training.selectors import DevelopmentScore
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import DevelopmentScore, Stage
 
 Build = Callable[..., Tagger]
 TAGGING = {"name": "first", "objectives": ["tagging"]}

@@ -16,8 +16,7 @@ import torch
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.inference.evaluate import evaluate
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import evaluate, predict
 from acclimate.methods.alignment.domain_discriminator import DiscriminatorDiagnostics
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger

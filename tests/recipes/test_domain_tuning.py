@@ -22,8 +22,8 @@ from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings, domain_t
 from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError, UsageError, complete, load_yaml
 from acclimate.training.run import Nobody
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import LastUpdate
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,7 @@ from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
-from acclimate.inference.evaluate import evaluate
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import evaluate, predict
 from acclimate.model.encoders.encoder import Change
 from acclimate.model.learner import View
 from acclimate.model.siblings import Siblings

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.inference.evaluate import evaluate
-from acclimate.inference.predict import predict
+from acclimate.inference.predict import evaluate, predict
 from acclimate.methods.entities.losses import EntityDetection, HiddenWords
 from acclimate.methods.entities.masked_tagger import MaskedTagger
 from acclimate.methods.masking.joint import EVEN, count_masks, mask_weights

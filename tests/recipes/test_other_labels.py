@@ -9,7 +9,7 @@ import pytest
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.inference.evaluate import evaluate
+from acclimate.inference.predict import evaluate
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import has_other_labels
 from acclimate.runs.train import adapt

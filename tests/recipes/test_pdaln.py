@@ -25,9 +25,8 @@ from acclimate.settings import UsageError
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody, run_stages
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import LastUpdate, Stage
 
 Build = Callable[..., Tagger]
 ENCODERS = ["character-cnn-lstm", "bert"]

@@ -24,7 +24,7 @@ from acclimate.model.siblings import Siblings
 from acclimate.model.storage import write_tensors
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
-from acclimate.training.selectors import LastUpdate
+from acclimate.training.stage import LastUpdate
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Stage
 

@@ -21,9 +21,8 @@ from acclimate.runs.train import adapt
 from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody, run_stages
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import LastUpdate, Stage
 
 TRAINING = {"updates": 9, "words_per_batch": 60, "checkpoint_every": 2, "evaluate_every": 3, "learning_rate": 0.02}
 # self-training then has 9 updates on the source, and two rounds of 4 more

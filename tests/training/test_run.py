@@ -21,9 +21,8 @@ from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress
 from acclimate.training.record import Record
 from acclimate.training.run import Diverged, Nobody, run_stages
-from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import DevelopmentScore, LastUpdate, Selector, Stage
 
 
 class Scripted:

@@ -24,9 +24,8 @@ from acclimate.training.engine import build_engine
 from acclimate.training.loop import Progress
 from acclimate.training.record import Record
 from acclimate.training.run import Nobody, run_stages
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import LastUpdate, Stage
 
 Build = Callable[..., Tagger]
 SETTINGS = {"updates": 7, "checkpoint_every": 2, "evaluate_every": 2, "learning_rate": 0.02, "device": "cpu"}

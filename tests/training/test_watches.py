@@ -17,7 +17,7 @@ from acclimate.data.problems import InputError
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 from acclimate.runs.train import adapt
-from acclimate.training.selectors import Confidence
+from acclimate.training.stage import Confidence
 
 QUICK = {"updates": 6, "evaluate_every": 2, "words_per_batch": 60, "learning_rate": 0.02, "device": "cpu"}
 Build = Callable[..., Tagger]

@@ -22,7 +22,7 @@ from acclimate.comparison.failures import is_expected
 from acclimate.comparison.race import race
 from acclimate.comparison.race_result import Race
 from acclimate.comparison.race_settings import AUTO, RaceSettings
-from acclimate.inference.evaluate import require_spans
+from acclimate.inference.predict import require_spans
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
 from acclimate.runs.fingerprint import run_fingerprint

@@ -47,8 +47,7 @@ def evaluate_command(
     from acclimate.evaluation.errors import report_errors
     from acclimate.evaluation.scores import score
     from acclimate.evaluation.table import render
-    from acclimate.inference.evaluate import lacks_spans, require_comparable
-    from acclimate.inference.predict import predict
+    from acclimate.inference.predict import lacks_spans, predict, require_comparable
     from acclimate.model.tagger import Tagger
     from acclimate.settings import UsageError
     from acclimate.spelling import count

@@ -15,7 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from acclimate.training.progress_bar import stderr_console as stderr_console
+from acclimate.spelling import stderr_console as stderr_console
 
 if TYPE_CHECKING:
     from acclimate.data.selection.select import SelectionProgress

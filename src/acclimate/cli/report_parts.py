@@ -29,9 +29,8 @@ from acclimate.cli.reading import read, short_names, tell_notes
 from acclimate.cli.tagger import choose_device, require_finished
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.inference.evaluate import require_comparable
 from acclimate.inference.part_of_speech import part_of_speech_tagger
-from acclimate.inference.predict import guess_terms
+from acclimate.inference.predict import guess_terms, require_comparable
 from acclimate.inference.shipped import resolved_tagger
 from acclimate.model.siblings import load_sibling
 from acclimate.model.tagger import Tagger

@@ -25,7 +25,7 @@ from acclimate.comparison.workers import Job
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
-from acclimate.inference.evaluate import require_spans
+from acclimate.inference.predict import require_spans
 from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE

@@ -24,7 +24,7 @@ from acclimate.runs.run import PlannedRun
 from acclimate.runs.task import BlindTask
 from acclimate.settings import UsageError
 from acclimate.training.engine import device_for
-from acclimate.training.selectors import DevelopmentScore
+from acclimate.training.stage import DevelopmentScore
 
 SELECTORS: dict[str, RunSelector] = {
     "source-dev": SourceDev(),

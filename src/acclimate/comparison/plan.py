@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.corpus import Corpus
-from acclimate.inference.evaluate import require_scorable
+from acclimate.inference.predict import require_scorable
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
 from acclimate.recipes.recipe import Recipe, has_other_labels

@@ -31,7 +31,7 @@ from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError, complete, differences
 from acclimate.spelling import argument, count
 from acclimate.training.rehearsal import Cost
-from acclimate.training.selectors import DevelopmentScore
+from acclimate.training.stage import DevelopmentScore
 
 _PLAN = "race-plan.json"
 

@@ -18,7 +18,7 @@ from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError
 from acclimate.spelling import argument
 from acclimate.training.engine import device_for
-from acclimate.training.selectors import DevelopmentScore
+from acclimate.training.stage import DevelopmentScore
 
 FEWEST = 10  # labelled target sentences that must be held out, or a score on them would say nothing
 

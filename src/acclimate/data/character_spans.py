@@ -10,18 +10,17 @@ span is ignored: the annotator's mark counts more than a line end.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
 from operator import attrgetter, itemgetter
 
 from acclimate.data.corpus import BorderMiss
 from acclimate.data.problems import InputError, Place, shorten
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions
+from acclimate.data.readers.source import RawSentence, ReadingLog
 from acclimate.data.schemes import Span
-from acclimate.data.words import Offsets, find_blank_separated, find_lines, find_sentences, find_words, trimmed
+from acclimate.data.words import Offsets, find_lines, find_sentences, grouped, trimmed
 from acclimate.spelling import argument
 
 POLICIES = ("split", "error", "expand", "contract", "drop")
@@ -78,12 +77,13 @@ def align(spans: Sequence[CharacterSpan], offsets: Sequence[tuple[int, int]], te
             continue
         if policy in ("error", "split"):
             raise InputError(_miss(span, [offsets[position] for position in touched], text), line=span.place.line)
-        kept = touched if policy == "expand" else inside if policy == "contract" and not span.gaps else range(0)
-        if len(kept) and taken and kept.start < taken[-1].end:  # two spans that cut the same word cannot both have it
-            kept = range(0)
-        if len(kept):
-            taken.append(Span(kept.start, kept.stop, span.label))
-        outcome = {"expand": "expanded", "contract": "contracted"}[policy] if len(kept) else "dropped"
+        words_taken = touched if policy == "expand" else inside if policy == "contract" and not span.gaps else range(0)
+        # two spans that cut the same word cannot both have it
+        if len(words_taken) and taken and words_taken.start < taken[-1].end:
+            words_taken = range(0)
+        if len(words_taken):
+            taken.append(Span(words_taken.start, words_taken.stop, span.label))
+        outcome = {"expand": "expanded", "contract": "contracted"}[policy] if len(words_taken) else "dropped"
         misses.append(_listed(span, text, outcome))
     return Aligned(taken, offsets, misses, len(spans) - len(once))
 
@@ -172,10 +172,6 @@ def in_characters(
     return (moved, True) if fits(moved) else (spans, False)
 
 
-def find_words_as_asked(text: str, options: ReadingOptions) -> Offsets:
-    return find_blank_separated(text) if options.tokenize == "blanks" else find_words(text)
-
-
 def sentences_of_text(
     text: str,
     spans: Sequence[CharacterSpan] | None,
@@ -193,7 +189,7 @@ def sentences_of_text(
     check_characters(text)
     for span in spans or ():
         check_range(span, text)
-    words = find_words_as_asked(text, log.options) if words is None else words
+    words = log.options.find_words(text) if words is None else words
     aligned = None if spans is None else align(spans, words, text, log.options.borders)
     words = words if aligned is None else aligned.words
     borders = find_sentences(text) if log.options.paragraphs else find_lines(text)
@@ -236,18 +232,6 @@ def without_cuts(borders: Offsets, whole: Sequence[tuple[int, int]]) -> Offsets:
         else:
             joined.append((start, end))
     return joined
-
-
-def grouped(words: Offsets, borders: Offsets) -> Iterator[tuple[int, int]]:
-    """Which words (from, to) make up each stretch: all that begin before the next stretch, so that none is left out."""
-    position = 0
-    ends: list[float] = [start for start, _ in borders[1:]]
-    for end in (*ends, math.inf):
-        first = position
-        while position < len(words) and words[position][0] < end:
-            position += 1
-        if position > first:
-            yield first, position
 
 
 def spans_within(spans: list[Span], first: int, last: int) -> list[Span]:

@@ -30,7 +30,7 @@ from acclimate.data.readers.tagging import to_sentences
 from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.spelling import argument
 
-Choice = TypeVar("Choice", bound=str)
+Name = TypeVar("Name", bound=str)
 Reader = Callable[[Source, ReadingLog], Iterable[RawSentence]]
 
 # to add a format is to add a file to readers/, a line here, and a test
@@ -172,7 +172,7 @@ def unknown_format(format: str, known: Iterable[str]) -> InputError:
     return InputError(f"unknown format {format!r}.{hint} The formats are {', '.join(known)}.")
 
 
-def _one_of(value: Choice | None, choices: Iterable[str], option: str) -> Choice | None:
+def _one_of(value: Name | None, choices: Iterable[str], option: str) -> Name | None:
     if value is not None and value not in choices:
         raise InputError(f"{argument(option, value)}: choose one of {', '.join(map(repr, choices))}.")
     return value

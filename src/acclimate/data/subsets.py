@@ -8,7 +8,6 @@ machine. Each result's name says how it was made.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Literal
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
+from acclimate.data.words import bare_text
 from acclimate.spelling import either
 
 Size = float | int | Literal["rest"]
@@ -27,7 +27,6 @@ SLACK = 0.1  # a part may miss its size by this share of it, since documents are
 FEW_SHOT_PARTS = ("labelled", "dev", "unlabelled", "test")  # of few_shot_split
 
 _NOWHERE = ""  # the part that takes what no part asks for
-_NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
 
 
 def take_sentences(corpus: Corpus, count: int, seed: int = 0) -> Corpus:
@@ -171,15 +170,6 @@ def few_shot_split(
     }
 
 
-def bare_text(words: Sequence[str]) -> str:
-    """A sentence by its letters and digits in lower case: equal ones are the same text, however it was tokenized.
-
-    A sentence without any is compared as it is written, or all rows of dashes would be one.
-    """
-    text = " ".join(words)
-    return _NOT_LETTER_OR_DIGIT.sub("", text.lower()) or text
-
-
 def _sentences(count: int) -> str:
     return f"{count:,} sentence{'' if count == 1 else 's'}"
 
@@ -192,8 +182,8 @@ def _order(length: int, seed: int) -> list[int]:
 
 
 def _chosen(corpus: Corpus, positions: Iterable[int], how: str) -> Corpus:
-    kept = tuple(corpus[position] for position in sorted(positions))
-    return Corpus(kept, f"{corpus.name}[{how}]", corpus.kind, corpus.notes)
+    sentences = tuple(corpus[position] for position in sorted(positions))
+    return Corpus(sentences, f"{corpus.name}[{how}]", corpus.kind, corpus.notes)
 
 
 def _labels_in(sentence: Sentence, kind: str) -> Counter[str]:

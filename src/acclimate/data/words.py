@@ -8,10 +8,11 @@ languages without blanks between words (Thai, Khmer) need a tokenizer of their o
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 Offsets = list[tuple[int, int]]
@@ -245,8 +246,8 @@ class Vocabulary:
     @classmethod
     def of_counts(cls, counts: Counter[str], at_least: int = 1) -> Vocabulary:
         """The items seen often enough, most frequent first (ties by spelling, so that the order never wavers)."""
-        kept = [(-count, item) for item, count in counts.items() if count >= at_least]
-        return cls(item for _, item in sorted(kept))
+        frequent = [(-count, item) for item, count in counts.items() if count >= at_least]
+        return cls(item for _, item in sorted(frequent))
 
     def __len__(self) -> int:
         """How many rows a table for this vocabulary needs."""
@@ -257,3 +258,27 @@ class Vocabulary:
 
     def number(self, item: str) -> int:
         return self._numbers.get(item, UNKNOWN)
+
+
+_NOT_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
+
+
+def bare_text(words: Sequence[str]) -> str:
+    """A sentence by its letters and digits in lower case: equal ones are the same text, however it was tokenized.
+
+    A sentence without any is compared as it is written, or all rows of dashes would be one.
+    """
+    text = " ".join(words)
+    return _NOT_LETTER_OR_DIGIT.sub("", text.lower()) or text
+
+
+def grouped(words: Offsets, borders: Offsets) -> Iterator[tuple[int, int]]:
+    """Which words (from, to) make up each stretch: all that begin before the next stretch, so that none is left out."""
+    position = 0
+    ends: list[float] = [start for start, _ in borders[1:]]
+    for end in (*ends, math.inf):
+        first = position
+        while position < len(words) and words[position][0] < end:
+            position += 1
+        if position > first:
+            yield first, position

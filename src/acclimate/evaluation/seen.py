@@ -14,7 +14,7 @@ from typing import Any, Literal
 from acclimate.data.checks.checks import REAL_SENTENCE, TOLERATED
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import Span
-from acclimate.data.subsets import bare_text
+from acclimate.data.words import bare_text
 from acclimate.evaluation.counts import Pair, Tally
 
 Group = Literal["seen", "unseen"]

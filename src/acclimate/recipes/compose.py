@@ -55,9 +55,8 @@ from acclimate.recipes.pdaln_edits import ONLY_DELETION, ContrastSettings, EditS
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.recipes.rounds import Patience, chooses, evaluated_often, same_weights
 from acclimate.settings import UsageError
-from acclimate.training.selectors import LastUpdate, Selector
 from acclimate.training.settings import Schedule, TrainingSettings
-from acclimate.training.stage import Stage, Watch
+from acclimate.training.stage import LastUpdate, Selector, Stage, Watch
 
 PARTS = {
     "objectives": [f"{name}: {part.summary}" for name, part in OBJECTIVES.items()],

@@ -37,9 +37,8 @@ from acclimate.recipes.tuning_text import cut, packed, read_text, tuning_text
 from acclimate.settings import Settings, UsageError
 from acclimate.spelling import count
 from acclimate.training.engine import device_for
-from acclimate.training.selectors import HeldOutLoss, LastUpdate, Selector
 from acclimate.training.settings import LoopSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import HeldOutLoss, LastUpdate, Selector, Stage
 
 
 def require_language_model(tagger: Tagger, who: str) -> None:

@@ -15,7 +15,7 @@ from acclimate.data.batches import SOURCE, TARGET, Alternating, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
-from acclimate.inference.evaluate import require_scorable, require_spans
+from acclimate.inference.predict import require_scorable, require_spans
 from acclimate.methods.augmentation.similar_words import Gaussian, SubstituteKind, Substitutes
 from acclimate.methods.augmentation.similar_words import Normalise as NormaliseLaw
 from acclimate.methods.objective import Objective

@@ -10,9 +10,8 @@ from acclimate.data.batches import SOURCE, TARGET, Batches, Joined, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.model.tagger import Tagger
 from acclimate.settings import Settings
-from acclimate.training.selectors import Selector
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import Selector, Stage
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import torch
 from acclimate.data.batches import Stream
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan
-from acclimate.training.selectors import DevelopmentScore
 from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import DevelopmentScore
 
 
 class Patience:

@@ -19,7 +19,7 @@ from acclimate.runs.prepare import Preparation
 from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import Task
 from acclimate.settings import complete, differences
-from acclimate.training.selectors import DevelopmentScore
+from acclimate.training.stage import DevelopmentScore
 
 _UNIMPORTANT = {"checkpoint_every", "tensorboard"}  # change no weight
 _SETTLED = 2.0  # seconds: no file system counts time more coarsely

@@ -12,7 +12,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
 from acclimate.evaluation.seen import Shared, texts_in, texts_of
 from acclimate.evaluation.seen import Vocabulary as SeenWords
-from acclimate.inference.evaluate import require_comparable, require_spans
+from acclimate.inference.predict import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
 from acclimate.recipes.recipe import Plan, Recipe
@@ -22,7 +22,7 @@ from acclimate.settings import UsageError, complete
 from acclimate.spelling import argument, count
 from acclimate.training.engine import require_device
 from acclimate.training.optimizers import completed
-from acclimate.training.selectors import DevelopmentScore, LastUpdate, Selector
+from acclimate.training.stage import DevelopmentScore, LastUpdate, Selector
 
 CHOSEN_WITH_TARGET_LABELS = "The model was chosen with target labels (target dev): this is not unsupervised adaptation."
 

@@ -54,9 +54,8 @@ from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
 from acclimate.training.run import Watcher, run_stages
-from acclimate.training.selectors import HeldOutLoss, LastUpdate
 from acclimate.training.settings import PretrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import HeldOutLoss, LastUpdate, Stage
 
 
 @dataclass(frozen=True)

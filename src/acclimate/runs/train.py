@@ -35,9 +35,8 @@ from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.progress_bar import shown_in_training
 from acclimate.training.record import Record
 from acclimate.training.run import EARLIER, Watcher, first_seed, run_stages
-from acclimate.training.selectors import Confidence
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import Confidence, Stage
 
 Baseline = Literal["own", "none"] | Path
 Look = Callable[[str, Tagger, Mapping[str, Tagger]], Any]

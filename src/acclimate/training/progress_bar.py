@@ -11,16 +11,8 @@ from typing import Any, ParamSpec, Self, TypeVar
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from acclimate.spelling import count
+from acclimate.spelling import count, stderr_console
 from acclimate.training.engine import is_main_process
-
-
-def stderr_console(quiet: bool = False) -> Console:
-    # no markup, no emoji codes: what is printed quotes the user's text, where [/b] and :cat: are words
-    return Console(
-        stderr=True, quiet=quiet, highlight=False, soft_wrap=True, markup=False, emoji=False, force_jupyter=False
-    )
-
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -13,8 +13,7 @@ from acclimate.evaluation.table import duration
 from acclimate.model.learner import Learner
 from acclimate.spelling import count
 from acclimate.training.loop import Training, under_way
-from acclimate.training.selectors import DevelopmentScore, Selector
-from acclimate.training.stage import Stage
+from acclimate.training.stage import DevelopmentScore, Selector, Stage
 
 RULE = "from a few timed updates of every stage, with evaluations by the selector; stopping early saves some"
 _UPDATES = 3  # the first one is not counted: it also warms up

@@ -31,8 +31,7 @@ from acclimate.model.storage import (
 )
 from acclimate.training.loop import Progress, Training, give_back_memory, under_way
 from acclimate.training.record import Record, load_checkpoint, save_checkpoint
-from acclimate.training.selectors import Selector
-from acclimate.training.stage import Stage
+from acclimate.training.stage import Selector, Stage
 
 _WEIGHTS = "learner.safetensors"
 EARLIER = (

@@ -19,9 +19,8 @@ from acclimate.methods.masking.subset_distribution import SubsetDistribution
 from acclimate.model.language_model import MaskedLanguageModel
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import LastUpdate, Stage
 
 ESTIMATORS = ["score", "gumbel-path", "relaxed"]
 

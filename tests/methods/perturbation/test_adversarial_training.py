@@ -22,9 +22,8 @@ from acclimate.model.learner import NoView, View
 from acclimate.model.tagger import Tagger
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import LastUpdate, Stage
 
 Build = Callable[..., Tagger]
 

@@ -19,9 +19,8 @@ from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 from acclimate.training.engine import build_engine
 from acclimate.training.run import run_stages
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage
+from acclimate.training.stage import LastUpdate, Stage
 
 
 def toy() -> tuple[Tensor, list[nn.Parameter], list[Tensor | None]]:

@@ -31,9 +31,8 @@ from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training, acceleration_for
 from acclimate.training.record import Record
 from acclimate.training.run import run_stages
-from acclimate.training.selectors import LastUpdate
 from acclimate.training.settings import TrainingSettings
-from acclimate.training.stage import Stage, TrainingStep
+from acclimate.training.stage import LastUpdate, Stage, TrainingStep
 
 Build = Callable[..., Tagger]
 

@@ -14,8 +14,7 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import TYPELESS, is_legal, spans_from_tags
-from acclimate.inference.evaluate import evaluate
-from acclimate.inference.predict import predict, word_confidences
+from acclimate.inference.predict import evaluate, predict, word_confidences
 from acclimate.model.heads.entity_heads import EntityLayer, EntitySettings, SpanTypes
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
@@ -216,7 +215,7 @@ def test_a_tagger_saved_by_an_earlier_version_opens(build: Build, tmp_path: Path
 
 
 def test_the_confidence_of_a_sentence_is_its_likelihood(build: Build, news: Corpus) -> None:
-    from acclimate.training.selectors import Confidence
+    from acclimate.training.stage import Confidence
 
     tagger = entity_tagger(build)
     told = Confidence(news[:2], tagger)(tagger)["sentences"]

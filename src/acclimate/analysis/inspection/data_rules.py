@@ -11,7 +11,7 @@ import shlex
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.inspection import thresholds as line
+from acclimate.analysis.inspection import thresholds
 from acclimate.analysis.inspection.facts import Facts
 from acclimate.data.corpus import kind_of_tags
 from acclimate.recipes.catalogue import RECIPES
@@ -78,13 +78,13 @@ def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
 
 def extra_text(facts: Facts) -> Suggestion | None:
     """Little target text: more of its kind may be had by selection."""
-    wanted = line.TUNING_READS // line.PASSES
+    wanted = thresholds.TUNING_READS // thresholds.PASSES
     missing = wanted - facts.target.sentences
     gap = facts.encoder.loss_gap
-    if missing <= 0 or gap is None or gap < line.LOSS_GAP:
+    if missing <= 0 or gap is None or gap < thresholds.LOSS_GAP:
         return None
-    why = f"Domain tuning at its longest would read {wanted:,} target sentences {line.PASSES} times each; there are "
-    why += f"{facts.target.sentences:,}."
+    why = f"Domain tuning at its longest would read {wanted:,} target sentences {thresholds.PASSES} times each; "
+    why += f"there are {facts.target.sentences:,}."
     given, extra = facts.given, facts.extra
     if extra is None:
         text = "Have a look for more text of the target's kind; select takes the lines most like it out of any amount."
@@ -164,16 +164,18 @@ def weak_support(facts: Facts) -> Suggestion | None:
     target = facts.labels.target
     if not facts.has_few or target is None or target.kind == "plain":
         return None
-    rare = {label: number for label, number in target.counts.items() if number < line.SUPPORT}
+    rare = {label: number for label, number in target.counts.items() if number < thresholds.SUPPORT}
     absent = [label for label in target.only_source if label not in target.own_names]
     if not rare:
         return None
     rarest = min(rare.values())
-    more = math.ceil((line.SUPPORT - rarest) * target.sentences / rarest)
+    more = math.ceil((thresholds.SUPPORT - rarest) * target.sentences / rarest)
     listed = ", ".join(f"{label} {number}" for label, number in rare.items())
-    why = f"Fewer than {line.SUPPORT} mentions in {count(target.sentences, 'sentence')}: {listed}."
+    why = f"Fewer than {thresholds.SUPPORT} mentions in {count(target.sentences, 'sentence')}: {listed}."
     why += f" Not met at all: {', '.join(absent)}." if absent else ""
-    text = f"About {more:,} labelled target sentences more would show each label {line.SUPPORT} times, at this rate."
+    text = (
+        f"About {more:,} labelled target sentences more would show each label {thresholds.SUPPORT} times, at this rate."
+    )
     return Suggestion("weak_support", text, why)
 
 
@@ -188,11 +190,11 @@ def first_labels(facts: Facts) -> Suggestion | None:
     entities = sum(counts.values())
     if kind == "plain" or not entities:
         return None
-    enough = math.ceil(line.TEST_ENTITIES * sentences / entities)
-    text = f"Label target sentences: {line.FEW_SHOT} to learn from open up more recipes (--target-labelled), and about "
-    text += f"{enough:,} others tell which one helped (--target-test)."
-    why = f"{line.FEW_SHOT} of them brought 18 F1 on the mean of seven targets, adapting without them 2 "
-    why += f"({BOARD}); {enough:,} sentences have some {line.TEST_ENTITIES} entities at the {of}'s "
+    enough = math.ceil(thresholds.TEST_ENTITIES * sentences / entities)
+    text = f"Label target sentences: {thresholds.FEW_SHOT} to learn from open up more recipes (--target-labelled), "
+    text += f"and about {enough:,} others tell which one helped (--target-test)."
+    why = f"{thresholds.FEW_SHOT} of them brought 18 F1 on the mean of seven targets, adapting without them 2 "
+    why += f"({BOARD}); {enough:,} sentences have some {thresholds.TEST_ENTITIES} entities at the {of}'s "
     why += "rate, which leaves F1 uncertain by about 5 points."
     return Suggestion("first_labels", text, why)
 
@@ -200,7 +202,7 @@ def first_labels(facts: Facts) -> Suggestion | None:
 def cut_out_labels(facts: Facts) -> Suggestion | None:
     """A target that carries tags can be cut into parts to learn from and parts to score on."""
     target, given = facts.labels.target, facts.given
-    if facts.has_few or target is None or target.sentences < line.WORTH_CUTTING:
+    if facts.has_few or target is None or target.sentences < thresholds.WORTH_CUTTING:
         return None
     text = "Or cut the target, which carries tags, into sentences to learn from, to choose by and to score on."
     why = f"{given.target} has {target.sentences:,} labelled sentences, which no recipe sees as long as it is --target."
@@ -210,7 +212,7 @@ def cut_out_labels(facts: Facts) -> Suggestion | None:
         text,
         why,
         (
-            f"acclimate data split {whole} --few-labels {line.FEW_SHOT} --out parts",
+            f"acclimate data split {whole} --few-labels {thresholds.FEW_SHOT} --out parts",
             f"acclimate data inspect {source} parts/unlabelled.conll --target-labelled parts/labelled.conll",
         ),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.inspection import thresholds as line
+from acclimate.analysis.inspection import thresholds
 from acclimate.analysis.inspection.data_rules import Standing, Suggestion, standings
 from acclimate.analysis.inspection.facts import (
     FEATURE_WORDS,
@@ -160,14 +160,14 @@ def surface_table(source: Surface, target: Surface) -> list[str]:
     rows: list[Row] = [("", "source", "target")]
     rows.append(("sentences", f"{source.sentences:,}", f"{target.sentences:,}"))
     rows.append(("words", f"{source.words:,}", f"{target.words:,}"))
-    if _times(source.mean_length, target.mean_length) >= line.LENGTH_APART:
+    if _times(source.mean_length, target.mean_length) >= thresholds.LENGTH_APART:
         rows.append(("words per sentence", f"{source.mean_length:.1f}", f"{target.mean_length:.1f}"))
     for of, one, other in (
         ("sentences", source.of_sentences, target.of_sentences),
         ("words", source.of_words, target.of_words),
     ):
         for name, share in one.items():
-            if abs(share - other[name]) >= line.SHARE_APART:
+            if abs(share - other[name]) >= thresholds.SHARE_APART:
                 rows.append((f"% of {of}: {name}", f"{100 * share:.1f}", f"{100 * other[name]:.1f}"))
     return align(rows)
 
@@ -200,7 +200,7 @@ def _encoder(inspection: Inspection) -> list[str]:
     if inspection.facts.words.unseen_words:
         whole, broken = 100 * pieces.unseen_whole, 100 * pieces.unseen_broken
         lines.append(f"of words unseen in the source {whole:.0f} % are one piece, {broken:.0f} % three or more")
-    if pieces.target_unknown >= line.UNKNOWN_PIECES:
+    if pieces.target_unknown >= thresholds.UNKNOWN_PIECES:
         lines.append(f"{100 * pieces.target_unknown:.1f} % of the target's words it cannot spell at all")
     if encoder.losses is not None:
         one, other = encoder.losses
@@ -248,7 +248,7 @@ def _labels(inspection: Inspection) -> list[str]:
 
 def _support(number: int) -> str:
     few = "none" if not number else f"few: {number}"
-    return f"{number:,}" if number >= line.SUPPORT else few
+    return f"{number:,}" if number >= thresholds.SUPPORT else few
 
 
 def _recipes(inspection: Inspection) -> list[str]:

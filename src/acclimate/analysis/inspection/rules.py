@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Callable
 
 from acclimate.analysis.inspection import data_rules as of_data
-from acclimate.analysis.inspection import thresholds as line
+from acclimate.analysis.inspection import thresholds
 from acclimate.analysis.inspection.data_rules import BOARD, Suggestion, runnable
 from acclimate.analysis.inspection.facts import MAP_FILE, Facts
 from acclimate.data.mapping import map_text
@@ -66,7 +66,11 @@ def labels_without_source(facts: Facts) -> Suggestion | None:
 def alike(facts: Facts) -> Suggestion | None:
     """Domains that can hardly be told apart leave little to adapt."""
     separability, gap = facts.encoder.separability, facts.encoder.loss_gap
-    if separability is None or separability.a_distance >= line.ALIKE or (gap is not None and gap >= line.LOSS_GAP):
+    if (
+        separability is None
+        or separability.a_distance >= thresholds.ALIKE
+        or (gap is not None and gap >= thresholds.LOSS_GAP)
+    ):
         return None
     if facts.is_other_task:
         return None
@@ -98,14 +102,14 @@ def default_recipe(facts: Facts) -> Suggestion | None:
 def domain_tuning(facts: Facts) -> Suggestion | None:
     """Where target words are harder to guess, there is something to learn from target text alone."""
     gap = facts.encoder.loss_gap
-    if gap is None or gap < line.LOSS_GAP:
+    if gap is None or gap < thresholds.LOSS_GAP:
         return None
     sentences = facts.target.sentences
     why = f"{facts.encoder.encoder} guesses hidden words of the target worse than the source's (loss {gap:+.2f})."
-    if sentences < line.NOTHING_HELD_OUT:
+    if sentences < thresholds.NOTHING_HELD_OUT:
         return None
-    if sentences * line.PASSES < line.TUNING_READS:
-        why += f" There are {sentences:,} sentences: tuning stops when it has read them {line.PASSES} times."
+    if sentences * thresholds.PASSES < thresholds.TUNING_READS:
+        why += f" There are {sentences:,} sentences: tuning stops when it has read them {thresholds.PASSES} times."
     if facts.is_other_task:
         tune = ["acclimate", "encoder", "domain-tune", "--text", facts.given.target, "--source", facts.given.source]
         text = "Tune the encoder to the target's text, then train on it whatever labelled target sentences there are."
@@ -121,16 +125,16 @@ def domain_tuning(facts: Facts) -> Suggestion | None:
 def nothing_to_tune(facts: Facts) -> Suggestion | None:
     """Why domain tuning is not on the list. The loss is no reason: it did not foretell where tuning helps."""
     sentences = facts.target.sentences
-    if facts.encoder.loss_gap is None or sentences >= line.NOTHING_HELD_OUT:
+    if facts.encoder.loss_gap is None or sentences >= thresholds.NOTHING_HELD_OUT:
         return None
-    why = f"{count(sentences, 'target sentence')}: with fewer than {line.NOTHING_HELD_OUT} none is held out."
+    why = f"{count(sentences, 'target sentence')}: with fewer than {thresholds.NOTHING_HELD_OUT} none is held out."
     return Suggestion("nothing_to_tune", "Leave domain tuning until there is more target text.", why)
 
 
 def alignment(facts: Facts) -> Suggestion | None:
     """Where features give the domain away, recipes that make them alike have something to do."""
     separability = facts.encoder.separability
-    if separability is None or separability.a_distance < line.APART or facts.is_other_task:
+    if separability is None or separability.a_distance < thresholds.APART or facts.is_other_task:
         return None
     names = runnable(facts, *(("pdaln", "la-dtl", "datnet") if facts.has_few else ("pdaln", "datnet")))
     if not names:
@@ -146,7 +150,7 @@ def alignment(facts: Facts) -> Suggestion | None:
 def few_labels(facts: Facts) -> Suggestion | None:
     """Labelled target sentences are worth using even where the domains are close."""
     separability = facts.encoder.separability
-    if not facts.has_few or (separability is not None and separability.a_distance >= line.APART):
+    if not facts.has_few or (separability is not None and separability.a_distance >= thresholds.APART):
         return None
     names = runnable(facts, "pdaln", "la-dtl", "datnet")
     if not names or facts.is_other_task:
@@ -162,9 +166,9 @@ def context(facts: Facts) -> Suggestion | None:
     seen = None if target is None else target.mentions_same
     if facts.is_other_task or not runnable(facts, "mat"):
         return None
-    if seen is not None and seen < line.SEEN_MENTIONS:
+    if seen is not None and seen < thresholds.SEEN_MENTIONS:
         why = f"The source has shown {100 * seen:.0f} % of the target's entities under the same label."
-    elif seen is None and facts.words.unseen_words >= line.MANY_UNSEEN:
+    elif seen is None and facts.words.unseen_words >= thresholds.MANY_UNSEEN:
         why = f"{100 * facts.words.unseen_words:.0f} % of the target's words do not occur in the source."
     else:
         return None
@@ -186,7 +190,7 @@ def self_training(facts: Facts) -> Suggestion | None:
 def another_encoder(facts: Facts) -> Suggestion | None:
     """Words in many pieces are words that the encoder's vocabulary was not made for."""
     pieces, given = facts.encoder.pieces, facts.given
-    if pieces.target < line.MORE_PIECES * pieces.source:
+    if pieces.target < thresholds.MORE_PIECES * pieces.source:
         return None
     why = f"{facts.encoder.encoder} cuts the target's words into {pieces.target:.2f} pieces, the source's into "
     why += f"{pieces.source:.2f}: its vocabulary was made for other text."
@@ -197,7 +201,7 @@ def another_encoder(facts: Facts) -> Suggestion | None:
 
 def paragraphs(facts: Facts) -> Suggestion | None:
     """Lines that are no sentences."""
-    if facts.target.mean_length < line.PARAGRAPH or facts.target.mean_length < 2 * facts.source.mean_length:
+    if facts.target.mean_length < thresholds.PARAGRAPH or facts.target.mean_length < 2 * facts.source.mean_length:
         return None
     why = f"The target's have {facts.target.mean_length:.0f} words on the mean, the source's "
     why += f"{facts.source.mean_length:.0f}."

@@ -22,7 +22,7 @@ from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import BlindTask, tagger_for
 from acclimate.runs.train import adapt
 from acclimate.training.optimizers import completed
-from acclimate.training.selectors import DevelopmentScore
+from acclimate.training.stage import DevelopmentScore
 
 MOST_SENTENCES = 1_000  # of the source's held-out ones: soon read
 STRENGTH = 0.01  # of the penalty on large weights, beside the mean loss of a word

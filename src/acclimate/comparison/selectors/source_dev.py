@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acclimate.comparison.selectors.material import Material
 from acclimate.model.tagger import Tagger
-from acclimate.training.selectors import DevelopmentScore
+from acclimate.training.stage import DevelopmentScore
 
 
 class SourceDev:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import Span, looks_like_span_tag
-from acclimate.data.subsets import bare_text
+from acclimate.data.words import bare_text
 from acclimate.spelling import argument, either
 
 
@@ -124,9 +124,6 @@ class Report:
     @property
     def worst(self) -> Severity | None:
         return self.findings[0].severity if self.findings else None
-
-    def with_code(self, code: str) -> list[Finding]:
-        return [finding for finding in self.findings if finding.code == code]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain lists, dictionaries and numbers, ready for JSON."""

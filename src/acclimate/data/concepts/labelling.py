@@ -13,14 +13,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from acclimate.data.character_spans import grouped
 from acclimate.data.concepts.mentions import NO_TYPE, Abbreviations, Annotator, Groups, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.source import Tokenize, inner_name
 from acclimate.data.schemes import Span
 from acclimate.data.selection.text_files import cut_into_pieces, read_blocks
-from acclimate.data.words import find_blank_separated, find_sentences, find_words
+from acclimate.data.words import find_blank_separated, find_sentences, find_words, grouped
 
 
 class RawText:
@@ -62,8 +61,8 @@ class RawText:
             document = f"line {number}"
         for first, last in grouped(words, find_sentences(line) if self.paragraphs else []):
             offsets = tuple(words[first:last])
-            found = tuple(line[start:end] for start, end in offsets)
-            yield Sentence(found, None, line, offsets, Place(str(file), number), document)
+            words_of_sentence = tuple(line[start:end] for start, end in offsets)
+            yield Sentence(words_of_sentence, None, line, offsets, Place(str(file), number), document)
 
     def _text_files(self) -> list[Path]:
         files = sorted(path for path in self.path.iterdir() if inner_name(path.name).endswith(".txt"))
@@ -86,7 +85,7 @@ class Coverage:
     spans: Counter[str] = field(default_factory=Counter)  # by label
     types: Counter[str] = field(default_factory=Counter)  # spans by semantic type
     names: Counter[tuple[str, str]] = field(default_factory=Counter)  # spans by name and label
-    overlaps: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)  # kept name, label; lost name, label
+    overlaps: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)  # name and label, then the lost one's
     other_types: Counter[str] = field(default_factory=Counter)  # findings left out, by the type that has no label
     explained: int = 0  # abbreviations that the text explains
     by_abbreviation: int = 0  # spans that were found by them
@@ -123,28 +122,28 @@ class Labeller:
         """The sentences with IOB2 tags. Tags that they have are taken away before anybody looks at them."""
         waiting = (sentence.with_tags(None) for sentence in sentences)
         while batch := list(islice(waiting, _AT_ONCE)):
-            for sentence, found in zip(batch, self.annotator.annotate(batch), strict=True):
-                yield self._labelled(sentence, found)
+            for sentence, mentions in zip(batch, self.annotator.annotate(batch), strict=True):
+                yield self._labelled(sentence, mentions)
 
-    def _labelled(self, sentence: Sentence, found: Iterable[Mention]) -> Sentence:
-        own = [mention for mention in found if self._has_label(mention)]
-        kept = choose(own)
+    def _labelled(self, sentence: Sentence, mentions: Iterable[Mention]) -> Sentence:
+        own = [mention for mention in mentions if self._has_label(mention)]
+        chosen = choose(own)
         if self._abbreviations is not None:
-            kept = self._with_abbreviations(self._abbreviations, sentence, own, kept)
-        self._count_overlaps(own, kept)
-        spans = [Span(mention.start, mention.end, self._label(mention)) for mention in kept]
-        self._count(sentence, kept, spans)
+            chosen = self._with_abbreviations(self._abbreviations, sentence, own, chosen)
+        self._count_overlaps(own, chosen)
+        spans = [Span(mention.start, mention.end, self._label(mention)) for mention in chosen]
+        self._count(sentence, chosen, spans)
         return sentence.with_spans(spans)
 
     def _with_abbreviations(
-        self, known: Abbreviations, sentence: Sentence, own: Sequence[Mention], kept: list[Mention]
+        self, known: Abbreviations, sentence: Sentence, own: Sequence[Mention], chosen: list[Mention]
     ) -> list[Mention]:
         known.begin(sentence)
-        if known.learn(sentence.words, kept):
+        if known.learn(sentence.words, chosen):
             self.coverage.explained = known.count
         more = list(known.find(sentence.words))
         if not more:
-            return kept
+            return chosen
         places = {(mention.start, mention.end) for mention in own}
         chosen = choose([*own, *more])
         self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
@@ -159,21 +158,21 @@ class Labeller:
     def _label(self, mention: Mention) -> str:
         return self.groups.choose(mention.types)[1] or ""
 
-    def _count_overlaps(self, found: Sequence[Mention], kept: Sequence[Mention]) -> None:
-        for lost in (mention for mention in found if mention not in kept):
-            other = next((other for other in kept if other.start < lost.end and lost.start < other.end), None)
+    def _count_overlaps(self, mentions: Sequence[Mention], chosen: Sequence[Mention]) -> None:
+        for lost in (mention for mention in mentions if mention not in chosen):
+            other = next((other for other in chosen if other.start < lost.end and lost.start < other.end), None)
             if other is not None and self._label(other) != self._label(lost):
                 self.coverage.overlaps[other.name, self._label(other), lost.name, self._label(lost)] += 1
 
-    def _count(self, sentence: Sentence, kept: Sequence[Mention], spans: Sequence[Span]) -> None:
+    def _count(self, sentence: Sentence, chosen: Sequence[Mention], spans: Sequence[Span]) -> None:
         coverage = self.coverage
         coverage.sentences += 1
         coverage.labelled_sentences += bool(spans)
         coverage.words += len(sentence)
-        coverage.covered_words += sum(map(len, kept))
+        coverage.covered_words += sum(map(len, chosen))
         coverage.spans.update(span.label for span in spans)
-        coverage.types.update(self.groups.choose(mention.types)[0] or NO_TYPE for mention in kept)
-        coverage.names.update((mention.name, span.label) for mention, span in zip(kept, spans, strict=True))
+        coverage.types.update(self.groups.choose(mention.types)[0] or NO_TYPE for mention in chosen)
+        coverage.names.update((mention.name, span.label) for mention, span in zip(chosen, spans, strict=True))
 
 
 def choose(mentions: Sequence[Mention]) -> list[Mention]:
@@ -181,10 +180,10 @@ def choose(mentions: Sequence[Mention]) -> list[Mention]:
     if len(mentions) < 2:
         return list(mentions)
     taken: set[int] = set()
-    kept: list[Mention] = []
+    chosen: list[Mention] = []
     for mention in sorted(mentions, key=lambda mention: (-len(mention), mention.start)):
         places = range(mention.start, mention.end)
         if taken.isdisjoint(places):
             taken.update(places)
-            kept.append(mention)
-    return sorted(kept, key=lambda mention: mention.start)
+            chosen.append(mention)
+    return sorted(chosen, key=lambda mention: mention.start)

@@ -16,11 +16,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from acclimate.data.character_spans import find_words_as_asked, grouped
 from acclimate.data.problems import InputError, shorten
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
-from acclimate.data.words import find_sentences
+from acclimate.data.words import find_sentences, grouped
 from acclimate.spelling import argument
 
 _DOCUMENT_START = re.compile(r"-DOCSTART-(?:[ \t]|$)")
@@ -201,7 +200,7 @@ def _lines(source: Source, document: str | None, log: ReadingLog) -> Iterator[Ra
         if number in source.faults:
             log.refuse(source.faults[number])
             continue
-        words = find_words_as_asked(line, log.options)
+        words = log.options.find_words(line)
         borders = find_sentences(line) if log.options.paragraphs else []
         for first, last in grouped(words, borders):
             yield RawSentence(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acclimate.data.character_spans import CharacterSpan, find_words_as_asked, in_characters, sentences_of_text
+from acclimate.data.character_spans import CharacterSpan, in_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
@@ -73,7 +73,7 @@ def label_name(value: object) -> str:
 
 def _by_characters(spans: list[CharacterSpan], text: str, log: ReadingLog) -> list[CharacterSpan]:
     """doccano says nothing but offsets, so the words have to tell which kind they are."""
-    words = find_words_as_asked(text, log.options)
+    words = log.options.find_words(text)
     starts, ends = {start for start, _ in words}, {end for _, end in words}
 
     def fits(some: Sequence[CharacterSpan]) -> bool:

@@ -21,6 +21,7 @@ from typing import IO, Any, Literal, cast
 from acclimate.data.corpus import BorderMiss, Kind
 from acclimate.data.problems import InputError, Skipped
 from acclimate.data.schemes import Scheme, Span
+from acclimate.data.words import Offsets, find_blank_separated, find_words
 from acclimate.spelling import argument
 
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
@@ -114,6 +115,9 @@ class ReadingOptions:
     borders: Borders = "split"
     paragraphs: bool = False
     tokenize: Tokenize = "words"
+
+    def find_words(self, text: str) -> Offsets:
+        return find_blank_separated(text) if self.tokenize == "blanks" else find_words(text)
 
 
 @dataclass(slots=True)

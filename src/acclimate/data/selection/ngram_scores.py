@@ -85,19 +85,19 @@ class TargetNgrams:
             self._tables[-1].add(keys[firsts], np.arange(len(firsts)))
         self.sizes: Numbers = np.array([len(target.keys), *map(len, self._tables)])
 
-    def promising(self, block: Block, floor: float, measure: Measure) -> Numbers:
+    def candidate_lines(self, block: Block, least_score: float, measure: Measure) -> Numbers:
         """Lines with some text, less those that cannot have so high a score: most of them, once many have been seen.
 
         The words of a line are only looked at one by one when this cannot be told from their number.
         """
         lines = np.flatnonzero(np.diff(block.borders) > 0)
-        if floor <= 0:
+        if least_score <= 0:
             return lines
         known = block.most_known
-        lines = lines[self._highest_possible(known[lines], known[lines], measure) >= floor]
+        lines = lines[self._highest_possible(known[lines], known[lines], measure) >= least_score]
         if measure == "overlap":
             return lines
-        return lines[self._highest_possible(known[lines], block.most_different_known(lines), measure) >= floor]
+        return lines[self._highest_possible(known[lines], block.most_different_known(lines), measure) >= least_score]
 
     def _highest_possible(self, known: Numbers, known_once: Numbers, measure: Measure) -> Scores:
         """No line with so many known words, so many of them different, has a higher score, not even in the last digit:

@@ -53,9 +53,9 @@ class BestLines:
     duplicate, whose place is later.
     """
 
-    def __init__(self, top: int, floor: float = 0.0, *, in_order: bool) -> None:
+    def __init__(self, top: int, least_score: float = 0.0, *, in_order: bool) -> None:
         self.top = top
-        self.floor = floor  # a lower score is not wanted
+        self.least_score = least_score  # a lower score is not wanted
         self.lowest = 0.0  # of the wanted number of lines, if there are so many
         self._in_order = in_order  # lines are offered in the order of their places: later ones must be better
         self._parts: list[RankedLines] = []
@@ -76,12 +76,14 @@ class BestLines:
         lines = _together(self._parts)
         lines = lines.only(np.lexsort((lines.numbers, lines.pieces, -lines.scores)).tolist())
         first: dict[bytes, int] = dict(zip(reversed(lines.texts), range(len(lines.texts) - 1, -1, -1), strict=True))
-        kept = sorted(first.values())[: self.top]
-        lines = lines.only(kept)
-        self._parts, self._waiting = [lines], len(kept)
-        if len(kept) == self.top:
+        best = sorted(first.values())[: self.top]
+        lines = lines.only(best)
+        self._parts, self._waiting = [lines], len(best)
+        if len(best) == self.top:
             self.lowest = float(lines.scores[-1])
-            self.floor = max(self.floor, float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest)
+            self.least_score = max(
+                self.least_score, float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest
+            )
         return lines
 
 
@@ -97,7 +99,7 @@ _NOTHING = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True)
-class Choice:
+class LineCriteria:
     """Which lines are wanted."""
 
     top: int
@@ -129,18 +131,18 @@ class TaskResult:
 def best_of_pieces(
     pieces: Sequence[Piece],
     target: Target,
-    choice: Choice,
-    floor: float,
+    criteria: LineCriteria,
+    least_score: float,
     report: Callable[[int, int], None] = lambda stored, text: None,
 ) -> TaskResult:
     """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
-    best = BestLines(choice.top, floor, in_order=True)
+    best = BestLines(criteria.top, least_score, in_order=True)
     lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
     with _ngrams(target) as ngrams:
         for piece in pieces:
             stored = 0
             for block in read_blocks(piece):
-                _offer_lines(block, piece, ngrams, choice, best)
+                _offer_lines(block, piece, ngrams, criteria, best)
                 lines[piece.number] += block.lines
                 too_long, text = too_long + block.left_out, text + len(block.text)
                 report(block.stored - stored, len(block.text))
@@ -148,14 +150,14 @@ def best_of_pieces(
     return TaskResult(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
 
 
-def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, choice: Choice, best: BestLines) -> None:
+def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, criteria: LineCriteria, best: BestLines) -> None:
     read = ngrams.words.read(block.text)
-    promising = ngrams.promising(read, best.floor, choice.measure)
-    lines = ngrams.words.number(read, promising)
-    scores = ngrams.count(lines).scores(choice.measure)
-    fits = (lines.lengths >= max(1, choice.shortest)) & (lines.lengths <= choice.longest)
-    taken = np.flatnonzero(fits & (scores >= best.floor))
-    places, pieces = promising[taken], np.full(len(taken), piece.number)
+    candidates = ngrams.candidate_lines(read, best.least_score, criteria.measure)
+    lines = ngrams.words.number(read, candidates)
+    scores = ngrams.count(lines).scores(criteria.measure)
+    fits = (lines.lengths >= max(1, criteria.shortest)) & (lines.lengths <= criteria.longest)
+    taken = np.flatnonzero(fits & (scores >= best.least_score))
+    places, pieces = candidates[taken], np.full(len(taken), piece.number)
     best.offer(RankedLines(scores[taken], pieces, block.first_line + places, read.lines(places)))
 
 
@@ -254,14 +256,14 @@ def select_text(
     """
     started = time.monotonic()
     places = [str(file) for file in files]
-    choice = Choice(top, measure, shortest, math.inf if longest is None else longest)
+    criteria = LineCriteria(top, measure, shortest, math.inf if longest is None else longest)
     _check_places(like, places, out, scores)
     pieces = cut_into_pieces(places)
     target = like if isinstance(like, Target) else read_target(like, format, lower_case=lower_case, tokenize=tokenize)
     tasks = _tasks(pieces)
     tally = _Tally(top, sum(piece.size for piece in pieces), watch)
     with _workers(executor, jobs, len(tasks)) as workers:
-        _do_all(tasks, target, choice, tally, workers, at_once=2 * (jobs or os.cpu_count() or 1))
+        _do_all(tasks, target, criteria, tally, workers, at_once=2 * (jobs or os.cpu_count() or 1))
     best, lines_read = tally.best.ranked(), sum(tally.lines.values())
     if not best.texts:
         raise InputError(f"none of {lines_read:,} lines can be taken. Give other text, or other limits of length.")
@@ -318,7 +320,7 @@ class _Tally:
 
     def add(self, result: TaskResult) -> None:
         self.best.offer(result.best)
-        self.best.floor = max(self.best.floor, result.lowest)
+        self.best.least_score = max(self.best.least_score, result.lowest)
         self.lines.update(result.lines)
         self.too_long += result.too_long
 
@@ -331,7 +333,7 @@ class _Tally:
 def _do_all(
     tasks: Iterable[Sequence[Piece]],
     target: Target,
-    choice: Choice,
+    criteria: LineCriteria,
     tally: _Tally,
     executor: Executor | None,
     at_once: int,
@@ -352,10 +354,10 @@ def _do_all(
     try:
         for pieces in tasks:
             if executor is None:
-                tally.add(best_of_pieces(pieces, target, choice, tally.best.floor, tally.read))
+                tally.add(best_of_pieces(pieces, target, criteria, tally.best.least_score, tally.read))
                 continue
             collect(at_once - 1)
-            waiting.add(executor.submit(best_of_pieces, pieces, target, choice, tally.best.floor))
+            waiting.add(executor.submit(best_of_pieces, pieces, target, criteria, tally.best.least_score))
         collect(0)
     finally:
         for future in waiting:
