@@ -75,11 +75,15 @@ def said(files: Files, tagger: Path, here: Path):
 
 
 @pytest.mark.parametrize("command", FOLDERS)
-def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(command: str, said, files: Files) -> None:
+def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(
+    command: str, said, files: Files, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     option = FOLDERS[command][-1]
     expected = f"error: {option} {files.dev / 'below' / 'a'}: nothing can be written in {files.dev}, which is a file. "
     assert said(FOLDERS[command], files.dev / "below" / "a") == f"{expected}Choose another {option}.\n"
-    assert f"{files.dev} is a file; " in said(FOLDERS[command], files.dev)
+    file = tmp_path_factory.mktemp("taken") / "file"  # a name without an ending, as folders have
+    file.touch()
+    assert f"{file} is a file; " in said(FOLDERS[command], file)
 
 
 @pytest.mark.parametrize("command", FILES)
