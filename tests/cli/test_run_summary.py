@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.cli.report import told_advice, verdict
+from acclimate.cli.report import advice_sentence, verdict
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.evaluation.seen import Shared
 from acclimate.runs.result import Change, Outcome, change_of
@@ -79,7 +79,7 @@ def test_the_better_tagger_is_named_and_why(case: str) -> None:
     tagger: Any = SimpleNamespace()
     outcome = Outcome("mat", "last", changed(1, known=1), target, [], 1.0, tagger_before=tagger)
     assert outcome.advice is not None
-    assert told_advice(outcome.advice) == told
+    assert advice_sentence(outcome.advice) == told
     assert outcome.as_dict()["use"]["tagger"] == outcome.advice.tagger
 
 

@@ -54,7 +54,10 @@ def test_tables_are_normalised_before_where_the_recipe_normalises_them(
     assert make_of(seen["before"]) == make_of(seen["after"])
     assert make_of(seen["before"])["normalise"] == "weighted"
     assert outcome.make == ("normalised word and letter tables (tagger.lstm.normalise=weighted)",)
-    assert any("Before is a tagger of the same make: it has normalised word" in remark for remark in outcome.remarks)
+    assert any(
+        "The tagger before is of the same make, to compare fairly: it has normalised word" in remark
+        for remark in outcome.remarks
+    )
 
 
 @pytest.mark.parametrize("options", [{"form": "P"}, {"shared_width": 3}])

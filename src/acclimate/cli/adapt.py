@@ -22,7 +22,7 @@ def adapt_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="How to adapt; see `acclimate info recipes`. auto: let them race for --set options.budget=10m.",
+            help="How to adapt; see `acclimate info recipes`. auto lets several race: --set options.budget=10m.",
             show_default="acclimate",
         ),
     ] = None,
@@ -48,7 +48,7 @@ def adapt_command(
         str | None,
         typer.Option(
             metavar="FILE|glove",
-            help="Word vectors for character-cnn-lstm: a text file (GloVe, word2vec, fastText), or glove, packaged.",
+            help="Word vectors for character-cnn-lstm: a text file (GloVe, word2vec, fastText), or glove (a package).",
         ),
     ] = None,
     select: Annotated[

@@ -27,7 +27,7 @@ def augment_command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Make labelled sentences between two domains: an entity gives way to one of the same type from the other domain.
+    """Make more labelled sentences: replace entities by others of the same type, from the other domain.
 
     Example: acclimate data augment --source news --target few.conll --out augmented.conll
 

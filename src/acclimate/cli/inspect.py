@@ -43,7 +43,7 @@ def inspect_command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Look two corpora over: how they differ, what an encoder makes of them, which labels lack support, what to try.
+    """Compare two corpora before you train: how they differ, which labels are rare, and what to try.
 
     Example: acclimate data inspect news.conll tweets.txt --target-labelled tweets-100.conll
 

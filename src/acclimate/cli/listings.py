@@ -26,6 +26,7 @@ def info_command(context: typer.Context) -> None:
 
     from acclimate import __version__
     from acclimate.data.reading import BUNDLED
+    from acclimate.evaluation.table import count
     from acclimate.recipes.catalogue import RECIPES
 
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
@@ -33,9 +34,11 @@ def info_command(context: typer.Context) -> None:
         "acclimate": __version__,
         "Python": f"{platform.python_version()}, {platform.platform()}",
         "torch": f"{torch.__version__}, transformers {version('transformers')}",
-        "devices": ", ".join([f"cpu ({torch.get_num_threads()} threads)", *(f"cuda: {name}" for name in gpus)]),
+        "devices": ", ".join(
+            [f"cpu ({count(torch.get_num_threads(), 'thread')})", *(f"cuda: {name}" for name in gpus)]
+        ),
         "extras": _extras(),
-        "runs": f"{Path('runs').absolute()}, or where --out says",
+        "runs": f"go to {Path('runs').absolute()}, unless you name a folder with --out",
         "recipes": f"{len(RECIPES)}; `acclimate info recipes` lists them",
         "corpora": f"{', '.join(BUNDLED)}; `acclimate info corpora` lists them",
         "settings": "`acclimate info settings` lists them",
@@ -50,7 +53,7 @@ def _extras() -> str:
     from importlib.metadata import PackageNotFoundError, distributions, requires
 
     installed = {re.sub(r"[-_.]+", "-", found.name).lower() for found in distributions()}
-    missing: dict[str, list[str]] = {}
+    is_whole: dict[str, bool] = {}
     try:
         requirements = requires("acclimate") or []
     except PackageNotFoundError:
@@ -59,9 +62,11 @@ def _extras() -> str:
         extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
         package = re.match(r"[\w.-]+", requirement)
         if extra and package and extra[1] not in ("test", "docs"):
-            lacks = re.sub(r"[-_.]+", "-", package[0]).lower() not in installed
-            missing.setdefault(extra[1], []).extend([package[0]] if lacks else [])
-    return ", ".join(f"{extra} (missing: {', '.join(names)})" if names else extra for extra, names in missing.items())
+            is_there = re.sub(r"[-_.]+", "-", package[0]).lower() in installed
+            is_whole[extra[1]] = is_whole.get(extra[1], True) and is_there
+    lacking = [extra for extra, is_there in is_whole.items() if not is_there]
+    whole = ", ".join(extra for extra in is_whole if extra not in lacking) or "none"
+    return f"{whole}; not installed: {', '.join(lacking)} (pip install 'acclimate[NAME]')" if lacking else whole
 
 
 def recipes_command(

@@ -9,7 +9,8 @@ import typer
 from typer.core import TyperCommand
 
 SourceDev = Annotated[
-    str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Else a tenth is held out.")
+    str | None,
+    typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Without it, a tenth of the source does."),
 ]
 OUR_TARGET = "social, if --source is left out; else none"
 TargetLabelled = Annotated[

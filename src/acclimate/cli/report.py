@@ -29,15 +29,16 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race 
     advice = outcome.advice
     use = " --before" if advice is not None and advice.tagger == "before" else ""
     if advice is not None:
-        lines += ["", told_advice(advice)]
-    lines += ["", f"tagger and report: {folder}", f"tag text with it:  acclimate predict {typed} TEXT{use}"]
+        lines += ["", advice_sentence(advice)]
+    lines += ["", f"Tagger and report:  {folder}"]
     if advice is not None:
-        lines.append(f"the tagger before: {folder / BEFORE} (--before)")
-    lines += [f"see what changed:  acclimate report {typed}"]
+        lines.append(f"The tagger before:  {folder / BEFORE}")
+    lines += [f"Tag text:           acclimate predict {typed} TEXT{use}"]
+    lines += [f"See what changed:   acclimate report {typed}"]
     return "\n".join(lines)
 
 
-def told_advice(advice: Advice) -> str:
+def advice_sentence(advice: Advice) -> str:
     which = {"before": 'the tagger "before", which was not adapted', "after": "the adapted tagger"}[advice.tagger]
     return f"Use {which}: {advice.why}."
 
@@ -63,10 +64,10 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
         moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
         size = count(change.after.sentences, "sentence")
         rows.append((domain, change.corpus, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size))
-    for name, found in outcome.siblings.items():
-        if found.scores is not None and found.corpus is not None:
-            size = count(found.scores.sentences, "sentence")
-            rows.append((name, found.corpus, "-", f"{100 * headline(found.scores):.2f}", "-", size))
+    for name, sibling in outcome.siblings.items():
+        if sibling.scores is not None and sibling.corpus is not None:
+            size = count(sibling.scores.sentences, "sentence")
+            rows.append((name, sibling.corpus, "-", f"{100 * headline(sibling.scores):.2f}", "-", size))
     widths = [max(len(row[column]) for row in rows) for column in range(6)]
     lines = []
     for row in rows:
@@ -74,7 +75,13 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
         cells += [row[column].rjust(widths[column]) for column in (2, 3, 4)]
         lines.append("  ".join([*cells, row[5]]).rstrip())
     scored = outcome.target or outcome.source
-    return lines if scored is None else [*lines, f"({scored.after.scorer}, in percent)"]
+    if scored is not None:
+        lines.append(f"Scores in percent: {scored.after.scorer}.")
+    if outcome.advice is not None:
+        lines.append(
+            f"Before: trained by recipe {outcome.before}, not adapted. After: adapted by recipe {outcome.recipe}."
+        )
+    return lines
 
 
 def headline(scores: Scores) -> float:
@@ -94,21 +101,21 @@ def verdict(outcome: Outcome) -> str:
         )
     if change is None:
         return "Whether this helps on the target cannot be said: give --target-test to find out."
-    found = change.comparison
-    assert found is not None  # two taggers were compared
+    comparison = change.comparison
+    assert comparison is not None  # two taggers were compared
     sure = (
-        f"95 % interval [{100 * found.low:+.2f}, {100 * found.high:+.2f}], p = {found.bootstrap_p:.3f}, "
+        f"95 % interval [{100 * comparison.low:+.2f}, {100 * comparison.high:+.2f}], p = {comparison.bootstrap_p:.3f}, "
         "paired bootstrap over target sentences, one seed"
     )
     reserved = outcome.reservation
     if reserved is not None:
         moved = f"{100 * headline(change.before):.2f} → {100 * headline(change.after):.2f}"
         return f"{reserved.headline} (target {moved})."
-    if found.bootstrap_p <= SURE < found.permutation_p:
-        sure += f"; but p = {found.permutation_p:.3f} by a permutation test"
-    if found.larger_p > SURE:
+    if comparison.bootstrap_p <= SURE < comparison.permutation_p:
+        sure += f"; but p = {comparison.permutation_p:.3f} by a permutation test"
+    if comparison.larger_p > SURE:
         return f"No clear effect on the target ({sure})."
-    return f"The target score {'rose' if found.difference > 0 else 'FELL'} ({sure})."
+    return f"The target score {'rose' if comparison.difference > 0 else 'FELL'} ({sure})."
 
 
 def markdown(outcome: Outcome, settings: AdaptSettings, race: Race | None = None) -> str:
@@ -128,13 +135,13 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
     yield verdict(outcome)
     yield from ("", *_no_target(settings), *outcome.remarks)
     if outcome.advice is not None:
-        yield from ("", "## Which tagger to use", "", told_advice(outcome.advice))
+        yield from ("", "## Which tagger to use", "", advice_sentence(outcome.advice))
         yield f"The adapted one stands in this folder, the one before in `{BEFORE}/` (`--before` takes that one)."
     for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
         if change is not None:
             yield from _change(domain, change)
-    for name, found in outcome.siblings.items():
-        yield from _sibling(name, found)
+    for name, sibling in outcome.siblings.items():
+        yield from _sibling(name, sibling)
     yield from ("", "## Stages", "", "| stage | updates | kept | seconds |", "|---|---:|---:|---:|")
     for stage in outcome.stages:
         yield f"| {stage['stage']} | {stage['updates']:,} | {stage['kept_update']:,} | {stage['seconds']:,.1f} |"
@@ -150,13 +157,13 @@ def _change(domain: str, change: Change) -> Iterator[str]:
         yield f"| {name} | " + " | ".join([*_cells(before), *_cells(after)]) + " |"
 
 
-def _sibling(name: str, found: SiblingResult) -> Iterator[str]:
+def _sibling(name: str, sibling: SiblingResult) -> Iterator[str]:
     """A tagger that was trained beside: it has no "before"."""
     yield from ("", f"## Trained beside: {name}", "", f"A tagger of its own, in `{FOLDER}/{name}`.")
-    if found.scores is None:
+    if sibling.scores is None:
         return
-    scores = found.scores
-    yield from ("", f"Scored on {found.corpus}, {count(scores.sentences, 'sentence')}. {scores.scorer}. Percent.")
+    scores = sibling.scores
+    yield from ("", f"Scored on {sibling.corpus}, {count(scores.sentences, 'sentence')}. {scores.scorer}. Percent.")
     yield from ("", "| | precision | recall | F1 |", "|---|---:|---:|---:|")
     for label, tally in (("all spans", scores.span), *sorted(scores.by_label.items())):
         yield f"| {label} | " + " | ".join(_cells(tally)) + " |"

@@ -54,7 +54,7 @@ def select_command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Select from huge raw text the lines most like a target text, by the n-grams (n = 1 to 4) that they share.
+    """Find the lines of huge raw text that are most like a target text: they share its n-grams (n = 1 to 4).
 
     Example: acclimate data select --like target.txt --from huge/*.txt.gz --top 500000 --out extra.txt.gz
 

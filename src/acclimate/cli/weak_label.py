@@ -65,7 +65,7 @@ def weak_label_command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Label text by a dictionary of concepts, and say how much was found; where true labels are there, how well.
+    """Label text with a dictionary of concepts. Where true labels are there, score the labels found.
 
     Example: acclimate data weak-label --concepts clinical --text clinical/test --out weak.conll
 

@@ -122,7 +122,7 @@ class Outcome:
         if change is None or change.comparison is None:
             return Advice("after", "no labelled target test sentences say which of the two is better")
         if reserved is not None:
-            return Advice("after", f"{reserved.headline[0].lower()}{reserved.headline[1:]}")
+            return Advice("after", "the target test cannot say which of the two is better")
         moved = f"from {100 * change.before.span.f1:.2f} to {100 * change.after.span.f1:.2f}"
         if change.comparison.larger_p > SURE:
             return Advice("after", f"the target score went {moved}, and neither tagger is clearly better")

@@ -302,7 +302,7 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], shared_from: Pa
 
 def _of_make(make: tuple[str, ...]) -> tuple[str, ...]:
     """Say so when "before" is not the tagger that the settings alone describe."""
-    return (f"Before is a tagger of the same make: it has {', and '.join(make)}.",) if make else ()
+    return (f"The tagger before is of the same make, to compare fairly: it has {', and '.join(make)}.",) if make else ()
 
 
 def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:

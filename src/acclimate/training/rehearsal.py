@@ -15,7 +15,7 @@ from acclimate.spelling import count
 from acclimate.training.loop import Training, under_way
 from acclimate.training.stage import DevelopmentScore, Selector, Stage
 
-RULE = "from a few timed updates of every stage, with evaluations by the selector; stopping early saves some"
+RULE = "timed on a few updates and one evaluation of every stage; stopping early saves some"
 _UPDATES = 3  # the first one is not counted: it also warms up
 _TIMED = 50  # sentences of an evaluation that is timed
 
