@@ -26,8 +26,8 @@ def info_command(context: typer.Context) -> None:
 
     from acclimate import __version__
     from acclimate.data.reading import BUNDLED
-    from acclimate.evaluation.table import count
     from acclimate.recipes.catalogue import RECIPES
+    from acclimate.spelling import count
 
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     lines = {
