@@ -14,7 +14,6 @@ from acclimate.recipes.catalogue import RECIPES
 from acclimate.settings import (
     Settings,
     SettingsError,
-    as_known_now,
     complete,
     dump_yaml,
     load_yaml,
@@ -192,8 +191,3 @@ def test_a_place_in_a_list_is_set_by_its_number() -> None:
     for wrong in ("stages.2.updates=1", "stages.a.updates=1"):
         with pytest.raises(SettingsError, match="is no number of the list there, 0 to 1"):
             with_assignments(given, [wrong])
-
-
-def test_what_an_earlier_version_wrote_gets_the_defaults_that_it_did_not_know() -> None:
-    assert as_known_now(Oven, {"degrees": 90}) == {"degrees": 90, "fan": False}
-    assert as_known_now(Oven, {"gas": True}) == {"gas": True}  # of a later one, perhaps

@@ -129,15 +129,6 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
     ]
 
 
-def as_known_now(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings that an earlier version wrote, with those that it did not have at what stands for not having them. What
-    cannot be read any more is left as it is."""
-    try:
-        return complete(kind, values).model_dump(mode="json")
-    except (SettingsError, UsageError):
-        return dict(values)
-
-
 def gathered(config: Path | None, given: Mapping[str, Any], assignments: Iterable[str] | None) -> dict[str, Any]:
     """The settings of a command, not yet checked: the file's, over them its options, over all what `--set` says."""
     values = load_yaml(config) if config is not None else {}

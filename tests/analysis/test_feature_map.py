@@ -176,5 +176,5 @@ def test_three_points_are_no_map() -> None:
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.manifold", None)
-    with pytest.raises(InputError, match=r"needs scikit-learn: pip install 'acclimate\[plots\]'"):
+    with pytest.raises(InputError, match=r"needs scikit-learn: pip install 'acclimate\[maps\]'"):
         project(two_groups(10))

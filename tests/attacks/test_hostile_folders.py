@@ -24,11 +24,11 @@ from acclimate.model.storage import (
     MANIFEST,
     StorageError,
     _manifest_bytes,
+    atomic_folder,
     finish_saving,
     remove_listed,
     seal,
     verify,
-    written_aside,
 )
 from acclimate.model.tagger import Tagger
 
@@ -282,7 +282,7 @@ def everything(folder: Path) -> dict[str, bytes | str]:
 
 
 def sealed(folder: Path, **contents: str) -> Path:
-    with written_aside(folder) as aside:
+    with atomic_folder(folder) as aside:
         for name, text in contents.items():
             (aside / name).write_text(text)
     return folder
@@ -344,7 +344,7 @@ def test_an_interrupted_save_does_not_go_through_a_linked_folder(home: Path) -> 
     folder = sealed(home / "folder", model="one")
     (home / "elsewhere").mkdir()
     (folder / "sub").symlink_to(home / "elsewhere")
-    with written_aside(folder / ARRIVING) as aside:
+    with atomic_folder(folder / ARRIVING) as aside:
         (aside / "sub").mkdir()
         (aside / "sub" / "authorized_keys").write_text("mine")
     before = everything(home)
@@ -362,7 +362,7 @@ def test_a_save_does_not_go_through_a_linked_folder(home: Path) -> None:
     (folder / "sub").symlink_to(home / "elsewhere")
 
     def save() -> None:
-        with written_aside(folder) as aside:
+        with atomic_folder(folder) as aside:
             (aside / "sub").mkdir()
             (aside / "sub" / "file").write_text("mine")
 
@@ -386,7 +386,7 @@ def test_a_linked_arrival_does_not_empty_another_folder(home: Path) -> None:
 @pytest.mark.parametrize("what", ["file", "folder", "manifest"])
 def test_links_in_a_sealed_folder_are_refused(home: Path, what: str) -> None:
     folder = home / "folder"
-    with written_aside(folder) as aside:
+    with atomic_folder(folder) as aside:
         (aside / "sub").mkdir()
         (aside / "sub" / "model").write_text("one")
     place = {"file": folder / "sub" / "model", "folder": folder / "sub", "manifest": folder / MANIFEST}[what]

@@ -13,9 +13,9 @@ from comparing import compare
 
 from acclimate.comparison import judging
 from acclimate.comparison import race as race_module
+from acclimate.comparison.judging import run_and_judge
 from acclimate.comparison.race import race
 from acclimate.comparison.race_settings import judge_of
-from acclimate.comparison.running import run_trial
 from acclimate.comparison.selectors.agreement import agreement
 from acclimate.data.corpus import Corpus, Kind, Sentence
 from acclimate.data.problems import InputError
@@ -97,9 +97,9 @@ def test_where_a_candidate_fails_and_two_are_left_the_judge_of_two_decides(
     def breaks(trial: PlannedRun, *given: Any) -> float:
         if trial.recipe == "mat" and trial.settings.share < 1:
             raise InputError("it broke")
-        return run_trial(trial, *given)
+        return run_and_judge(trial, *given)
 
-    monkeypatch.setattr(race_module, "run_trial", breaks)
+    monkeypatch.setattr(race_module, "run_and_judge", breaks)
     asked = {"recipes": ["self-training", "mat"], "budget": "60u", "selector": "agreement"}
     found = race(task, tmp_path, asked, {"tagger": TAGGER, "training": {**TRAINING, "updates": 40}})
     assert found.left_out == {"mat": "it broke"}

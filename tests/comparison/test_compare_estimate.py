@@ -8,9 +8,9 @@ import pytest
 import torch
 from comparing import compare
 
-from acclimate.comparison import estimate
-from acclimate.comparison.estimate import seconds_of_all
+from acclimate.comparison import scheduler
 from acclimate.comparison.plan import fitting_recipes, plan_runs
+from acclimate.comparison.scheduler import seconds_of_all
 from acclimate.data.corpus import Corpus
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import SharedSettings
@@ -61,9 +61,9 @@ def test_a_fault_of_the_program_is_not_taken_for_a_refusal(
     def fault(*_: object) -> None:
         raise TypeError("a fault")
 
-    monkeypatch.setattr(estimate, "expected_cost", fault)
+    monkeypatch.setattr(scheduler, "expected_cost", fault)
     with pytest.raises(TypeError, match="a fault"):
-        list(estimate.estimate_lines(planned(news, tweets, [1]), None, 1, None))  # type: ignore[arg-type]
+        list(scheduler.estimate_lines(planned(news, tweets, [1]), None, 1, None))  # type: ignore[arg-type]
 
 
 def test_a_run_waits_for_its_baseline_however_many_hands_there_are(news: Corpus, tweets: Corpus) -> None:
@@ -86,10 +86,10 @@ def test_runs_are_timed_with_the_threads_that_they_will_have(
         seen.append(torch.get_num_threads())
         return 8.0
 
-    monkeypatch.setattr(estimate, "expected_seconds", timed)
+    monkeypatch.setattr(scheduler, "expected_seconds", timed)
     torch.set_num_threads(2)
     try:
-        (line,) = estimate.estimate_lines(planned(news, tweets, [1]), None, 9, 1)  # type: ignore[arg-type]
+        (line,) = scheduler.estimate_lines(planned(news, tweets, [1]), None, 9, 1)  # type: ignore[arg-type]
     finally:
         torch.set_num_threads(1)
     assert seen == [1, 1, 1]

@@ -14,10 +14,10 @@ from comparing import compare
 from acclimate.comparison.judging import ALL_SELECTORS, material_for
 from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.race import race
-from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison, Mean
 from acclimate.comparison.tables import markdown, render, score_rows
+from acclimate.comparison.warnings import remarks_of_runs
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.counts import Tally

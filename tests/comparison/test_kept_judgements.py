@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from acclimate.comparison import judging
-from acclimate.comparison.judging import judge, read_judgements
-from acclimate.comparison.running import run_trial
+from acclimate.comparison.judging import judge, read_judgements, run_and_judge
 from acclimate.data.corpus import Corpus
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
@@ -38,7 +37,7 @@ def judged(task: BlindTask, tmp_path: Path) -> tuple[list[PlannedRun], Said]:
     seeded = (settings.model_copy(update={"seed": seed}) for seed in (1, 2, 3))
     trials = [PlannedRun(each, tmp_path / f"seed-{each.seed}") for each in seeded]
     for trial in trials:
-        run_trial(trial, task, ASKED)
+        run_and_judge(trial, task, ASKED)
     return trials, read_judgements(trials, ASKED)
 
 

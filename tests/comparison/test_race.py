@@ -10,12 +10,9 @@ from typing import Any
 
 import pytest
 
-from acclimate.comparison import running
-from acclimate.comparison.budget import Budget, read_budget
-from acclimate.comparison.race import race
-from acclimate.comparison.race_judge import named_judge
-from acclimate.comparison.race_result import Entry, Race, render_race
-from acclimate.comparison.race_settings import RaceSettings
+from acclimate.comparison import judging
+from acclimate.comparison.race import Entry, Race, named_judge, race, render_race
+from acclimate.comparison.race_settings import Budget, RaceSettings, read_budget
 from acclimate.data.corpus import Corpus
 from acclimate.model.storage import StorageError
 from acclimate.runs.checksummed_json import read_checksummed
@@ -76,7 +73,7 @@ def test_what_is_finished_is_not_done_again(
 def test_a_race_that_was_cut_off_goes_on_and_ends_the_same(
     finished: tuple[Path, Race], task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    train = running.finish_run
+    train = judging.finish_run
 
     def cut_off(trial: Any, task: Any) -> None:
         if trial.recipe == "self-training":
@@ -84,7 +81,7 @@ def test_a_race_that_was_cut_off_goes_on_and_ends_the_same(
         train(trial, task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, "finish_run", cut_off)
+        patch.setattr(judging, "finish_run", cut_off)
         with pytest.raises(KeyboardInterrupt):
             race(task, tmp_path, TWO, TRIAL)
     assert without_time(race(task, tmp_path, TWO, TRIAL)) == without_time(finished[1])

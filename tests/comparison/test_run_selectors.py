@@ -24,10 +24,9 @@ from acclimate.comparison.selectors import material as material_module
 from acclimate.comparison.selectors.agreement import sample_answers
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy, word_probabilities
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
-from acclimate.comparison.selectors.material import Material
+from acclimate.comparison.selectors.material import Material, SourceDev
 from acclimate.comparison.selectors.neighbourhood import NeighbourhoodDensity, density
 from acclimate.comparison.selectors.reverse_validation import ReverseValidation, tags_by_linear_layer, word_features
-from acclimate.comparison.selectors.source_dev import SourceDev
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from comparing import compare
 
-from acclimate.comparison.running import run_trial
+from acclimate.comparison.judging import run_and_judge
 from acclimate.data.corpus import Corpus
 from acclimate.layout import RUN
 from acclimate.model.storage import read_json, write_json
@@ -59,7 +59,7 @@ def place(news: Corpus, tweets: Corpus, tmp_path: Path) -> Place:
 
 
 def test_a_finished_run_made_with_other_vectors_is_refused(place: Place) -> None:
-    run_trial(place.trial(), place.task)
+    run_and_judge(place.trial(), place.task)
     assert place.trial().state(place.task) == "finished"
     place.write_vectors(2.0)
     with pytest.raises(UsageError, match=r"other settings or data:\n  files\..*vectors\.txt: its content has changed"):
@@ -85,7 +85,7 @@ def test_the_content_counts_that_the_files_had_when_the_run_began(
 
     original = result.predict
     monkeypatch.setattr(result, "predict", overwritten)  # the training is over by then
-    run_trial(place.trial(), place.task)
+    run_and_judge(place.trial(), place.task)
     with pytest.raises(UsageError, match="its content has changed"):
         place.trial().state(place.task)
     place.write_vectors(1.0)
@@ -116,7 +116,7 @@ def test_files_that_options_name_count_too(place: Place) -> None:
 
 
 def test_a_file_that_is_gone_contradicts_no_finished_run(place: Place) -> None:
-    run_trial(place.trial(), place.task)
+    run_and_judge(place.trial(), place.task)
     place.vectors.unlink()
     assert place.trial().state(place.task) == "finished"
 
@@ -156,7 +156,7 @@ def test_a_run_that_another_command_has_begun_is_refused_and_left_alone(place: P
 
 def test_of_a_damaged_run_only_its_own_files_are_removed(place: Place) -> None:
     trial = place.trial()
-    run_trial(trial, place.task, ["entropy", "agreement"])
+    run_and_judge(trial, place.task, ["entropy", "agreement"])
     own = set(contents(trial.folder))
     (trial.folder / "notes.txt").write_text("mine", encoding="utf-8")
     spoil(trial.folder / "weights.safetensors")
@@ -164,13 +164,13 @@ def test_of_a_damaged_run_only_its_own_files_are_removed(place: Place) -> None:
     trial.begin(place.task)
     assert set(contents(trial.folder)) == {"notes.txt", f"training/{RUN}"}
     assert trial.state(place.task) == "begun"
-    run_trial(trial, place.task, ["entropy", "agreement"])
+    run_and_judge(trial, place.task, ["entropy", "agreement"])
     assert set(contents(trial.folder)) == {*own, "notes.txt"}
 
 
 def test_a_damaged_list_of_files_is_a_damaged_run(place: Place) -> None:
     trial = place.trial()
-    run_trial(trial, place.task)
+    run_and_judge(trial, place.task)
     spoil(trial.folder / "manifest.json")
     assert trial.state(place.task) == "damaged"
     trial.begin(place.task)
@@ -179,7 +179,7 @@ def test_a_damaged_list_of_files_is_a_damaged_run(place: Place) -> None:
 
 def test_a_damaged_run_of_other_settings_is_refused(place: Place) -> None:
     trial = place.trial()
-    run_trial(trial, place.task)
+    run_and_judge(trial, place.task)
     spoil(trial.folder / "weights.safetensors")
     with pytest.raises(UsageError, match="seed: 1 then, 2 now"):
         replace(trial, settings=trial.settings.model_copy(update={"seed": 2})).begin(place.task)
@@ -218,7 +218,7 @@ def test_a_refusal_says_which_corpus_has_changed(place: Place, news: Corpus) -> 
     ]
 
 
-@pytest.mark.parametrize("begun", [PlannedRun.begin, run_trial])
+@pytest.mark.parametrize("begun", [PlannedRun.begin, run_and_judge])
 def test_a_comparison_on_other_data_is_not_written_over(place: Place, news: Corpus, begun: Any) -> None:
     trial = place.trial("mat")
     begun(trial, place.task)
@@ -226,7 +226,7 @@ def test_a_comparison_on_other_data_is_not_written_over(place: Place, news: Corp
     for other in (with_part(place, source=news[1:]), with_part(place, target_test=None)):
         with pytest.raises(UsageError, match=r"holds a comparison on other data:\n  data\.(source|target_test): "):
             require_same_data(place.folder, other.fingerprints)
-    if begun is run_trial:
+    if begun is run_and_judge:
         require_same_data(place.folder, place.task.fingerprints)
         with pytest.raises(UsageError, match="holds a comparison on other data"):
             require_same_data(place.folder, with_part(place, source=news[1:]).fingerprints)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from acclimate.comparison.workers import Job, do_all, workers
+from acclimate.comparison.scheduler import Job, do_all, workers
 from acclimate.data.problems import InputError
 
 
@@ -138,7 +138,7 @@ def test_a_failure_that_cannot_be_sent_is_no_death_of_its_process() -> None:
 
 
 def test_a_failure_that_can_be_sent_is_sent_as_it_is() -> None:
-    from acclimate.comparison.failures import sendable  # heavy, and the processes above import this file
+    from acclimate.comparison.scheduler import sendable  # heavy, and the processes above import this file
 
     for failure in (KeyError("word"), InputError("no data.", file="a.txt"), OSError(28, "No space left", "a.txt")):
         assert sendable(failure) is failure

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from acclimate.comparison.workers import Job, do_all, workers
+from acclimate.comparison.scheduler import Job, do_all, workers
 
 
 def work(port: int) -> None:

@@ -18,12 +18,12 @@ from acclimate.data.corpus import Corpus
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
+    atomic_folder,
     read_json,
     read_tensors,
     verify,
     write_json,
     write_tensors,
-    written_aside,
 )
 from acclimate.model.tagger import Tagger
 
@@ -62,7 +62,7 @@ def flipped_bits(path: Path, times: int = 6) -> Iterator[tuple[int, int]]:
 
 
 def write_folder(folder: Path, **contents: str) -> None:
-    with written_aside(folder) as aside:
+    with atomic_folder(folder) as aside:
         for name, text in contents.items():
             (aside / name).write_text(text)
 
@@ -142,7 +142,7 @@ def test_an_error_while_writing_leaves_the_old_folder_whole_and_no_litter(tmp_pa
 
 
 def test_an_error_in_the_first_write_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), written_aside(tmp_path / "kept"):
+    with pytest.raises(ZeroDivisionError), atomic_folder(tmp_path / "kept"):
         _ = 1 / 0
     assert list(tmp_path.iterdir()) == []
 
@@ -150,12 +150,12 @@ def test_an_error_in_the_first_write_leaves_nothing(tmp_path: Path) -> None:
 KILLED_AT_EVERY_STEP = """
 import os, signal, sys
 from pathlib import Path
-from acclimate.model.storage import StorageError, finish_saving, verify, written_aside
+from acclimate.model.storage import StorageError, finish_saving, verify, atomic_folder
 
 here = Path(sys.argv[1])
 
 def write(**contents):
-    with written_aside(here / "kept") as aside:
+    with atomic_folder(here / "kept") as aside:
         (aside / "below").mkdir()
         for name, text in contents.items():
             (aside / name).write_text(text)
@@ -241,7 +241,7 @@ def test_whoever_may_read_other_files_may_read_the_weights(tmp_path: Path, umask
     before = os.umask(umask)
     try:
         write_tensors(tmp_path / "a.safetensors", {"a": torch.zeros(2)})
-        with written_aside(tmp_path / "folder") as aside:
+        with atomic_folder(tmp_path / "folder") as aside:
             save_file({"a": torch.zeros(2)}, aside / "of-another-library.safetensors")
     finally:
         os.umask(before)

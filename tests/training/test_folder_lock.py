@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from acclimate.model.storage import written_aside
+from acclimate.model.storage import atomic_folder
 from acclimate.runs.lock import in_locked_folder, locked
 from acclimate.settings import UsageError
 
@@ -108,7 +108,7 @@ def test_parts_of_a_killed_save_are_swept_away_and_nothing_else(tmp_path: Path) 
 
 
 def test_what_a_save_writes_aside_is_what_is_swept_away(tmp_path: Path) -> None:
-    cut_off = written_aside(tmp_path / "a")
+    cut_off = atomic_folder(tmp_path / "a")
     aside = cut_off.__enter__()
     assert aside.is_dir()
     with locked(tmp_path / "a"):

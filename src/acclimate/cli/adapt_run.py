@@ -18,19 +18,17 @@ from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.run_folder import default_folder, require_free, told_how_to_go_on
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import read_task, tell_coverage, with_recipe_options
-from acclimate.comparison.failures import is_expected
-from acclimate.comparison.race import race
-from acclimate.comparison.race_result import Race
+from acclimate.comparison.race import Race, race
 from acclimate.comparison.race_settings import AUTO, RaceSettings
+from acclimate.comparison.scheduler import is_expected
 from acclimate.inference.predict import require_spans
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
 from acclimate.runs.fingerprint import run_fingerprint
 from acclimate.runs.folder import begin
 from acclimate.runs.lock import locked
-from acclimate.runs.memory import forget_peak
 from acclimate.runs.result import Outcome
-from acclimate.runs.run import save_run
+from acclimate.runs.run import forget_peak, save_run
 from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task
 from acclimate.runs.train import train_run

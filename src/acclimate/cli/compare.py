@@ -110,8 +110,8 @@ def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: b
     from acclimate.cli.run_folder import require_no_run, told_how_to_go_on
     from acclimate.comparison.compare import compare
     from acclimate.comparison.plan import fitting_recipes
+    from acclimate.comparison.scheduler import visible_gpus
     from acclimate.comparison.tables import render
-    from acclimate.comparison.workers import visible_gpus
     from acclimate.model.storage import write_checksums
     from acclimate.runs.lock import locked
     from acclimate.settings import dump_yaml

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acclimate.cli.settings import AdaptSettings
-from acclimate.comparison.race_result import Race, render_race
+from acclimate.comparison.race import Race, render_race
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE

@@ -82,7 +82,7 @@ def _run(
 ) -> None:
     from acclimate.cli.progress import stderr_console
     from acclimate.cli.run_folder import told_how_to_go_on
-    from acclimate.comparison.workers import visible_gpus
+    from acclimate.comparison.scheduler import visible_gpus
     from acclimate.reproduction.reproduce import reproduce
     from acclimate.reproduction.table import find_table
 

@@ -8,20 +8,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.choices import choices_of
-from acclimate.comparison.estimate import estimate_lines
-from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors
-from acclimate.comparison.learnt_test import learnt_by_any, remarks_on_test
-from acclimate.comparison.making import make_all
-from acclimate.comparison.material_file import MATERIAL, write_material
+from acclimate.comparison.choices import choices_of, missing_judgements
+from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors, run_and_judge
 from acclimate.comparison.plan import plan_runs, require_scorable_test, with_baseline
-from acclimate.comparison.remarks import remarks_on_makes, remarks_on_scores, remarks_on_share
 from acclimate.comparison.run_result import read_run
-from acclimate.comparison.running import run_trial
-from acclimate.comparison.silence import told_silent
+from acclimate.comparison.scheduler import Job, estimate_lines, make_all
 from acclimate.comparison.summary import Comparison, by_recipe
-from acclimate.comparison.tables import write_tables
-from acclimate.comparison.workers import Job
+from acclimate.comparison.tables import MATERIAL, write_material, write_tables
+from acclimate.comparison.warnings import (
+    learnt_by_any,
+    remarks_on_makes,
+    remarks_on_scores,
+    remarks_on_share,
+    remarks_on_test,
+)
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
@@ -115,7 +115,7 @@ def compare(
         failures=failures,
         remarks=(
             *remarks_on_scores(test, selectors, choices),
-            *told_silent(selectors, choices, done, blind),
+            *missing_judgements(selectors, choices, done, blind),
             *remarks_on_share(settings.share),
             *learnt.remarks,
             *remarks_on_test(names, task, settings.select, settings.train_on_dev),
@@ -158,6 +158,6 @@ def _make_runs(
     """Make what is missing; returns why runs failed, by their names."""
     names = {run.folder: run.name for run in runs}
     work = [
-        Job(run.name, run_trial, (run, task, selectors, threads), names.get(run.baseline or Path())) for run in runs
+        Job(run.name, run_and_judge, (run, task, selectors, threads), names.get(run.baseline or Path())) for run in runs
     ]
     return make_all(work, executor, jobs, tell)

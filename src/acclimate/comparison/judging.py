@@ -1,18 +1,18 @@
-"""The selectors by their names, and what they say about a finished run."""
+"""Let selectors judge a finished run, and keep what they say beside it."""
 
 from __future__ import annotations
 
 import difflib
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acclimate.comparison.selectors.agreement import Tags, agreement, sample_answers
 from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy
 from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
-from acclimate.comparison.selectors.material import Material, RunSelector
+from acclimate.comparison.selectors.material import Material, RunSelector, SourceDev
 from acclimate.comparison.selectors.neighbourhood import NeighbourhoodDensity
 from acclimate.comparison.selectors.reverse_validation import ReverseValidation
-from acclimate.comparison.selectors.source_dev import SourceDev
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.model.storage import StorageError
@@ -20,7 +20,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
 from acclimate.runs.folder import JUDGEMENTS
 from acclimate.runs.prepare import choose_selector
-from acclimate.runs.run import PlannedRun
+from acclimate.runs.run import PlannedRun, finish_run, working_alone
 from acclimate.runs.task import BlindTask
 from acclimate.settings import UsageError
 from acclimate.training.engine import device_for
@@ -120,3 +120,13 @@ def _kept(run: PlannedRun, name: str) -> Any:
         return read_checksummed(run.folder / name)
     except (FileNotFoundError, StorageError):
         return None
+
+
+def run_and_judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str] = (), threads: int | None = None) -> float:
+    """Finish this run, from where it stands, let selectors judge it, and say how many seconds that took. The work of an
+    executor: a plain function of what can be sent to another process."""
+    started = time.monotonic()
+    with working_alone(run.folder, threads):
+        finish_run(run, task)
+        judge(run, task, selectors)
+    return time.monotonic() - started

@@ -1,26 +1,35 @@
-"""A race of recipes: short runs of all that can be run here, and the one that is preferred without target labels.
-
-The target's test sentences have no place in it. "Do not adapt" takes part like any other, and wins where no recipe is
-preferred to it.
-"""
+"""A race of recipes: short runs of each, judged without target labels, and the one to take."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.budget import read_budget
-from acclimate.comparison.failures import is_expected
+from acclimate.comparison.choices import NO_SOURCE, NO_TEXT, why_no_judgement
+from acclimate.comparison.judging import read_judgements, run_and_judge
 from acclimate.comparison.plan import obstacle_for
-from acclimate.comparison.race_judge import hold_out, judged, named_judge, require_judge
-from acclimate.comparison.race_result import Entry, Race
-from acclimate.comparison.race_settings import LEFT_TO_THE_USER, RaceSettings, judge_of, notes_on
-from acclimate.comparison.running import run_trial
+from acclimate.comparison.race_settings import (
+    LEFT_TO_THE_USER,
+    SELECTOR,
+    SELECTOR_OF_LABELLED,
+    Budget,
+    RaceSettings,
+    judge_of,
+    notes_on,
+    read_budget,
+)
+from acclimate.comparison.scheduler import is_expected
+from acclimate.comparison.tables import aligned
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.subsets import split
 from acclimate.layout import REPORT
 from acclimate.model.storage import read_sealed_json
+from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
 from acclimate.runs.cost import expected_cost
@@ -30,8 +39,185 @@ from acclimate.runs.settings import RunSettings, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import UsageError, complete, differences
 from acclimate.spelling import argument, count
+from acclimate.training.engine import device_for
 from acclimate.training.rehearsal import Cost
 from acclimate.training.stage import DevelopmentScore
+
+LEARNT = 0.5  # F1 on held-out source sentences, below which a candidate has hardly begun
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One candidate after its short run. `value` is the judge's, the higher the better; None where it could not say."""
+
+    recipe: str
+    value: float | None
+    updates: int
+    seconds: float  # of this race; nothing is counted that was there before
+    source: float | None  # span F1 (accuracy for plain tags) on held-out source sentences, to see what was forgotten
+
+    @property
+    def is_judged(self) -> bool:
+        return self.value is not None and math.isfinite(self.value)
+
+
+@dataclass(frozen=True)
+class Race:
+    """The candidates in the order of their values, the winner, and the reasons."""
+
+    choice: str
+    measure: str
+    entries: tuple[Entry, ...]
+    left_out: Mapping[str, str]
+    budget: Budget
+    share: float
+    with_target_labels: bool
+    reasons: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[Entry],
+        left_out: Mapping[str, str],
+        measure: str,
+        budget: Budget,
+        share: float,
+        with_target_labels: bool,
+        labels_used: Sequence[str] = (),
+        notes: Sequence[str] = (),
+    ) -> Race:
+        """The highest value wins, of equal ones the first. `labels_used` says what candidates had of target labels."""
+        if not any(entry.recipe == BASELINE.name for entry in entries):
+            raise InputError(f"{BASELINE.name} could not be run: {left_out.get(BASELINE.name, 'it is not there')}")
+        ranked = sorted(entries, key=lambda entry: -(entry.value or 0.0) if entry.is_judged else math.inf)
+        choice = ranked[0].recipe if ranked[0].is_judged else BASELINE.name
+        reasons = (*_reasons(ranked, choice, measure, share, with_target_labels, labels_used), *notes)
+        return cls(choice, measure, tuple(ranked), dict(left_out), budget, share, with_target_labels, reasons)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "choice": self.choice,
+            "measure": self.measure,
+            "with_target_labels": self.with_target_labels,
+            "budget": str(self.budget),
+            "share": self.share,
+            "candidates": [asdict(entry) for entry in self.entries],
+            "left_out": dict(self.left_out),
+            "reasons": list(self.reasons),
+        }
+
+
+def _reasons(
+    ranked: Sequence[Entry],
+    choice: str,
+    measure: str,
+    share: float,
+    with_target_labels: bool,
+    labels_used: Sequence[str],
+) -> tuple[str, ...]:
+    judged = [entry for entry in ranked if entry.is_judged]
+    if not judged:
+        return (f"{measure} could judge no run: {BASELINE.name} is kept, and nothing is adapted.",)
+    said = [f"{choice} is preferred by {measure}: {_told(judged[0])}."]
+    others = [f"{entry.recipe} {_told(entry)}" for entry in judged[1:3]]
+    baseline = next((entry for entry in judged[3:] if entry.recipe == BASELINE.name), None)
+    others += [] if baseline is None else [f"{BASELINE.name} {_told(baseline)}"]
+    if others:
+        said.append(f"Behind it: {', '.join(others)}.")
+    tied = [entry.recipe for entry in judged[1:] if entry.value == judged[0].value]
+    if tied:
+        said.append(f"{', '.join(tied)} has the very same value; {choice} stands before it in the list.")
+    if choice == BASELINE.name:
+        said.append("No recipe is preferred to not adapting: nothing is adapted.")
+    said.append(_told_of_labels(choice, with_target_labels, labels_used))
+    if max((entry.source for entry in judged if entry.source is not None), default=1.0) < LEARNT:
+        said.append("No candidate has learnt the source yet, and their order says little: give a larger --budget.")
+    if share < 1:
+        said.append(f"Every candidate made {share:.1%} of its updates; in full training their order may be another.")
+    return tuple(said)
+
+
+def _told_of_labels(choice: str, with_target_labels: bool, used: Sequence[str]) -> str:
+    """What target labels were used for, by the judge and by the candidates."""
+    candidates = f" Candidates had {' and '.join(used)}." if used else ""
+    if not with_target_labels:
+        judge = "The judge used no target label." if used else "No target label was used."
+        return f"{judge}{candidates} Selectors without labels err: compare tells by how much on your data."
+    learns = "" if choice == BASELINE.name else "; the winner learns from all of them"
+    return f"Labelled target sentences were held out to judge by{learns}.{candidates}"
+
+
+def _told(entry: Entry) -> str:
+    return "-" if entry.value is None else f"{entry.value:.4g}"
+
+
+def render_race(race: Race) -> str:
+    """The race as people read it."""
+    rows = [["candidate", "value", "source dev", "updates", "seconds"]]
+    for entry in race.entries:
+        source = "-" if entry.source is None else f"{100 * entry.source:.2f}"
+        mark = " *" if entry.recipe == race.choice else ""
+        rows.append([entry.recipe + mark, _told(entry), source, f"{entry.updates:,}", f"{entry.seconds:.1f}"])
+    lines = [f"race of {count(len(race.entries), 'recipe')}, {race.budget}, judged by {race.measure}", ""]
+    lines += [*aligned(rows), ""]
+    lines += [f"left out: {name}. {why}" for name, why in race.left_out.items()]
+    return "\n".join([*lines, *race.reasons])
+
+
+FEWEST = 10  # labelled target sentences that must be held out, or a score on them would say nothing
+
+
+def hold_out(task: Task, share: float, seed: int) -> tuple[Task, Corpus | None]:
+    """The task with less labelled target sentences, and those that judge; None where they would be too few."""
+    few = task.target_labelled
+    if few is None or share * len(few) < FEWEST:
+        return task, None
+    for tied_from in (1, 6):
+        with suppress(InputError):
+            parts = split(few, {"kept": 1 - share, "held": share}, seed, by_document=False, tied_from=tied_from)
+            return replace(task, target_labelled=parts["kept"]), parts["held"]
+    return task, None
+
+
+def named_judge(settings: RaceSettings, run: PlannedRun, task: BlindTask) -> str:
+    """Which selector the settings name, or what the candidates learn from does."""
+    if settings.selector is not None:
+        return settings.selector
+    labelled = task.target_labelled is not None
+    return SELECTOR_OF_LABELLED if labelled or why_no_judgement(SELECTOR, run, task) else SELECTOR
+
+
+def require_judge(settings: RaceSettings, runs: Sequence[PlannedRun], task: BlindTask) -> None:
+    """Refuse a race that no selector could decide: better now than when the budget is spent."""
+    selector = judge_of(named_judge(settings, runs[0], task), len(runs))
+    silence = why_no_judgement(selector, runs[0], task)
+    if silence == NO_TEXT:
+        few = task.target_labelled or ()
+        held = (
+            f", and no labelled sentences are held out: that takes {FEWEST} at least, and here are "
+            f"{settings.held_out:g} (options.held_out) of {len(few):,}"
+        )
+        raise UsageError(
+            f"Nothing can judge this race: {silence}{held if few else ''}. Give target text ({argument('target')}), "
+            "or more "
+            f"labelled target sentences ({argument('target_labelled')}), or name a recipe."
+        )
+    if silence:
+        way_out = (
+            f"Give some ({argument('source_dev')}), or name another judge"
+            if silence == NO_SOURCE
+            else "Name another judge"
+        )
+        raise UsageError(f"{selector} cannot judge this race: {silence}. {way_out} (options.selector).")
+
+
+def judged(runs: Sequence[PlannedRun], selector: str, held: Corpus | None) -> dict[str, float | None]:
+    """What the judge says of each run, by their names."""
+    if held is None:
+        return {name: said[selector] for name, said in read_judgements(runs, [selector]).items()}
+    judge = DevelopmentScore(held)
+    return {run.name: judge(Tagger.load(run.folder, device_for(run.settings.training))) for run in runs}
+
 
 _PLAN = "race-plan.json"
 
@@ -78,7 +264,7 @@ def race(
         short = replace(each, settings=each.settings.model_copy(update={"share": share}))
         tell(f"{name}: {share:.0%} of its updates")
         try:
-            finished[name] = short, run_trial(short, blind, () if held is not None else sorted(asked))
+            finished[name] = short, run_and_judge(short, blind, () if held is not None else sorted(asked))
         except Exception as failure:
             if not is_expected(failure):
                 raise

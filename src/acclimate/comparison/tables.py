@@ -1,4 +1,4 @@
-"""A comparison as people read it: on the screen, as a page, and as rows."""
+"""The tables of a comparison, and the files that a report is made from."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from rich.cells import cell_len
 
+from acclimate.analysis.inspection.measures import sampled
 from acclimate.comparison.choices import Choice
-from acclimate.comparison.remarks import remarks_of_runs
 from acclimate.comparison.summary import Comparison, Mean, RecipeResult
+from acclimate.comparison.warnings import remarks_of_runs
+from acclimate.data.corpus import Corpus
 from acclimate.layout import COMPARISON
+from acclimate.runs.evidence import SOURCE, TARGET, text_figures
+from acclimate.runs.task import Task
 
 Row = Sequence[str]
 
@@ -174,3 +179,29 @@ def put(place: Path, text: str) -> None:
     aside = place.with_name(f"{place.name}.part")
     aside.write_text(text, encoding="utf-8")
     aside.replace(place)
+
+
+MATERIAL = "material.json"
+_SENTENCES = 200  # of each domain, to draw a map of its words from
+
+
+def write_material(task: Task, folder: Path) -> None:
+    test, target = task.target_test, task.target or task.target_labelled
+    source_text = task.source_test or task.source_dev or task.source
+    target_text = test or target
+    kept: dict[str, Any] = {
+        "test": None if test is None or not test.is_labelled else _labelled(test),
+        "names": {SOURCE: source_text.name, TARGET: None if target_text is None else target_text.name},
+        "sample": {SOURCE: _words(source_text), TARGET: None if target_text is None else _words(target_text)},
+        "text": text_figures(task.source, target),
+    }
+    put(folder / MATERIAL, json.dumps(kept))  # pure ASCII: a word may hold half a surrogate pair
+
+
+def _labelled(test: Corpus) -> dict[str, Any]:
+    rows = {"words": [sentence.words for sentence in test], "gold": [sentence.tags for sentence in test]}
+    return {"name": test.name, "kind": test.kind, **rows}
+
+
+def _words(corpus: Corpus) -> list[tuple[str, ...]]:
+    return [sentence.words for sentence in sampled(corpus, _SENTENCES)]

@@ -14,7 +14,7 @@ from acclimate.data.corpus import Sentence
 from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row, quietly
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.learner import Learner, TextView
-from acclimate.model.storage import write_json, written_aside
+from acclimate.model.storage import atomic_folder, write_json
 from acclimate.settings import Settings, UsageError
 
 _HEADS = ("cls", "lm_head", "predictions")  # as BERT, RoBERTa and ALBERT call theirs, with their kin
@@ -174,7 +174,7 @@ def save_language_model(
 ) -> None:
     """Weights and tokenizer as `transformers` writes them, sealed, with a report and texts by file name beside them."""
     model = model.cpu()
-    with written_aside(folder) as aside:
+    with atomic_folder(folder) as aside:
         quietly((model.half() if half else model).save_pretrained, str(aside))
         tokenizer.save_pretrained(aside)
         write_json(aside / "report.json", report)

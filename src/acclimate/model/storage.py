@@ -38,7 +38,7 @@ class StorageError(ValueError):
 
 
 @contextmanager
-def written_aside(folder: str | Path) -> Iterator[Path]:
+def atomic_folder(folder: str | Path) -> Iterator[Path]:
     """Yield an empty folder beside `folder`; on leaving, seal it and put it in its place.
 
     Files already standing in `folder` that the new one does not bring (a user's own notes) are left alone.

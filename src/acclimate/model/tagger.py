@@ -33,13 +33,13 @@ from acclimate.model.heads.tag_heads import HeadName, build_head
 from acclimate.model.learner import Learner, Sentences, View
 from acclimate.model.storage import (
     StorageError,
+    atomic_folder,
     read_json,
     read_sealed_json,
     read_tensors,
     verify,
     write_json,
     write_tensors,
-    written_aside,
 )
 from acclimate.settings import S, Settings, SettingsError, complete
 
@@ -206,7 +206,7 @@ class Tagger(Learner):
     def save(self, folder: str | Path, **documents: str | bytes) -> None:
         """Write the tagger so that a crash or a flipped byte cannot pass unnoticed. `documents` are files to keep
         beside it, by name (a run's settings and report)."""
-        with written_aside(folder) as aside:
+        with atomic_folder(folder) as aside:
             self._write(aside)
             for name, document in {_CARD: tagger_card(self), **documents}.items():
                 (aside / name).write_bytes(document if isinstance(document, bytes) else document.encode())

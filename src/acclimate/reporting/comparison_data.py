@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.material_file import MATERIAL
+from acclimate.comparison.tables import MATERIAL
 from acclimate.data.problems import InputError
 from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.layout import COMPARISON

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.material_file import MATERIAL
+from acclimate.comparison.tables import MATERIAL
 from acclimate.reporting.comparison_data import ComparisonData, collect_comparison
 from acclimate.reporting.figures import listed, p_equals, percent, signed, signed_between
 from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page

@@ -13,7 +13,7 @@ import yaml
 from acclimate.analysis.curves import StageCurves, read_curves
 from acclimate.analysis.features import FeaturePoints, UnknownWords, feature_points, readers_of
 from acclimate.analysis.run_records import record_files
-from acclimate.comparison.material_file import MATERIAL
+from acclimate.comparison.tables import MATERIAL
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.evaluation.counts import stored_f1

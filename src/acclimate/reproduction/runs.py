@@ -11,8 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.making import make_all
-from acclimate.comparison.workers import Job
+from acclimate.comparison.scheduler import Job, make_all
 from acclimate.inference.part_of_speech import PartOfSpeechTagger, part_of_speech_tagger
 from acclimate.reproduction.cells import Cell
 from acclimate.reproduction.datasets import Datasets

@@ -41,11 +41,11 @@ from acclimate.model.language_model import (
 )
 from acclimate.model.storage import (
     StorageError,
+    atomic_folder,
     forget_checksums,
     has_checksum,
     require_unchanged,
     write_checksums,
-    written_aside,
 )
 from acclimate.runs.fingerprint import encoder_digest, file_digest
 from acclimate.runs.folder import begin, finish, finished_report
@@ -289,7 +289,7 @@ def _prepare(
     choice = TextChoice(settings.held_out, settings.case_noise, settings.seed)
     folder = training / "tokenizer"
     if not folder.is_dir():
-        with written_aside(folder) as aside:
+        with atomic_folder(folder) as aside:
             _tokenizer(settings, choice, tell).save_pretrained(aside)
     tokenizer = load_tokenizer(str(folder))
     if tokenizer.mask_token_id is None or tokenizer.sep_token_id is None:

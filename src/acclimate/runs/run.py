@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import resource
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -14,17 +16,42 @@ import torch
 
 from acclimate.layout import BEFORE, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import save_siblings
-from acclimate.model.storage import MANIFEST, remove_listed, written_aside
+from acclimate.model.storage import MANIFEST, atomic_folder, remove_listed
 from acclimate.model.tagger import Tagger
 from acclimate.runs.evidence import SOURCE, TARGET, answers_dict
 from acclimate.runs.fingerprint import run_fingerprint
 from acclimate.runs.folder import State, begin, begun_with, finish, state_of
 from acclimate.runs.lock import locked
-from acclimate.runs.memory import forget_peak, peak_megabytes
 from acclimate.runs.result import Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task
 from acclimate.runs.train import train_run
+
+_STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+
+
+def forget_peak() -> None:
+    """Count anew from here on: one process may do many runs."""
+    if torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats()
+    with suppress(OSError):
+        _CLEAR.write_text("5")  # Linux: the peak becomes what is used now
+
+
+def peak_megabytes() -> dict[str, float | None]:
+    """Of the whole process, libraries included (elsewhere than on Linux its peak since it was started), and of tensors
+    on the GPU; None without one."""
+    on_gpu = torch.cuda.max_memory_allocated() / 1e6 if torch.cuda.is_available() else None
+    return {"process": round(_peak_of_process(), 1), "gpu": None if on_gpu is None else round(on_gpu, 1)}
+
+
+def _peak_of_process() -> float:
+    with suppress(OSError, ValueError, StopIteration):
+        line = next(line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024 / 1e6
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
 
 # seeds and the engine's state belong to a process: threads of one (Dask workers may have several) take turns
 _ALONE = threading.Lock()
@@ -112,7 +139,7 @@ def save_run(
     if keeps_tagger:
         outcome.tagger.save(folder, **written)
     else:  # weights that nobody will ask for would fill the disk
-        with written_aside(folder) as aside:
+        with atomic_folder(folder) as aside:
             for name, content in written.items():
                 (aside / name).write_bytes(content.encode() if isinstance(content, str) else content)
     finish(folder)

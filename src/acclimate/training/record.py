@@ -19,6 +19,7 @@ from torch import Tensor
 from acclimate.layout import RECORDS
 from acclimate.model.storage import (
     StorageError,
+    atomic_folder,
     forget_checksums,
     read_json,
     read_tensors,
@@ -27,7 +28,6 @@ from acclimate.model.storage import (
     write_checksums,
     write_json,
     write_tensors,
-    written_aside,
 )
 from acclimate.settings import UsageError
 from acclimate.training.loop import Training
@@ -128,7 +128,7 @@ def save_checkpoint(folder: Path, training: Training, notes: Mapping[str, Any], 
     place = folder / f"{_PREFIX}{training.update:09d}"
     numbers, optimizer_tensors = _apart(training.optimizer.state_dict())
     scaler = getattr(training.engine, "scaler", None)
-    with written_aside(place) as aside:
+    with atomic_folder(place) as aside:
         write_tensors(aside / "step.safetensors", training.bare_step.state_dict())
         write_tensors(aside / "optimizer.safetensors", optimizer_tensors)
         write_tensors(aside / "random.safetensors", _random_states())

@@ -22,12 +22,12 @@ from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.learner import Learner
 from acclimate.model.storage import (
     StorageError,
+    atomic_folder,
     read_json,
     read_tensors,
     verify,
     write_json,
     write_tensors,
-    written_aside,
 )
 from acclimate.training.loop import Progress, Training, give_back_memory, under_way
 from acclimate.training.record import Record, load_checkpoint, save_checkpoint
@@ -268,7 +268,7 @@ def _readable(progress: Progress) -> dict[str, float]:
 
 
 def _save_finished(learner: Learner, folder: Path, summary: Mapping[str, Any]) -> None:
-    with written_aside(folder / "finished") as aside:
+    with atomic_folder(folder / "finished") as aside:
         write_tensors(aside / _WEIGHTS, learner.state_dict())
         write_json(aside / "summary.json", dict(summary))
     for checkpoint in folder.glob("checkpoint-*"):
