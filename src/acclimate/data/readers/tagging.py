@@ -126,7 +126,7 @@ def _without_faults(sentences: list[RawSentence], scheme: Scheme, log: ReadingLo
     """Under a scheme that the user insists on, a tag that breaks it is a bad line."""
     problem = (
         "tag {tag!r} breaks the scheme "
-        f"{scheme}: {_RULES[scheme]} Mend it; leave out the scheme to have it read leniently; or pass "
+        f"{scheme}: {_RULES[scheme]} Mend it; leave out {argument('scheme', ...)} to have it read leniently; or pass "
         f"{argument('skip_bad', True)}."
     )
     return [
