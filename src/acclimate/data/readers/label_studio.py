@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from acclimate.data.character_spans import CharacterSpan, in_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place, shorten
 from acclimate.data.readers.doccano import label_name
-from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, json_records, require
+from acclimate.data.readers.records import Fields, Record, as_json, expect, identifier, require, sentences_of_records
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 
@@ -25,13 +25,7 @@ class _Region:
 
 
 def read_label_studio(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
-    for record in json_records(source, log):
-        try:
-            sentences = _sentences(record, Place(source.name, record.line), log)
-        except InputError as error:
-            log.refuse(error, file=source.name, line=record.line, text=record.spelled)
-        else:
-            yield from sentences
+    return sentences_of_records(source, log, _sentences)
 
 
 def _sentences(record: Record, place: Place, log: ReadingLog) -> list[RawSentence]:

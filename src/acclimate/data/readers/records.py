@@ -7,12 +7,12 @@ share the sentence of fields: a list of words, one of tags, and perhaps their te
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from acclimate.data.character_spans import check_characters
-from acclimate.data.problems import InputError, shorten
+from acclimate.data.problems import InputError, Place, shorten
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
 Value = TypeVar("Value")
@@ -35,6 +35,19 @@ def json_records(source: Source, log: ReadingLog) -> Iterator[Record]:
     lines = source.checked_lines(log)
     records = _from_array if source.text.lstrip(_BLANK).startswith("[") else _from_lines
     yield from records(source, lines, log)
+
+
+def sentences_of_records(
+    source: Source, log: ReadingLog, read: Callable[[Record, Place, ReadingLog], Iterable[RawSentence]]
+) -> Iterator[RawSentence]:
+    """The sentences that `read` finds in each record; a bad record is refused as a whole, with its line."""
+    for record in json_records(source, log):
+        try:
+            sentences = read(record, Place(source.name, record.line), log)
+        except InputError as error:
+            log.refuse(error, file=source.name, line=record.line, text=record.spelled)
+        else:
+            yield from sentences
 
 
 def _from_lines(source: Source, lines: list[str], log: ReadingLog) -> Iterator[Record]:
