@@ -7,22 +7,9 @@ from pathlib import Path
 import pytest
 from command_line import acclimate
 
-SMALL = [
-    *(
-        "--set",
-        "vocabulary=90",
-        "--set",
-        "encoder.layers=1",
-        "--set",
-        "encoder.width=16",
-        "--set",
-        "encoder.heads=2",
-        "--updates",
-        "12",
-    ),
-    *("--set", "encoder.row=16", "--set", "training.rows_per_batch=4", "--set", "training.evaluate_every=6"),
-    *("--set", "held_out=0.1", "--set", "training.device=cpu"),
-]
+from tiny_pretraining import TINY_PRETRAINING
+
+SMALL = [*TINY_PRETRAINING, "--updates", "12", "--set", "training.evaluate_every=6", "--set", "held_out=0.1"]
 
 
 @pytest.fixture

@@ -8,10 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from command_line import TINY, Files, acclimate, ctrl_c_after
 from safetensors import SafetensorError
 
 from acclimate.model.tagger import Tagger
-from acclimate.runs.lock import locked
+from held_folders import held_by_a_thread
 
 LONGER = [*TINY, "--set", "training.updates=9", "--set", "training.checkpoint_every=2"]
 
@@ -132,33 +129,13 @@ def test_a_folder_that_cannot_be_written_is_named(words: list[object], files: Fi
     assert f"nothing can be written in {files.news}, which is a file. Choose another --out." in answer.err
 
 
-@contextmanager
-def held_elsewhere(folder: Path) -> Iterator[None]:
-    """Another thread holds the folder, as another process would."""
-    holding, enough = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with locked(folder):
-            holding.set()
-            enough.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    holding.wait()
-    try:
-        yield
-    finally:
-        enough.set()
-        thread.join()
-
-
 def in_use(folder: Path) -> str:
     wait = "Wait until it has ended, or choose another folder (--out)."
     return f"error: {folder} is in use: process {os.getpid()} trains there. {wait}\n"
 
 
 def test_two_runs_do_not_share_a_folder(words, tmp_path: Path) -> None:
-    with held_elsewhere(tmp_path / "a"):
+    with held_by_a_thread(tmp_path / "a"):
         assert acclimate(*words, "--out", tmp_path / "a", "--quiet", code=2).err == in_use(tmp_path / "a")
         assert acclimate(*words, "--out", tmp_path / "a", "--overwrite", "--quiet", code=2).err.endswith("(--out).\n")
     acclimate(*words, "--out", tmp_path / "a", "--quiet")
@@ -172,7 +149,7 @@ def test_no_command_trains_where_another_one_does(command: str, files: Files, tm
         "encoder domain-tune": ["--text", files.tweets],
         "encoder pretrain": ["--text", files.tweets],
     }
-    with held_elsewhere(tmp_path / "a"):
+    with held_by_a_thread(tmp_path / "a"):
         answer = acclimate(*command.split(), *given[command], "--out", tmp_path / "a", "--quiet", code=2)
     assert answer.err == in_use(tmp_path / "a")
 

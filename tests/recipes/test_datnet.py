@@ -29,6 +29,7 @@ from acclimate.settings import UsageError, complete
 from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody
 from acclimate.training.settings import TrainingSettings
+from interruptions import StopAt, Stopped
 
 QUICK = {"updates": 3, "words_per_batch": 60, "learning_rate": 0.02, "device": "cpu"}
 Build = Callable[..., Tagger]
@@ -282,22 +283,6 @@ def test_the_noise_is_as_large_as_that_of_the_results_unless_told_otherwise() ->
 
 
 # resumed, saved, and chosen
-
-
-class Stopped(Exception):
-    pass
-
-
-class StopAt(Nobody):
-    """Stops the run at the n-th update that it sees, counted over all stages."""
-
-    def __init__(self, update: int) -> None:
-        self.left = update
-
-    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Stopped
 
 
 WAYS: dict[str, dict[str, Any]] = {

@@ -27,6 +27,7 @@ from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody, run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Stage
+from interruptions import StopAt, Stopped
 
 Build = Callable[..., Tagger]
 ENCODERS = ["character-cnn-lstm", "bert"]
@@ -400,20 +401,6 @@ def test_virtual_training_is_bond_s_unless_mat_s_is_asked_for(build: Build, plan
 
 
 # resuming
-
-
-class Stopped(Exception):
-    pass
-
-
-class StopAt(Nobody):
-    def __init__(self, update: int) -> None:
-        self.left = update
-
-    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Stopped
 
 
 def resumed(build: Build, plan: Plan, out: Path, update: int, encoder: str) -> Tagger:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ import pytest
 from acclimate.model.storage import atomic_folder
 from acclimate.runs.lock import in_locked_folder, locked
 from acclimate.settings import UsageError
+from held_folders import held_by_a_thread
 
 HOLDS_IT = "import sys, time; from acclimate.runs.lock import locked; \
 lock = locked(sys.argv[1]); lock.__enter__(); print('locked', flush=True); time.sleep(600)"
@@ -31,26 +31,6 @@ def held_by_a_process(folder: Path) -> Iterator[subprocess.Popen[str]]:
     finally:
         process.kill()
         process.communicate()
-
-
-@contextmanager
-def held_by_a_thread(folder: Path) -> Iterator[None]:
-    """As another process would hold it."""
-    holding, enough = threading.Event(), threading.Event()
-
-    def hold() -> None:
-        with locked(folder):
-            holding.set()
-            enough.wait()
-
-    thread = threading.Thread(target=hold)
-    thread.start()
-    holding.wait()
-    try:
-        yield
-    finally:
-        enough.set()
-        thread.join()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="locks of the system")

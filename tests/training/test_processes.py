@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
+
+from two_processes import in_two_processes
+
+from tiny_pretraining import TINY_PRETRAINING
 
 PROGRAM = """
 import hashlib, json, os, sys
@@ -26,14 +27,7 @@ json.dump({"digest": digest, "updates": outcome.stages[0]["updates"]}, open(plac
 
 def test_two_processes_end_with_the_same_weights_after_as_many_passes(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    subprocess.run(
-        [*launch, str(tmp_path / "program.py"), str(tmp_path)],
-        check=True,
-        capture_output=True,
-        timeout=240,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    in_two_processes(str(tmp_path / "program.py"), str(tmp_path))
     first, second = (json.loads((tmp_path / f"rank-{rank}.json").read_text()) for rank in (0, 1))
     assert first == second
     assert first["updates"] == 6  # 24 sentences, 4 a batch, 2 processes, 2 epochs
@@ -42,39 +36,8 @@ def test_two_processes_end_with_the_same_weights_after_as_many_passes(tmp_path: 
 def test_two_processes_pre_train_on_twice_as_many_rows(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(f"The {n} cats of Oslo sleep all day ." for n in range(300)), encoding="utf-8")
-    sizes = [
-        "--set",
-        "vocabulary=90",
-        "--set",
-        "encoder.layers=1",
-        "--set",
-        "encoder.width=16",
-        "--set",
-        "encoder.heads=2",
-        "--updates",
-        "5",
-    ]
-    rows = ["--set", "encoder.row=16", "--set", "training.rows_per_batch=4", "--set", "training.device=cpu"]
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    command = [
-        "-m",
-        "acclimate",
-        "encoder",
-        "pretrain",
-        "--text",
-        str(text),
-        "--out",
-        str(tmp_path / "mine"),
-        "-q",
-        "--json",
-    ]
-    done = subprocess.run(
-        [*launch, *command, *sizes, *rows],
-        check=True,
-        capture_output=True,
-        timeout=240,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    given = ["--text", str(text), "--out", str(tmp_path / "mine"), "--updates", "5", "-q", "--json"]
+    done = in_two_processes("-m", "acclimate", "encoder", "pretrain", *given, *TINY_PRETRAINING)
     (report,) = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"{")]
     assert report["pieces_seen"] == 2 * 5 * 4 * 16
     assert (tmp_path / "mine" / "manifest.json").is_file()

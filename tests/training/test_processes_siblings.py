@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import torch
+from two_processes import in_two_processes
 
 from acclimate.model.storage import read_tensors
 
@@ -51,14 +49,7 @@ if __name__ == "__main__":
 
 def test_two_processes_end_where_one_ends_that_gathers_two_batches(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
-    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    subprocess.run(
-        [*launch, str(tmp_path / "program.py"), str(tmp_path)],
-        check=True,
-        capture_output=True,
-        timeout=240,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+    in_two_processes(str(tmp_path / "program.py"), str(tmp_path))
     first, second = (read_tensors(tmp_path / f"rank-{rank}.safetensors") for rank in (0, 1))
     alone = runpy.run_path(str(tmp_path / "program.py"))["learn"](2)
     assert first.keys() == second.keys() == alone.keys()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,29 +19,13 @@ from acclimate.model.storage import read_json
 from acclimate.model.tagger import Tagger
 from acclimate.runs.train import adapt
 from acclimate.training.engine import build_engine
-from acclimate.training.loop import Progress
 from acclimate.training.run import Nobody, run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Stage
+from interruptions import StopAt, Stopped
 
 TRAINING = {"updates": 9, "words_per_batch": 60, "checkpoint_every": 2, "evaluate_every": 3, "learning_rate": 0.02}
 # self-training then has 9 updates on the source, and two rounds of 4 more
-
-
-class Stopped(Exception):
-    pass
-
-
-class StopAt(Nobody):
-    """Stops the run at the n-th update that it sees, counted over all stages."""
-
-    def __init__(self, update: int) -> None:
-        self.left = update
-
-    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Stopped
 
 
 @pytest.fixture(scope="module")

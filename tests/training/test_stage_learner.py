@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +21,15 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.training.engine import build_engine
-from acclimate.training.loop import Progress
 from acclimate.training.record import Record
-from acclimate.training.run import Nobody, run_stages
+from acclimate.training.run import run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Stage
+from interruptions import StopAt, Stopped
 
 Build = Callable[..., Tagger]
 SETTINGS = {"updates": 7, "checkpoint_every": 2, "evaluate_every": 2, "learning_rate": 0.02, "device": "cpu"}
 RADII = {"words": 0.4, "characters": 0.2, "pieces": 0.3}
-
-
-class Stopped(Exception):
-    pass
-
-
-class StopAt(Nobody):
-    def __init__(self, update: int) -> None:
-        self.left = update
-
-    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None:
-        self.left -= 1
-        if self.left == 0:
-            raise Stopped
 
 
 class Scripted:
