@@ -40,66 +40,66 @@ class TuningSettings(AdversarialMaskingSettings):
     """Domain tuning, with the masking that is best as far as is known."""
 
     masking: str = MASKING
-    """Which words to hide; see docs/how-to/tune-an-encoder.md."""
+    """Masking policy that chooses the hidden words; see docs/how-to/tune-an-encoder.md."""
     updates: int | None = Field(300, ge=1)
-    """Updates of the tuning; null: 2,000, or fewer that read the target's text 20 times."""
+    """Number of optimizer updates; null: at most 2,000, and at most 20 passes over the target text."""
 
 
 class AcclimateSettings(Settings):
     """Which parts there are, and how much each counts."""
 
     tuning: bool | None = None
-    """Tune the encoder first; null: where it is a masked language model."""
+    """Tune the encoder to the target domain first; null: yes if the encoder is a masked language model."""
     alignment: bool = False
-    """Make sentences of both domains alike, and words of one tag where there are target labels."""
+    """Align the features of both domains by MMD: sentences, and with target labels also words of the same tag."""
     contrast: bool = False
-    """Learn to tell sentences from one another, beside edited twins."""
+    """Add a contrastive loss between each sentence and an edited copy of it."""
     noise: bool = True
-    """Learn under adversarial noise with words hidden (MAT)."""
+    """Train with adversarial noise on the embeddings and with hidden words (MAT)."""
     anchors: bool | None = None
-    """In the rounds, learn sentences with entities of the other domain; null: with target labels, as a rule."""
+    """In the rounds, train on sentences with entities of the other domain; null: with target labels, unless finish."""
     self_labels: bool = False
-    """In the rounds, believe the tagger where it is surest."""
+    """In the rounds, train on the tagger's own predictions for the target sentences it is most confident about."""
     distillation: bool | None = None
-    """In the rounds, agree with the last round's tagger on anchors, or else on target text; null: on anchors alone."""
+    """In the rounds, distil from the previous tagger, on anchors or else on target text; null: only on anchors."""
     rounds: int = Field(3, ge=0)
-    """How many rounds."""
+    """Number of rounds after the first stage; 0: none."""
     share: float = Field(0.25, gt=0)
-    """Share of the usual number of updates, per round."""
+    """Length of a round without a teacher on anchors, as a share of the usual number of updates."""
     keep: float = Field(0.5, gt=0, le=1)
-    """Share of target sentences believed, surest first."""
+    """With self_labels: share of target sentences to train on, the most confident first."""
     alpha: float = Field(0.1, gt=0)
-    """Weight of making sentences alike."""
+    """With alignment: weight of the loss that aligns sentences."""
     beta: float = Field(0.1, gt=0)
-    """Weight of making words of one tag alike."""
+    """With alignment: weight of the loss that aligns words of the same tag."""
     believe: float = Field(0.5, gt=0)
-    """Weight of the tagger's own labels."""
+    """With self_labels: weight of the loss on the tagger's own predictions."""
     gamma: float = Field(0.5, gt=0)
-    """Weight of the teacher on target text, beside the tags."""
+    """Weight of the distillation loss on target text, beside the tagging loss."""
     teacher: float = Field(0.98, gt=0, lt=1)
-    """Weight of the teacher on anchors; all else has what is left, as in PDALN."""
+    """Weight of the distillation loss on anchors; the other losses share 1 minus this weight, as in PDALN."""
     round_epochs: float = Field(4.0, gt=0)
-    """Passes over the anchors in a round with a teacher."""
+    """Passes over the anchors in a round with a teacher on anchors."""
     round_rate: float = Field(0.25, gt=0)
-    """Learning rate of a round, as a share of the run's."""
+    """Learning rate of a round, as a factor of the run's learning rate."""
     separate_heads: bool | None = None
-    """In the end, give labelled target sentences a head of their own; null: where target sentences judge that."""
+    """Add a last stage with one head per domain; null: only with target labels, target-dev and no finish."""
     apart_share: float = Field(0.5, gt=0)
-    """Share of the usual number of updates in that stage."""
+    """With separate_heads: length of that stage, as a share of the usual number of updates."""
     finish: bool = False
-    """Learn the source alone, and the labelled target sentences alone when all else is over."""
+    """Train on the source without target labels first, and end with a stage on the labelled target sentences alone."""
     finish_updates: int = Field(100, ge=1)
-    """Updates of that last stage, or as many as two passes over the sentences."""
+    """With finish: minimum number of updates in the last stage; it makes at least two passes over its sentences."""
     finish_rate: float = Field(0.5, gt=0)
-    """Learning rate of that last stage, as a share of the run's."""
+    """With finish: learning rate of the last stage, as a factor of the run's learning rate."""
     finish_noise: bool = True
-    """Learn under noise in that last stage, where there is any."""
+    """With finish: keep the noise on in the last stage, if `noise` is on."""
     domain_tuning: TuningSettings = TuningSettings()
-    """How the encoder is tuned."""
+    """Settings of the domain tuning of the encoder."""
     masked_noise: MaskedNoiseSettings = MaskedNoiseSettings()
-    """The adversarial noise and the words that are hidden."""
+    """Settings of the adversarial noise and the hidden words."""
     anchor: AnchorSettings = AnchorSettings()
-    """How anchors are made."""
+    """Settings for creating anchors: sentences with entities from the other domain."""
 
 
 FINISH_PASSES = 2  # over the labelled target sentences, at least

@@ -30,7 +30,7 @@ class TargetOnlySettings(Settings):
     """How long to train at least."""
 
     least_updates: int = Field(LEAST_UPDATES, ge=1)
-    """Updates at least: few sentences make short epochs, and a few updates teach nothing."""
+    """Minimum number of updates if training.updates is not set, since a few sentences make very short epochs."""
 
 
 def target_only(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

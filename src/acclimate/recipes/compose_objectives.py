@@ -43,16 +43,16 @@ class TaggingSettings(Settings):
     """Whose tags are learnt, and what the loss is averaged over."""
 
     side: Literal["source", "target", "both"] = "source"
-    """Which text is learnt: what the stage learns (source), what stands beside it (target), or both."""
+    """Part of the batch to train on: the stage's `learns` texts (source), its `beside` texts (target), or both."""
     average: Literal["word", "sentence"] = "word"
-    """Whether the loss is averaged over words or over sentences."""
+    """Average the loss over words or over sentences."""
 
 
 class TargetTaggingSettings(TaggingSettings):
     """Tags of what is beside."""
 
     side: Literal["source", "target", "both"] = "target"
-    """Which text is learnt: what the stage learns (source), what stands beside it (target), or both."""
+    """Part of the batch to train on: the stage's `learns` texts (source), its `beside` texts (target), or both."""
 
 
 class MaskedTaggingSettings(MaskedNoiseSettings, TaggingSettings):
@@ -63,72 +63,72 @@ class NoisyTaggingSettings(MaskedTaggingSettings):
     """The same without hidden words."""
 
     rate: float = Field(0.0, ge=0, le=1)
-    """Share of sentences in which a word is hidden or swapped."""
+    """Share of sentences in which one word is hidden or replaced."""
 
 
 class VirtualNoiseSettings(Settings):
     """The noise under which tags must not change."""
 
     radius: RadiusSettings = RadiusSettings()
-    """Size of the noise."""
+    """Size (norm) of the noise."""
     scope: Scope = "sentence"
-    """What the size holds for: the noise of a sentence, of each token, or of the whole batch."""
+    """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
     by_size: bool = False
-    """Multiply radii of words and characters by the square root of how many numbers a sentence has."""
+    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     side: Domain = "target"
-    """Which domain's text gets the noise."""
+    """Part of the batch that gets the noise: source (`learns`) or target (`beside`)."""
 
 
 class SentenceMmdSettings(Settings):
     """How the discrepancy of sentences is measured."""
 
     unbiased: bool = False
-    """Leave a point's likeness to itself out."""
+    """Use the unbiased MMD estimator, without the kernel value of a point with itself."""
     scale_free: bool = False
-    """Features that shrink to a point win nothing."""
+    """Make the loss independent of the scale of the features, so that shrinking them does not lower it."""
 
 
 class WordMmdSettings(SentenceMmdSettings):
     """How the discrepancy of words of each tag is measured."""
 
     mu: float | dict[str, float] = 0.25
-    """Weight of a tag: one for all, or by tag."""
+    """Weight of each tag's discrepancy: one number, or a number per tag (0.25 for tags not listed)."""
     most_words: int = Field(256, ge=1)
-    """Words of one tag and domain that are looked at in a batch, at most."""
+    """Maximum number of words per tag and domain sampled from a batch."""
     floor: float | None = Field(None, ge=0)
-    """A discrepancy below this has no gradient."""
+    """Ignore the gradient of discrepancies below this value; null: no limit."""
 
 
 class DistillationSettings(Settings):
     """What teacher and student compare, and on which text."""
 
     probabilities: TagProbabilities = "marginals"
-    """What teacher and student compare: marginals, or the softmax of each word's own scores."""
+    """Probabilities that teacher and student compare: CRF marginals, or the softmax of each word's tag scores."""
     side: Domain = "source"
-    """Which domain's text the teacher reads."""
+    """Part of the batch to distil on: source (`learns`) or target (`beside`)."""
 
 
 class MeanTeacherTermSettings(MeanTeacherSettings):
     """Mean Teacher as PDALN has it."""
 
     probabilities: TagProbabilities = "marginals"
-    """What teacher and student compare: marginals, or the softmax of each word's own scores."""
+    """Probabilities that teacher and student compare: CRF marginals, or the softmax of each word's tag scores."""
 
 
 class MaskedWordsSettings(MaskingSettings):
     """Guessing hidden words beside the other objectives."""
 
     masking: str = "random"
-    """Which words to hide; the adversary usually wants a stage of its own."""
+    """Masking policy that chooses the hidden words; adversarial usually works better in a stage of its own."""
     side: Domain = "target"
-    """Which domain's text is read."""
+    """Part of the batch whose words are hidden: source (`learns`) or target (`beside`)."""
 
 
 class DiscriminatorTermSettings(DiscriminatorSettings):
     """The discriminator, which is there."""
 
     discriminator: Literal["grad", "plain"] = "grad"
-    """grad weights sentences by how hard they are to place; plain weights all alike."""
+    """grad: give more weight to sentences whose domain is hard to predict; plain: weight all sentences equally."""
 
 
 def sides_of(settings: Settings) -> set[str]:

@@ -33,9 +33,9 @@ class Term(Settings):
     """One objective of a stage. A bare number in its place is the weight."""
 
     weight: float = Field(1.0, gt=0)
-    """Weight of the objective in the sum."""
+    """Weight of the objective in the total loss."""
     settings: Any = None
-    """The objective's own settings; its name says which group."""
+    """Settings of the objective; which ones there are depends on its name; null: its defaults."""
 
 
 class StageSettings(Settings):
@@ -44,43 +44,43 @@ class StageSettings(Settings):
     name: str | None = Field(None, pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")
     """Name of the stage; null: stage-1, stage-2 and so on."""
     objectives: dict[str, Term] = Field(default_factory=dict)
-    """The objectives by name, each with its weight."""
+    """Training objectives of the stage, keyed by name, each with its weight."""
     learns: tuple[TextName, ...] | None = None
-    """Texts that the stage learns as one corpus; null: the source, and with mslm all that is labelled."""
+    """Texts that form the source half of every batch; null: the source, with mslm also the labelled target."""
     beside: tuple[TextName, ...] | None = None
-    """Texts that fill the other half of every batch; null: the target's, where an objective needs one."""
+    """Texts that form the target half of every batch; null: the target text, if an objective needs it."""
     # what the stage learns has a head of its own, which begins as the tagger's and ends with the stage: only what
     # stands beside teaches the tagger's own (DATNet's two taggers on one encoder)
     separate_heads: bool = False
-    """Give what the stage learns a head of its own; only what stands beside then teaches the tagger's."""
+    """Train the `learns` texts with a temporary head of their own; the tagger's head learns from `beside` only."""
     domain_tuning: AdversarialMaskingSettings | None = None
-    """Makes this a stage of domain tuning; null: it is none."""
+    """Settings that make this a domain-tuning stage of the encoder; null: not such a stage."""
     mslm: MslmSettings | None = None
-    """Makes this a stage of mask-specific losses; null: it is none."""
+    """Settings that make this a stage of MSLM, training with hidden entities; null: not such a stage."""
     updates: int | None = Field(None, ge=1)
-    """Updates of the stage."""
+    """Number of updates; null: use epochs or share."""
     epochs: float | None = Field(None, gt=0)
-    """Passes over what is learnt; never more updates than training.updates."""
+    """Number of passes over the `learns` texts, limited by training.updates; null: use updates or share."""
     share: float = Field(1.0, gt=0)
-    """Share of the run's usual number of updates, where neither updates nor epochs is set."""
+    """Length as a share of the run's usual number of updates, if neither updates nor epochs is set."""
     learning_rate: float | None = Field(None, gt=0)
-    """Learning rate of the stage; null: the run's."""
+    """Learning rate of the stage; null: the run's learning rate."""
     rounds: int = Field(1, ge=1)
-    """How often the stage is run; teacher and made text are made anew each time."""
+    """Number of times to repeat the stage, each time with a new teacher and newly created texts."""
     keep_best: bool = False
-    """Undo a round that the run's selector finds worse than what was before."""
+    """Undo a round that does not improve the selector's score."""
     patience: int = Field(0, ge=0)
-    """Rounds in a row that may be undone before they end."""
+    """With keep_best: number of undone rounds in a row to tolerate; one more ends the rounds. 0: stop at the first."""
     evaluations: int | None = Field(None, ge=1)
-    """Evaluations of a round by the run's selector, at least."""
+    """Minimum number of evaluations by the selector in each round; null: as often as in the rest of the run."""
     to_the_end: bool = False
-    """Keep the last state, whatever the run's selector says of others."""
+    """Keep the last state of the stage and ignore the selector."""
     keep: float = Field(0.5, gt=0, le=1)
-    """For pseudo-labelled text: share of target sentences believed, surest first."""
+    """For pseudo-labelled text: share of target sentences to train on, the most confident first."""
     anchors: AnchorSettings = AnchorSettings()
-    """How anchors are made."""
+    """Settings for creating the text `anchors`: sentences with entities from the other domain."""
     edits: EditSettings = EditSettings()
-    """How the texts synonyms and deletion are made."""
+    """Settings for creating the texts `synonyms` and `deletion`."""
 
     @field_validator("objectives", mode="before")
     @classmethod
@@ -152,7 +152,7 @@ class ComposeSettings(Settings):
             }
         ),
     )
-    """The stages, in order."""
+    """Training stages, in the order in which they run."""
 
     @field_validator("stages")
     @classmethod

@@ -43,69 +43,69 @@ class DatnetRadii(Settings):
     (docs/explanation/results/datnet.md)."""
 
     source_words: float = Field(1.0, ge=0)
-    """Size of the noise on words of the source."""
+    """Size (norm) of the noise on source word embeddings."""
     target_words: float = Field(1.0, ge=0)
-    """Size of the noise on words of the target."""
+    """Size (norm) of the noise on target word embeddings."""
     characters: float = Field(1.0, ge=0)
-    """Size of the noise on characters."""
+    """Size (norm) of the noise on character embeddings."""
     pieces: float = Field(1.0, ge=0)
-    """Size of the noise on pieces of a pre-trained encoder, in typical sizes of its embeddings' numbers."""
+    """Size of the noise on word-piece embeddings, relative to the root mean square of the embedding values."""
 
 
 class DiscriminatorSettings(Settings):
     """What tells the domains apart, and how strongly its gradient is turned round."""
 
     discriminator: Literal["grad", "plain", "none"] = "grad"
-    """grad weights sentences by how hard they are to place, plain weights all alike; none: no discriminator."""
+    """grad: give more weight to sentences whose domain is hard to predict; plain: equal weights; none: off."""
     alpha: float = Field(0.25, gt=0, lt=1)
-    """Weight of source sentences for the discriminator; target ones have 1 - alpha."""
+    """With grad: weight of source sentences in the discriminator's loss; target sentences have weight 1 - alpha."""
     gamma: float = Field(2.0, ge=0)
-    """The higher, the less sentences count that the discriminator knows already."""
+    """With grad: focusing exponent; higher values give less weight to easily classified sentences; 0: no effect."""
     strength: float | None = Field(None, ge=0)
-    """Weight of the reversed gradient; null: 0.7, and 0.05 on a pre-trained encoder."""
+    """Weight of the reversed gradient; null: 0.7 for the LSTM, 0.05 for a pre-trained encoder."""
     rate: float | None = Field(None, gt=0)
-    """Learning rate of the discriminator, as a multiple; null: 1, and 10 on a pre-trained encoder."""
+    """Learning rate of the discriminator, as a factor of the run's; null: 1 (LSTM) or 10 (pre-trained encoder)."""
     ramp: bool = False
-    """Let the strength grow from 0."""
+    """Increase the strength gradually from 0 during training."""
 
 
 class DatnetSettings(DiscriminatorSettings):
     """What is shared, how the two domains are made alike, and how large the noise is."""
 
     form: Literal["F", "P"] = "F"
-    """F: all is shared but words and tags; P: there are private parts besides."""
+    """F: share everything but word embeddings and tag layer; P: add private parts per domain."""
     shared_width: int | None = Field(None, ge=1)
-    """Width of the shared part; null: F: as the encoder is, P: half of that."""
+    """Size of the shared part; null: the encoder's size with form F, half of it with form P."""
     private_width: int | None = Field(None, ge=1)
-    """Width of the private part of P; null: half of the encoder's."""
+    """With form P: size of the private part; null: half of the encoder's size."""
     adversarial: bool = True
-    """Learn under adversarial noise on the embeddings."""
+    """Train with adversarial noise on the embeddings."""
     radius: DatnetRadii = DatnetRadii()
-    """Size of the noise."""
+    """Size (norm) of the noise."""
     scope: Scope = "sentence"
-    """What the size holds for: the noise of a sentence, of each token, or of the whole batch."""
+    """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
     by_size: bool = False
-    """Multiply radii of words and characters by the square root of how many numbers a sentence has."""
+    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     weight: float = Field(1.0, ge=0)
-    """Weight of the noisy sentences beside the clean ones."""
+    """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
     direction: Literal["task", "full"] = "task"
-    """Whose gradient the noise follows: the task's, or in full the discriminator's as well."""
+    """Gradient that the noise follows: the tagging loss (task), or the discriminator's loss as well (full)."""
     carry: bool = True
-    """The discriminator sees the noisy sentences, too."""
+    """Feed the noisy sentences to the discriminator, too."""
     schedule: Literal["joint", "alternate"] = "joint"
-    """Both domains in each update (joint), or one at a time (alternate)."""
+    """Put both domains into each batch (joint), or use batches of one domain at a time (alternate)."""
     mix_rate: float = Field(1.0, gt=0)
-    """Share of the source that an epoch reads."""
+    """Share of the source that is read in each epoch."""
     tail: float = Field(0.2, ge=0, lt=1)
-    """With alternate: share of the target's batches that end an epoch, alone."""
+    """With alternate: share of the target batches that are kept for the end of each epoch."""
     balance: Balance = "none"
-    """With alternate: square-root lets the source come more often, the smaller the target is."""
+    """With alternate: square-root multiplies the source per epoch by the root of the source-to-target size ratio."""
     share_crf: bool = False
-    """One CRF for both domains, where the labels are the same."""
+    """Share one CRF between the domains; both need the same labels."""
     normalise: Normalise = "weighted"
-    """Normalise the tables of character-cnn-lstm, which could outgrow the noise otherwise."""
+    """How to normalise the embeddings of character-cnn-lstm, so that they cannot outgrow the noise; or none."""
     source_vectors: str | None = None
-    """Word vectors of the source, where they are not the target's (another language)."""
+    """File of word vectors for the source, for example of another language; null: those of the target."""
 
 
 def datnet(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

@@ -69,21 +69,21 @@ class MaskingSettings(Settings):
     """What is hidden, how much of it, and how."""
 
     masking: str = "adversarial"
-    """Which words to hide; see docs/how-to/tune-an-encoder.md."""
+    """Masking policy that chooses the hidden words; see docs/how-to/tune-an-encoder.md."""
     share: float = Field(0.15, gt=0, le=1)
-    """Share of each sentence that is hidden."""
+    """Share of each sentence to hide."""
     by_words: bool = False
-    """Count the share in words, each hidden whole; else in pieces."""
+    """Count the share in whole words, and hide all pieces of a chosen word; false: count word pieces."""
     swapped: float = Field(0.1, ge=0, le=1)
-    """Share of the hidden pieces that get a random piece instead of [MASK]."""
+    """Share of the hidden pieces that are replaced by a random piece instead of [MASK]."""
     kept: float = Field(0.1, ge=0, le=1)
-    """Share of the hidden pieces that are shown as they are."""
+    """Share of the hidden pieces that are left unchanged in the input, but still predicted."""
     samples: int = Field(1, ge=1)
-    """How many ways to hide words are drawn per batch."""
+    """Number of masks drawn per batch; their losses are averaged."""
     quick: bool = True
-    """A policy reads the text in half precision, on a CPU that is fast in it."""
+    """Let the policy read the text in half precision, on CPUs where that is fast."""
     policy: PolicySettings = PolicySettings()
-    """Settings of the single policies."""
+    """Settings of the masking policies."""
 
     @field_validator("masking")
     @classmethod
@@ -97,21 +97,21 @@ class DomainTuning(LoopSettings, MaskingSettings):
     rows_per_batch: int = Field(32, ge=1)
     """Sentences per update."""
     compile: bool = False
-    """Compile the model: a slow start, then faster on a GPU; for long runs, best with packed rows."""
+    """Compile the model with torch.compile: slow to start, then faster on a GPU; best with packed rows."""
     packed: bool = False
-    """Fill a row with several sentences; else one each."""
+    """Fill each input row with several sentences; false: one sentence per row."""
     held_out: float = Field(0.02, ge=0, lt=1)
-    """Share of the target text that the loss is measured on."""
+    """Share of the target text held out for measuring the loss; 0: none."""
     epochs: float | None = Field(None, gt=0)
-    """Passes over the text, where updates are not set."""
+    """Number of passes over the text, if updates is not set; null: see updates."""
     updates: int | None = Field(None, ge=1)
-    """Updates of the optimizer; null: 2,000, or fewer that read the target's text 20 times."""
+    """Number of optimizer updates; null: use epochs, or else up to 2,000 and up to 20 passes over the target text."""
     warm_up: float = Field(0.1, ge=0)
-    """Warm-up of the learning rate: a share of all updates if below 1, else a number of updates."""
+    """Warm-up of the learning rate: a share of all updates if below 1, else a number of updates; 0: none."""
     clip: float | None = Field(1.0, gt=0)
-    """Largest norm of the gradient; null: no limit."""
+    """Maximum norm of the gradient; null: no clipping."""
     patience: int | None = Field(None, ge=1)
-    """Evaluations without a better held-out loss, of about ten in all, before it stops; null: it never does."""
+    """Stop after this many evaluations without a lower held-out loss (there are about ten); null: never stop early."""
 
 
 @dataclass(frozen=True)
@@ -203,9 +203,9 @@ class AdversarialMaskingSettings(DomainTuning):
     """Domain tuning, and how the tagger is trained afterwards."""
 
     extra: tuple[str, ...] = ()
-    """Files of more text like the target's; see `acclimate data select`."""
+    """Files of additional text similar to the target, as found by `acclimate data select`."""
     extra_as_target: bool = False
-    """Extra text counts as the target's own: the source is repeated to the size of both."""
+    """Treat the extra text as target text, so that the source is repeated to match the size of both together."""
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:

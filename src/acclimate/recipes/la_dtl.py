@@ -26,11 +26,11 @@ class LaDtlSettings(Settings):
     """How strongly words of one label are drawn together."""
 
     weight: float = Field(0.02, ge=0)
-    """Weight of each tag's discrepancy; 0: source and labelled target are learnt, no more."""
+    """Weight of the discrepancy of each tag; 0: only train on the source and the labelled target sentences."""
     floor: float = Field(1e-4, ge=0)
-    """A discrepancy below this has no gradient."""
+    """Ignore the gradient of discrepancies below this value."""
     most_words: int = Field(256, ge=1)
-    """Words of one tag and domain that are looked at in a batch, at most."""
+    """Maximum number of words per tag and domain sampled from a batch."""
 
 
 def la_dtl(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

@@ -38,59 +38,59 @@ class RadiusSettings(Settings):
     """How large the noise is."""
 
     words: float = Field(0.4, ge=0)
-    """Size of the noise on words."""
+    """Size (norm) of the noise on word embeddings."""
     characters: float = Field(0.2, ge=0)
-    """Size of the noise on characters."""
+    """Size (norm) of the noise on character embeddings."""
     pieces: float = Field(0.4, ge=0)
-    """Size of the noise on pieces of a pre-trained encoder, in typical sizes of its embeddings' numbers."""
+    """Size of the noise on word-piece embeddings, relative to the root mean square of the embedding values."""
 
 
 class MaskedNoiseSettings(Settings):
     """Which words are hidden or swapped, how large the noise is, how much all that counts."""
 
     rate: float = Field(0.06, ge=0, le=1)
-    """Share of sentences in which a word is hidden or swapped."""
+    """Share of sentences in which one word is hidden or replaced."""
     hide: float = Field(0.9, ge=0, le=1)
-    """Of those, the share in which the word is hidden; in the others it is swapped."""
+    """Share of those sentences in which the word is hidden; in the others another word replaces it."""
     substitute: SubstituteKind = "similar"
-    """What a word is swapped for: a similar word, or a random one."""
+    """What replaces the word: a similar word, or a random one."""
     mean: float | None = Field(None, ge=0)
-    """Distance of a good substitute; null: the usual distance of two words."""
+    """Preferred distance between a word and its replacement; null: the median distance between words."""
     deviation: float | None = Field(None, gt=0)
-    """How far from that distance is still good; null: the deviation of all distances."""
+    """Standard deviation around the preferred distance; null: that of the distances between words."""
     gaussian: Gaussian = "pdf"
-    """How a distance is weighted: by the density of the Gaussian (pdf), or by one whose peak is 1 (unit)."""
+    """Score of a distance: the Gaussian density (pdf), or a Gaussian scaled to a maximum of 1 (unit)."""
     distribution: NormaliseLaw = "softmax"
-    """How weights become probabilities: softmax, nearly flat as in the paper, or sum, which is sharp."""
+    """How scores become probabilities: softmax (nearly uniform, as in the paper) or sum (more peaked)."""
     temperature: float = Field(1.0, gt=0)
-    """Temperature of that softmax."""
+    """Temperature of the replacement probabilities; lower values prefer the best scores more strongly."""
     radius: RadiusSettings = RadiusSettings()
-    """Size of the noise."""
+    """Size (norm) of the noise."""
     scope: Scope = "sentence"
-    """What the size holds for: the noise of a sentence, of each token, or of the whole batch."""
+    """Unit over which the norm of the noise is taken: sentence, token or the whole batch."""
     by_size: bool = False
-    """Multiply radii of words and characters by the square root of how many numbers a sentence has."""
+    """Multiply the word and character radii by the square root of the number of values the norm is taken over."""
     weight: float = Field(0.6, ge=0)
-    """Weight of the noisy sentences beside the clean ones."""
+    """Weight of the loss on noisy sentences, relative to the loss on clean ones."""
     normalise: Normalise = "weighted"
-    """Normalise the tables of character-cnn-lstm, which could outgrow the noise otherwise."""
+    """How to normalise the embeddings of character-cnn-lstm, so that they cannot outgrow the noise; or none."""
     same_dropout: bool = False
-    """Drop the same features in the clean and the noisy pass."""
+    """Use the same dropout mask for the clean and the noisy sentences."""
     recompute_context: bool = False
-    """Compute frozen contextual features of a changed sentence anew."""
+    """Recompute the frozen contextual features of a sentence after a word has changed."""
 
 
 class MatSettings(MaskedNoiseSettings):
     """Masked noise, virtual adversarial training beside it, and a second task."""
 
     virtual: float = Field(0.0, ge=0)
-    """Weight of virtual adversarial training on the target text; 0: none."""
+    """Weight of virtual adversarial training on the target text; 0: off."""
     second: str | None = None
-    """A labelled file of another task, learnt beside on the same encoder."""
+    """Labelled file of a second task, trained at the same time on the same encoder; null: none."""
     second_column: int | str | None = None
-    """Column of the second task's tags."""
+    """Column of the tags in the files of the second task; null: detect it."""
     second_test: str | None = None
-    """A labelled file to score the second task on, read like the other."""
+    """Labelled file to evaluate the second task on, read in the same way; null: none."""
 
 
 def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:

@@ -38,47 +38,47 @@ class TermWeights(Settings):
     """What each of the three losses counts; 0 leaves one out."""
 
     words: float = Field(1.0, ge=0)
-    """Weight of guessing hidden words."""
+    """Weight of the loss for predicting hidden words; 0: off."""
     tags: float = Field(1.0, gt=0)
-    """Weight of finding entities."""
+    """Weight of the loss for detecting entities."""
     types: float = Field(1.0, ge=0)
-    """Weight of typing them."""
+    """Weight of the loss for classifying entities; 0: off."""
 
 
 class MslmSettings(Settings):
     """What is hidden, what it weighs, which heads tag, and what each loss counts."""
 
     elm: float = Field(1.0, ge=0, le=1)
-    """Share of a sentence's terms that are hidden, rounded up."""
+    """Share of the entities in each sentence to hide, rounded up; 0: none."""
     blm: float = Field(0.075, ge=0, le=1)
-    """Share of a sentence's words that are hidden among the others, rounded up."""
+    """Number of other words to hide, as a share of all words in the sentence, rounded up; 0: none."""
     other_terms: bool = False
-    """Those others may be words of terms that are not hidden."""
+    """Allow those other words to belong to entities that were not chosen to be hidden."""
     masking: str = JOINT
-    """joint, or another policy (span, pmi, random and so on), which hides as many words, without weights."""
+    """joint, or another policy (span, pmi, random and so on) that hides as many words, without weights."""
     policy: PolicySettings = PolicySettings()
-    """Settings of those other policies."""
+    """Settings of the masking policies other than joint."""
     static: bool = False
     """Hide the same words in every epoch."""
     swapped: float = Field(0.0, ge=0, le=1)
-    """Share of the hidden pieces that get a random piece instead of [MASK]."""
+    """Share of the hidden pieces that are replaced by a random piece instead of [MASK]."""
     kept: float = Field(0.0, ge=0, le=1)
-    """Share of the hidden pieces that are shown as they are."""
+    """Share of the hidden pieces that are left unchanged in the input, but still predicted."""
     weighted: bool = True
-    """Hidden words of terms cost more, where they are the fewer."""
+    """Give hidden entity words a higher loss weight if they are rarer than the other hidden words."""
     threshold: float = Field(0.5, ge=0, le=1)
-    """Weight of terms at least, and of others at most, before the softmax."""
+    """Before the softmax of the loss weights: lower bound for entity words and upper bound for other words."""
     normalise: Normalise = "masked"
-    """Divide by the number of hidden pieces (masked), or by the sum of their weights (weights)."""
+    """Divide the loss by the number of hidden pieces (masked), or by the sum of their weights (weights)."""
     # What the entity losses read: the masked text, the text as it is (clean), or both. The paper's is masked: with all
     # terms hidden the tagger then never sees an entity, and finds none in text without masks. Both is 1 to 3 F1 below
     # clean (docs/explanation/results/mslm.md)
     tags_on: ReadBy = "clean"
-    """What the entity losses read: the masked text, the text as it is (clean), or both."""
+    """Input of the entity losses: the text with hidden words (masked), the original text (clean), or both."""
     entities: EntitySettings = EntitySettings()
-    """The heads that find and type entities."""
+    """Settings of the heads that detect and classify entities."""
     losses: TermWeights = TermWeights()
-    """Weights of the losses."""
+    """Weights of the three losses."""
 
     @field_validator("masking")
     @classmethod

@@ -45,88 +45,88 @@ class MeanTeacherSettings(Settings):
     """The variant `mean-teacher`."""
 
     weight: float = Field(10.0, ge=0)
-    """Weight of agreeing with the teacher."""
+    """Weight of the consistency loss between student and teacher."""
     decay: float = Field(0.99, ge=0, le=1)
-    """How much of the teacher stays at an update, in the first updates."""
+    """Decay of the teacher's moving average during the warm-up."""
     later: float = Field(0.995, ge=0, le=1)
-    """How much of the teacher stays at an update, after those."""
+    """Decay of the teacher's moving average after the warm-up."""
     warm_up: int = Field(300, ge=0)
-    """How many updates count as the first; the weight rises as long."""
+    """Length of the warm-up in updates; the weight of the consistency loss rises during it."""
 
 
 class VirtualSettings(Settings):
     """The variant `vat`."""
 
     weight: float = Field(1.0, ge=0)
-    """Weight of agreeing under noise."""
+    """Weight of the consistency loss under noise."""
     kind: Literal["bond", "mat"] = "bond"
-    """bond: divergence both ways, under noise of size `step`; mat: one way, under noise of size `radius`."""
+    """bond: symmetric divergence, noise of size `step`; mat: one-sided divergence, noise of size `radius`."""
     trial: float = Field(1e-5, gt=0)
-    """For bond: deviation of the random noise at which the gradient is taken."""
+    """With bond: standard deviation of the random noise at which the gradient is computed."""
     step: float = Field(1e-2, gt=0)
-    """For bond: the largest number of the noise; its authors' 1e-3 hardly moves a small encoder's tags."""
+    """With bond: largest absolute value of the noise (the authors' 1e-3 has little effect on a small encoder)."""
     radius: RadiusSettings = RadiusSettings()
-    """For mat: size of the noise."""
+    """With mat: size (norm) of the noise."""
 
 
 class AnchorSettings(Settings):
     """How many sentences with entities of the other domain are made."""
 
     target_variants: int = Field(4, ge=0)
-    """Variants of each labelled target sentence."""
+    """Number of new sentences to create from each labelled target sentence."""
     source_variants: int = Field(2, ge=0)
-    """Variants of each source sentence that is taken."""
+    """Number of new sentences to create from each selected source sentence."""
     source_sentences: int | None = Field(500, ge=1)
-    """Source sentences taken in a round; null: all."""
+    """Number of source sentences to select in each round; null: all."""
     ratio: float | None = Field(None, ge=0)
-    """Source sentences for each target sentence, instead of a fixed number."""
+    """Number of source sentences to select per labelled target sentence; null: use source_sentences."""
     all_entities: bool = False
-    """Exchange all of a sentence's entities, not one."""
+    """Replace every entity of a sentence that has a possible replacement; false: only one."""
 
 
 class PdalnSettings(ContrastSettings, AnchorSettings):
     """How much each term counts (0 leaves it out), how text is augmented, and who teaches in the rounds."""
 
     alpha: float = Field(0.1, ge=0)
-    """Weight of L_d, which makes sentences alike; the paper's alpha' where there are no target labels."""
+    """Weight of L_d, the discrepancy between sentences of both domains (alpha' without target labels); 0: off."""
     beta: float = Field(0.1, ge=0)
-    """Weight of L_w, which makes words of one tag alike; only with labelled target sentences."""
+    """Weight of L_w, the discrepancy between words of the same tag; used only with target labels; 0: off."""
     contrast: float = Field(1.0, ge=0)
-    """Weight of the contrastive loss L_c."""
+    """Weight of the contrastive loss L_c; 0: off."""
     gamma: float = Field(0.75, ge=0, le=1)
-    """Weight of the teacher in a round; the other terms have what is left."""
+    """With distillation: weight of that loss in a round; the other losses share 1 - gamma; 0: no teacher."""
     variant: Variant = "distillation"
-    """What is done in the rounds beside equation 10: distillation, mean-teacher, vat or none."""
+    """Loss added in the rounds: distillation (equation 11), mean-teacher, vat or none."""
     mu: float | dict[str, float] = 0.25
-    """Weight of a tag in L_w: one for all, or by tag."""
+    """Weight of each tag in L_w: one number, or a number per tag (0.25 for tags not listed)."""
     unbiased: bool = False
-    """Leave a point's likeness to itself out of both discrepancies."""
+    """Use the unbiased MMD estimator in L_d and L_w, without the kernel value of a point with itself."""
     scale_free: bool = False
-    """In both discrepancies, features that shrink to a point win nothing."""
+    """Make L_d and L_w independent of the scale of the features, so that shrinking them does not lower the loss."""
     most_words: int = Field(256, ge=1)
-    """Words of one tag and domain that L_w looks at in a batch, at most."""
+    """Maximum number of words per tag and domain that L_w samples from a batch."""
     probabilities: TagProbabilities = "marginals"
-    """What teacher and student compare: marginals, or the softmax of each word's own scores."""
+    """Probabilities that teacher and student compare: CRF marginals, or the softmax of each word's tag scores."""
     rounds: int = Field(3, ge=0)
-    """How many rounds."""
+    """Number of rounds after the first stage, with target labels only; 0: none."""
     round_epochs: float = Field(4.0, gt=0)
-    """Passes over a round's text."""
+    """Number of passes over the text of a round."""
     round_rate: float = Field(0.25, gt=0)
-    """Learning rate of a round, as a share of the run's."""
+    """Learning rate of a round, as a factor of the run's learning rate."""
     round_evaluations: int = Field(8, ge=1)
-    """Evaluations of a round by the run's selector, at least."""
+    """Minimum number of evaluations by the selector in each round."""
     keep_best: bool = False
-    """Undo a round that the run's selector finds worse; else take every round as it is."""
+    """Undo a round that does not improve the selector's score; false: keep every round."""
     patience: int = Field(1, ge=0)
-    """Rounds in a row that may be undone, each next one with other text; 0: stop at once."""
+    """With keep_best: number of undone rounds in a row to tolerate; one more ends the rounds. 0: stop at the first."""
     augment: bool = True
-    """Exchange entities; else rounds take source and labelled target sentences as they are."""
+    """Replace entities by those of the other domain; false: train on unchanged source and labelled target sentences."""
     augmented_only: bool = False
-    """In a round, learn tags from augmented sentences alone."""
+    """In a round, compute the tagging loss on augmented sentences only."""
     mean_teacher: MeanTeacherSettings = MeanTeacherSettings()
-    """Settings of the variant mean-teacher."""
+    """Settings of variant=mean-teacher."""
     virtual: VirtualSettings = VirtualSettings()
-    """Settings of the variant vat, virtual adversarial training."""
+    """Settings of variant=vat, virtual adversarial training."""
 
 
 SCALE: Average = "sentence"

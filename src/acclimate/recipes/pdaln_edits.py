@@ -30,13 +30,13 @@ class EditSettings(Settings):
     """How much of a sentence is edited, and where synonyms come from."""
 
     edit_share: float = Field(0.2, gt=0, le=1)
-    """Share of a sentence's words that change."""
+    """Share of the words of a sentence to change."""
     synonyms: str | None = None
-    """A file of synonyms, with lines word<TAB>synonym,synonym."""
+    """File of synonyms, one line per word: word<TAB>synonym,synonym; null: none."""
     wordnet: str | None = None
-    """A folder with WordNet's files."""
+    """Folder with the WordNet files; null: none."""
     vectors: str | None = None
-    """Word vectors whose neighbours stand in as synonyms; null: the encoder's own, where nothing is named."""
+    """Word vectors whose nearest neighbours serve as synonyms; null: the encoder's, if no synonym file is given."""
 
 
 class ContrastSettings(EditSettings):
@@ -45,13 +45,13 @@ class ContrastSettings(EditSettings):
     temperature: float = Field(0.05, gt=0)
     """Temperature of the contrastive loss L_c."""
     vector_size: int = Field(128, ge=1)
-    """Width of what L_c compares."""
+    """Size of the projected sentence vectors that L_c compares."""
     normalise: bool = True
-    """Scale what L_c compares to length 1."""
+    """Scale the vectors that L_c compares to length 1."""
     symmetric: bool = False
-    """The edited sentence looks for its original, too."""
+    """Also compute L_c in the other direction, from the edited sentence to the original, and average both."""
     edits: Literal["both", "synonyms", "deletion"] = "both"
-    """What makes a sentence's twin for L_c: synonyms, deletion, or both."""
+    """How L_c creates the edited copy of a sentence: synonyms, deletion, or both."""
 
 
 def edit_for(tagger: Tagger, plan: Plan) -> Edit:

@@ -24,13 +24,13 @@ class SelfTrainingSettings(Settings):
     """How often, how much, and how strongly the tagger believes itself."""
 
     rounds: int = Field(2, ge=1)
-    """How often the tagger labels the target text and learns from that."""
+    """Number of rounds; in each, the tagger labels the target text and trains on its predictions."""
     keep: float = Field(0.5, gt=0, le=1)
-    """Share of target sentences believed, surest first."""
+    """Share of target sentences to train on, the most confident first."""
     weight: float = Field(0.5, gt=0)
-    """Weight of the target's loss beside the source's."""
+    """Weight of the loss on self-labelled target sentences, relative to the loss on the source."""
     share: float = Field(0.25, gt=0)
-    """Share of the usual number of updates, per round."""
+    """Length of a round, as a share of the usual number of updates."""
 
 
 def self_training(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

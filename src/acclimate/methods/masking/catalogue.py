@@ -28,68 +28,68 @@ class AdversarySettings(Settings):
     """The mask generator and how it learns."""
 
     beta: float = Field(0.3, ge=0, le=1)
-    """Share of the updates at which the adversary learns."""
+    """Probability that the adversary is trained in an update."""
     estimator: Estimator = "score"
-    """How its gradient is estimated: score, gumbel-path (the paper's, biased) or relaxed."""
+    """Gradient estimator of the adversary: score, gumbel-path (as in the paper, biased) or relaxed."""
     temperature: float = Field(1.0, gt=0)
-    """Temperature of the softened choices of gumbel-path and relaxed."""
+    """Temperature of the relaxed samples in gumbel-path and relaxed."""
     paper_boundary: bool = False
-    """The paper's equation 12 as printed: another distribution, which prefers early words."""
+    """Use equation 12 exactly as printed in the paper, which gives a distribution biased towards early words."""
     inner: int = Field(256, ge=1)
-    """Width of its two layers."""
+    """Width of the adversary's two hidden layers."""
     dropout: float = Field(0.1, ge=0, lt=1)
-    """Dropout in its layers."""
+    """Dropout in the adversary's hidden layers."""
 
 
 class PartOfSpeechSettings(Settings):
     """Which words count as content, and how much more they weigh."""
 
     tagger: str = "acclimate"
-    """Who finds parts of speech: acclimate, spacy, spacy:MODEL, or the folder of a tagger of plain tags."""
+    """Part-of-speech tagger: acclimate, spacy, spacy:MODEL, or the folder of a tagger with plain tags."""
     content: tuple[str, ...] = CONTENT
-    """Parts of speech that count as content words; add PROPN for names."""
+    """Parts of speech that count as content words; add PROPN to include names."""
     weight: float = Field(0.8, gt=0)
-    """Weight of content words."""
+    """Sampling weight of content words."""
     other: float = Field(0.2, ge=0)
-    """Weight of all other words."""
+    """Sampling weight of all other words."""
 
 
 class CollocationSettings(Settings):
     """Words that belong together: which count as such."""
 
     file: str | None = None
-    """A file that `acclimate data collocations` wrote; counted in the text itself if not given."""
+    """File written by `acclimate data collocations`; null: count collocations in the training text."""
     lengths: tuple[int, ...] = Field((2, 3, 4), min_length=1)
-    """How many words a collocation may have."""
+    """Lengths of collocations to count, in words."""
     at_least: int = Field(5, ge=1)
-    """How often a collocation must be seen."""
+    """Minimum number of occurrences of a collocation."""
     size: int | None = Field(None, ge=1)
-    """How many collocations to keep, the most tightly bound first; null: all."""
+    """Number of collocations to keep, those with the highest association score first; null: all."""
     measure: Measure = "levine"
-    """How binding is measured: levine, squared (prefers frequent ones) or unigrams (cut into single words only)."""
+    """Association score: levine, squared (prefers frequent ones) or unigrams (compares with single words only)."""
     lower_case: bool = False
-    """Compare words in lower case."""
+    """Ignore case when counting collocations."""
     ranked: bool = False
-    """Hide the most tightly bound first, as the paper does: the same words each time."""
+    """Hide the highest-scoring collocations first, as in the paper, so that each pass hides the same words."""
     whole: bool = False
-    """Pass over a collocation that no longer fits into the budget, instead of cutting it."""
+    """Skip a collocation that exceeds the remaining masking budget; false: hide only a part of it."""
 
 
 class PolicySettings(Settings):
     """What the policies can be told. Each reads its own."""
 
     mixed: float = Field(0.5, gt=0, le=1)
-    """In a mixture, the share of sentences for the named policy."""
+    """With a mixture: share of sentences masked by the named policy; the others are masked at random."""
     adversary: AdversarySettings = AdversarySettings()
-    """The learned adversary."""
+    """Settings of the learned adversary."""
     parts_of_speech: PartOfSpeechSettings = PartOfSpeechSettings()
-    """Hiding by part of speech."""
+    """Settings of masking by part of speech."""
     entropy: Literal["proportional", "top"] = "proportional"
-    """Hide words in proportion to the encoder's entropy, or those with the highest (top)."""
+    """Sample words in proportion to the encoder's entropy (proportional), or take those with the highest (top)."""
     spans: tuple[int, ...] = Field((2, 3, 4), min_length=1)
-    """Lengths of random runs of words, all equally likely."""
+    """Lengths of random spans in words, each equally likely."""
     collocations: CollocationSettings = CollocationSettings()
-    """Hiding words that belong together."""
+    """Settings of masking by collocation."""
 
 
 @dataclass(frozen=True)
