@@ -24,17 +24,17 @@ class CompareSettings(SharedSettings, CorporaSettings):
     """One comparison."""
 
     recipes: str | list[str] = "all"
-    """The recipes to compare: names with commas between, a list, or all."""
+    """Recipes to compare: comma-separated names, a list, or all."""
     seeds: int | str | list[int] = 3
-    """How many seeds, or which: 3, or a list."""
+    """Number of random seeds to run each recipe with, or a list of the seeds themselves."""
     against: str = BASELINE.name
-    """The recipe that all others are compared with."""
+    """The baseline recipe that every other recipe is compared with."""
     selectors: str | list[str] = "all"
-    """Selectors that judge runs without target labels: names, all, or none."""
+    """Model-selection methods to evaluate that need no target labels: names, all, or none."""
     rounds: int = Field(1000, ge=1)
-    """Rounds of the bootstrap and of the permutation test."""
+    """Number of resamples in the bootstrap and in the permutation test."""
     each: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """Settings for single recipes, by their names, over the shared ones."""
+    """Settings for single recipes, keyed by recipe name; they override the shared settings."""
 
     @property
     def shared(self) -> SharedSettings:

@@ -14,29 +14,29 @@ class ReadingSettings(Settings):
     """How files are read."""
 
     format: str | None = None
-    """Format of the files, such as conll, jsonl or text; detected if not given."""
+    """Format of the files, such as conll, jsonl or text; null: detect it."""
     column: int | str | None = None
-    """Column of the tags: a number from 0, from -1 backwards, or a name; the last if not given."""
+    """Column of the tags: a number from 0, a negative number counted from the end, or a name; null: the last."""
     words_column: int | str | None = None
-    """Column of the words; the first if not given."""
+    """Column of the words, given in the same way as the column of the tags; null: the first."""
     labels: Literal["spans", "plain"] | None = None
-    """What the tags are: spans (B-PER, I-PER, O) or plain (one label per word); detected if not given."""
+    """Kind of tags: spans (B-PER, I-PER, O) or plain (one label per word); null: detect it."""
     scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
-    """Tag scheme of the files; detected if not given."""
+    """Tag scheme of the files; null: detect it."""
     comments: bool = False
-    """Lines of column files that begin with # are comments."""
+    """Treat lines that begin with # in column files as comments."""
     borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
-    """What to do with a span that begins or ends inside a word: split the word, move the border, drop it, or stop."""
+    """If a span begins or ends inside a word: split the word, expand, contract or drop the span, or report an error."""
     pre_split: bool = False
-    """Plain text is already split into words by blanks."""
+    """Plain text is already tokenized: words are separated by spaces."""
     paragraphs: bool = False
-    """Plain text is running text: split it into sentences."""
+    """Plain text is running text: split it into sentences first."""
     skip_bad: bool = False
-    """Leave out sentences with a bad line, and list them."""
+    """Skip sentences that contain an invalid line, and list them; false: stop with an error."""
     map: str | None = None
-    """Label map: a YAML file, or a bundled map by name."""
+    """Label map that renames entity types: a YAML file, or the name of a bundled map; null: none."""
     typeless: bool = False
-    """Make every label the same, so that only borders count."""
+    """Replace all entity types by a single one, so that only the span boundaries matter."""
 
     def options(self) -> dict[str, Any]:
         """What `read_corpus` and `stream_corpus` take of it."""
@@ -58,13 +58,13 @@ class PairReadingSettings(ReadingSettings):
     """How files of two domains are read. What is set for one domain wins over what is set for both."""
 
     source_format: str | None = None
-    """Format of the source files."""
+    """Format of the source files, in place of `format`; null: use `format`."""
     target_format: str | None = None
-    """Format of the target files."""
+    """Format of the target files, in place of `format`; null: use `format`."""
     source_column: int | str | None = None
-    """Column of the source's tags."""
+    """Column of the tags in the source files, in place of `column`; null: use `column`."""
     target_column: int | str | None = None
-    """Column of the target's tags."""
+    """Column of the tags in the target files, in place of `column`; null: use `column`."""
     map: str | None = None
     """Label map for the target files: a YAML file, or a bundled map by name."""
     map_source: str | None = None
@@ -93,9 +93,9 @@ class InspectSettings(Settings):
     """`acclimate data inspect`."""
 
     sentences: int = Field(2000, ge=4)
-    """How many random sentences of each corpus to look at."""
+    """Number of sentences to sample from each corpus."""
     seed: Seed = 0
-    """Which sentences are drawn."""
+    """Random seed for the sample."""
     reading: PairReadingSettings = PairReadingSettings()
     """How files are read."""
 
@@ -104,21 +104,21 @@ class AugmentSettings(Settings):
     """`acclimate data augment`."""
 
     seed: Seed = 1
-    """Which sentences and entities: the same seed gives the same ones."""
+    """Random seed for the choice of sentences and replacement entities."""
     target_variants: int = Field(4, ge=0)
-    """How many new sentences to make of each target sentence."""
+    """Number of new sentences to create from each labelled target sentence."""
     source_variants: int = Field(2, ge=0)
-    """How many new sentences to make of each source sentence."""
+    """Number of new sentences to create from each selected source sentence."""
     source_sentences: int = Field(500, ge=0)
-    """How many source sentences to use."""
+    """Number of source sentences to select."""
     ratio: float | None = Field(None, ge=0)
-    """How many source sentences to use for each target sentence, instead of source_sentences."""
+    """Number of source sentences to select per labelled target sentence; null: use source_sentences."""
     all_entities: bool = False
-    """Exchange all entities of a sentence, not one."""
+    """Replace every entity of a sentence that has a possible replacement; false: only one."""
     scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] = "IOB2"
-    """Tag scheme of the new file, where its format has tags."""
+    """Tag scheme of the output file, for formats that store tags."""
     examples: int = Field(3, ge=0)
-    """How many new sentences of each domain to show."""
+    """Number of new sentences to print from each domain."""
     reading: PairReadingSettings = PairReadingSettings()
     """How files are read."""
 
@@ -127,13 +127,13 @@ class SelectSettings(Settings):
     """`acclimate data select`."""
 
     shortest: int = Field(1, ge=1)
-    """Take no line with fewer words."""
+    """Skip lines with fewer words than this."""
     longest: int | None = Field(None, ge=1)
-    """Take no line with more words."""
+    """Skip lines with more words than this; null: no limit."""
     lower_case: bool = True
-    """Count `The` and `the` as the same word."""
+    """Ignore case: count `The` and `the` as the same word."""
     jobs: int | None = Field(None, ge=1)
-    """How many processes read; one per core if not given."""
+    """Number of parallel processes that read the text; null: one per CPU core."""
     reading: ReadingSettings = ReadingSettings()
     """How the target text is read."""
 
@@ -142,40 +142,40 @@ class WeakLabelSettings(Settings):
     """`acclimate data weak-label`."""
 
     others: Literal["drop", "keep"] = "drop"
-    """Types that the map does not name: drop them, or keep them as labels."""
+    """What to do with types that the map does not name: drop them, or keep them as labels."""
     case: Literal["smart", "lower", "exact"] = "smart"
-    """When capitals count: in short names in capitals such as ALS (smart), never (lower) or always (exact)."""
+    """Match case: never (lower), always (exact), or only for short names in capitals such as ALS (smart)."""
     shortest: int = Field(2, ge=1)
-    """Leave out names with fewer letters and digits."""
+    """Ignore names with fewer letters and digits than this."""
     plurals: bool = False
-    """A name may take an s at its end."""
+    """Also match a name with a plural s at its end."""
     leave_out: str | None = None
-    """A file of names that are not to be found, one a line."""
+    """File with names that are never matched, one per line; null: none."""
     abbreviations: bool = True
-    """Find abbreviations that the text explains, as in: polyposis (FAP)."""
+    """Also label abbreviations that the text itself defines, as in: polyposis (FAP)."""
     seed: Seed = 0
-    """Which sentences go to which part, with --split."""
+    """With --split: random seed for dividing the sentences into parts."""
     most: int = Field(10, ge=0)
-    """How many frequent names, and how many conflicts, to show."""
+    """Number of frequent names and of conflicts to print."""
     reading: ReadingSettings = ReadingSettings()
-    """How texts are read; a label map renames the true labels."""
+    """How texts are read; a label map renames the gold labels."""
 
 
 class CollocationSettings(Settings):
     """`acclimate data collocations`."""
 
     size: int | None = Field(None, ge=1)
-    """How many to keep: half of the first length, a quarter of the next, and so on; all if not given."""
+    """Number of collocations to keep: half for the first length, a quarter for the next, and so on; null: all."""
     lengths: tuple[int, ...] = (2, 3, 4)
-    """How many words a collocation may have."""
+    """Lengths of collocations to count, in words."""
     measure: Literal["levine", "squared", "unigrams"] = "levine"
-    """Score: at the weakest seam (levine), favouring the frequent (squared), or cut into single words (unigrams)."""
+    """Association score: levine (weakest split point), squared (prefers frequent ones) or unigrams (single words)."""
     relative_to: Literal["length", "words"] = "length"
-    """Probabilities are shares of all runs of the same length, or of all words."""
+    """Estimate probabilities relative to all n-grams of the same length (length) or to all words (words)."""
     lower_case: bool = False
-    """Count `The` and `the` as the same word."""
+    """Ignore case: count `The` and `the` as the same word."""
     most: int = Field(5, ge=0)
-    """How many collocations of each length to show."""
+    """Number of collocations of each length to print."""
     reading: ReadingSettings = ReadingSettings()
     """How texts are read."""
 

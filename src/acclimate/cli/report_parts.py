@@ -52,35 +52,35 @@ class ReportSettings(Settings):
     """What `acclimate report` looks at, and how."""
 
     title: str | None = None
-    """Title of the page; "source → target" if not given."""
+    """Title of the page; null: "source → target"."""
     quick: bool = False
-    """Leave out of the page what takes long: distances between features, and their map."""
+    """Skip the slow parts of the page: distances between features, and the feature map."""
     sentences: NonNegativeInt = 8
-    """Sentences in each group of the error gallery; 0 for all."""
+    """Number of sentences in each group of the error gallery; 0: all."""
     compare: bool = False
-    """Curves: compare the stages of one run, as several runs are."""
+    """Curves: compare the stages of a single run in the way that several runs are compared."""
     source: str | None = None
-    """Source text, a corpus: tells masks which words are unseen, and feature-map what to compare."""
+    """Source corpus: the reference for the density ratio in masks, and one side of feature-map; null: not given."""
     target: str | None = None
-    """Target text, a corpus: tells masks how much a word is the target's, and feature-map what to compare."""
+    """Target corpus: the reference for the density ratio in masks, and one side of feature-map; null: not given."""
     reading: ReadingSettings = ReadingSettings()
-    """How the corpora that are named here are read; a label map renames the labels of the gold corpus."""
+    """How the corpora named here are read; a label map renames the labels of the gold corpus."""
     parts_of_speech: str = "acclimate"
-    """Masks: who tags parts of speech: acclimate, spacy, spacy:MODEL, a tagger's folder, or none."""
+    """Masks: part-of-speech tagger: acclimate, spacy, spacy:MODEL, a tagger's folder, or none."""
     every: PositiveInt | None = None
-    """Masks: updates in a period; a tenth of the longest run if not given."""
+    """Masks: length of a reporting period in updates; null: a tenth of the longest run."""
     words: NonNegativeInt = 10
-    """Masks: how many words that were hidden too often to show."""
+    """Masks: number of over-represented hidden words to show."""
     lower_case: bool = True
-    """Masks: compare words in lower case."""
+    """Masks: ignore case when comparing words."""
     terms: PositiveInt = 20
-    """Confidence: how many terms to show, the most frequent first."""
+    """Confidence: number of terms to show, the most frequent first."""
     unit: Literal["word", "sentence"] = "word"
-    """Feature-map: whether a point is a word, or a sentence (the mean of its words)."""
+    """Feature-map: what a point represents: a word, or a sentence (the mean of its words)."""
     points: PositiveInt = 2000
-    """Feature-map: how many points of each corpus, at most."""
+    """Feature-map: maximum number of points from each corpus."""
     seed: Seed = 0
-    """Feature-map: decides which points are drawn, the halves, and the map."""
+    """Feature-map: random seed for sampling points, splitting them into halves, and projecting them."""
     device: str = Field("auto")
     """Device for taggers: auto, cpu or cuda."""
 

@@ -11,19 +11,19 @@ class CorporaSettings(Settings):
     """Which corpora, by their part, and how they are read."""
 
     source: str = "news"
-    """Labelled sentences to learn from: a file, or a bundled corpus by name."""
+    """Labelled training sentences of the source domain: a file, or the name of a bundled corpus."""
     source_dev: str | None = None
-    """Labelled source sentences that choose the state to keep; a tenth of the source is held out if none are given."""
+    """Labelled source sentences for choosing the checkpoint; null: hold out a tenth of the source."""
     source_test: str | None = None
-    """Labelled source sentences, scored at the end."""
+    """Labelled source sentences to evaluate on at the end; null: none."""
     target: str | None = "social"
-    """Text of the target domain; tags in it are ignored."""
+    """Text of the target domain; any tags in it are ignored; null: none."""
     target_labelled: str | None = None
-    """A few labelled target sentences to learn from."""
+    """A few labelled target sentences to train on; null: none."""
     target_dev: str | None = None
-    """Labelled target sentences that choose the state, with select=target-dev."""
+    """Labelled target sentences for choosing the checkpoint, with select=target-dev; null: none."""
     target_test: str | None = None
-    """Labelled target sentences, scored at the end and never seen in training."""
+    """Labelled target sentences to evaluate on at the end, never used in training; null: none."""
     reading: PairReadingSettings = PairReadingSettings()
     """How files are read."""
 
@@ -32,4 +32,4 @@ class AdaptSettings(RunSettings, CorporaSettings):
     """One run of `acclimate adapt`."""
 
     watch: str | None = None
-    """Labelled sentences; how sure the tagger is of their tags is recorded along training."""
+    """Labelled sentences on which the tagger's confidence in the gold tags is recorded during training; null: none."""

@@ -54,17 +54,17 @@ class RaceSettings(Settings):
     """How much the race may cost, who takes part, and who judges."""
 
     budget: str = "10m"
-    """Minutes (10m, 1.5h) or updates (3000u) of all candidates together; the winner's training comes on top."""
+    """Budget of all candidates together: minutes (10m), hours (1.5h) or updates (3000u), without the final training."""
     recipes: tuple[str, ...] = ()
-    """Recipes that race against source-only; empty: every recipe that the data permit."""
+    """Recipes to compare with source-only; empty: every recipe that the data allow."""
     # who judges without target labels; null: source-dev; where candidates learn target labels, or no
     # source sentences are held out, agreement, or information-maximisation for two
     selector: str | None = None
-    """Who judges without target labels; null: what suits the candidates, mostly source-dev."""
+    """Method that ranks candidates without target labels; null: chosen to suit the candidates, usually source-dev."""
     held_out: float = Field(0.3, ge=0, lt=1)
-    """Share of the labelled target sentences that judge, where there are enough of them; 0: the selector judges."""
+    """Share of the labelled target sentences used to rank candidates, if there are enough; 0: use the selector."""
     each: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    """Options for single recipes, by their names."""
+    """Options of single recipes, keyed by recipe name."""
 
     @field_validator("budget", mode="before")
     @classmethod

@@ -97,17 +97,17 @@ class SizeSettings(Settings):
     """The encoder's sizes: a BERT's."""
 
     layers: int = Field(6, ge=1)
-    """Layers of the encoder."""
+    """Number of encoder layers."""
     width: int = Field(384, ge=8)
-    """Width of a layer."""
+    """Hidden size of the encoder."""
     heads: int = Field(6, ge=1)
-    """Attention heads of a layer."""
+    """Number of attention heads per layer."""
     inner: int | None = Field(None, ge=8)
-    """Width of the feed-forward layers; null: four times the width."""
+    """Size of the feed-forward layers; null: four times the hidden size."""
     row: int = Field(128, ge=16)
-    """Pieces read together, [CLS] and [SEP] counted."""
+    """Maximum number of word pieces in one input, including [CLS] and [SEP]."""
     dropout: float = Field(0.0, ge=0, lt=1)
-    """Dropout inside the layers, here and for whoever fine-tunes the encoder."""
+    """Dropout inside the encoder, also used when the encoder is fine-tuned later."""
 
 
 def new_language_model(sizes: SizeSettings, tokenizer: Any) -> Any:

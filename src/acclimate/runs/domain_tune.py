@@ -36,17 +36,17 @@ class DomainTuneSettings(DomainTuning):
     """One run of `acclimate encoder domain-tune`."""
 
     text: tuple[str, ...] = ()
-    """Files of the target domain: raw text, or any corpus, whose tags are ignored."""
+    """Files of target-domain text: raw text, or any corpus, whose tags are ignored."""
     extra: tuple[str, ...] = ()
-    """Files of more text like it, added as they are; the source is not repeated for them."""
+    """Files of additional similar text; the source is not repeated to match their size."""
     source: str | None = None
-    """Text of the source domain, mixed in evenly."""
+    """Source-domain text, mixed in so that both domains have the same share; null: none."""
     encoder: str = SHIPPED[0]
-    """The masked language model to begin with, by name or folder."""
+    """Masked language model to start from: a name or a folder."""
     half: bool = False
-    """Save 16-bit weights: half the size."""
+    """Save the weights in 16 bits, which halves the file size."""
     seed: Seed = 1
-    """Seed of everything random."""
+    """Random seed."""
 
 
 @dataclass(frozen=True)

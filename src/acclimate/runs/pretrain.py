@@ -132,38 +132,38 @@ class MaskSettings(Settings):
     """What is hidden, and what stands in its place."""
 
     share: float = Field(0.25, gt=0, lt=1)
-    """Share of the pieces that is hidden."""
+    """Share of the word pieces to hide."""
     whole_words: bool = False
-    """Hide all pieces of a word, or none."""
+    """Hide either all pieces of a word or none."""
     swapped: float = Field(0.1, ge=0, le=1)
-    """Share of the hidden pieces that get a random piece instead of [MASK]."""
+    """Share of the hidden pieces that are replaced by a random piece instead of [MASK]."""
     kept: float = Field(0.1, ge=0, le=1)
-    """Share of the hidden pieces that are shown as they are."""
+    """Share of the hidden pieces that are left unchanged in the input, but still predicted."""
 
 
 class PretrainSettings(Settings):
     """One run of `acclimate encoder pretrain`."""
 
     text: tuple[str, ...] = ()
-    """Files of raw text, a paragraph a line; plain or compressed."""
+    """Files of raw text with one paragraph per line, plain or compressed."""
     start: str | None = None
-    """An encoder to go on from, with its tokenizer and sizes, instead of random weights."""
+    """Encoder to continue training, with its tokenizer and sizes; null: start from random weights."""
     tokenizer: str | None = None
-    """A folder with a tokenizer to use as it is; learnt from the text if not given."""
+    """Folder of an existing tokenizer; null: train one on the text."""
     vocabulary: int = Field(16_384, ge=64)
-    """Word pieces to learn."""
+    """Vocabulary size of the tokenizer to train, in word pieces."""
     case_noise: float = Field(0.0, ge=0, le=1)
-    """Share of paragraphs read in capitals or in lower case, in equal parts."""
+    """Share of paragraphs converted to upper case or to lower case, half each; 0: none."""
     held_out: float = Field(0.005, ge=0, lt=1)
-    """Share of paragraphs kept apart to measure on."""
+    """Share of paragraphs held out for evaluation; 0: none."""
     half: bool = False
-    """Save 16-bit weights: half the size."""
+    """Save the weights in 16 bits, which halves the file size."""
     seed: Seed = 1
-    """Seed of everything random."""
+    """Random seed."""
     encoder: SizeSettings = SizeSettings()
-    """Sizes of the encoder."""
+    """Size of the encoder."""
     masks: MaskSettings = MaskSettings()
-    """What is hidden."""
+    """Settings of the masking."""
     training: PretrainingSettings = PretrainingSettings()
     """How the encoder is trained."""
 

@@ -20,15 +20,15 @@ class TaggerSettings(Settings):
     """Which tagger."""
 
     encoder: str = DEFAULT_ENCODER
-    """acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder."""
+    """Encoder: acclimate-mini, character-cnn-lstm, or the name or folder of a Hugging Face model."""
     head: Literal["crf", "softmax"] = "crf"
-    """What scores whole tag sequences (crf), or each word alone (softmax)."""
+    """Output layer: crf scores whole tag sequences, softmax scores each word separately."""
     boundary_scores: bool = False
-    """CRF: scores for the first and the last tag of a sentence."""
+    """With crf: learn scores for the first and the last tag of a sentence."""
     constrain_training: bool = False
-    """CRF: illegal tags get no probability in training either, not only when decoding."""
+    """With crf: forbid illegal tag sequences in training as well as in decoding."""
     scheme: Literal["IOB2", "BIOES"] | None = None
-    """Tag scheme inside the tagger; null: BIOES for the LSTM, IOB2 otherwise."""
+    """Tag scheme that the tagger predicts; null: BIOES for the LSTM, IOB2 otherwise."""
     lstm: CharacterCnnLstmSettings = CharacterCnnLstmSettings()
     """Settings of character-cnn-lstm."""
     transformer: TransformerSettings = TransformerSettings()
@@ -39,13 +39,13 @@ class SharedSettings(Settings):
     """What all runs of a comparison have in common."""
 
     select: SelectorName = "auto"
-    """What chooses the state to keep: source-dev, target-dev or last; auto: what fits the recipe."""
+    """How to choose the checkpoint: source-dev, target-dev or last; auto: what suits the recipe."""
     train_on_dev: bool = False
-    """Learn from the source dev sentences, too, and keep the last state."""
+    """Add the source dev sentences to the training data, and keep the last checkpoint."""
     share: float = Field(1.0, gt=0, le=1)
-    """Share of every stage's updates that is made; below 1 for a first look."""
+    """Share of every stage's updates to run; a value below 1 gives a quick first result."""
     tagger: TaggerSettings = TaggerSettings()
-    """The tagger: its encoder and its head."""
+    """Encoder and output layer of the tagger."""
     training: TrainingSettings = TrainingSettings()
     """How the tagger is trained."""
 
@@ -54,8 +54,8 @@ class RunSettings(SharedSettings):
     """One run: a recipe with a seed."""
 
     recipe: str = default_recipe()
-    """How to adapt: a name that `acclimate info recipes` lists, or auto."""
+    """Adaptation method: a name listed by `acclimate info recipes`, or auto."""
     options: dict[str, Any] = Field(default_factory=dict)
-    """The recipe's own settings."""
+    """Settings of the recipe."""
     seed: Seed = 1
-    """Seed of everything random."""
+    """Random seed."""

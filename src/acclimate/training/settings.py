@@ -57,46 +57,46 @@ class LoopSettings(Settings):
     """Optimizer, and when to look, to stop and to save: what the loop needs, whatever it trains."""
 
     epochs: float | None = Field(None, gt=0)
-    """Passes over the source; null: 20 for the LSTM tagger, 5 for a pre-trained encoder."""
+    """Number of passes over the source; null: 20 for the LSTM tagger, 5 for a pre-trained encoder."""
     updates: int | None = Field(None, ge=1)
-    """Updates of the optimizer, instead of epochs."""
+    """Number of optimizer updates, in place of epochs; null: use epochs."""
     accumulate: int = Field(1, ge=1)
-    """Batches per update."""
+    """Number of batches whose gradients are accumulated for each update."""
     optimizer: Literal["adamw", "adam", "sgd", "muon"] = "adamw"
-    """adamw, adam, sgd or muon."""
+    """Optimizer: adamw, adam, sgd or muon."""
     learning_rate: float | None = Field(None, gt=0)
     """Learning rate; null: 0.003 for the LSTM tagger, 0.0003 or less for a pre-trained encoder."""
     # on matrices; tables, biases and norms are left alone. 0.01 for adamw and muon; 0 for adam and sgd, where it is a
     # part of the gradient: divided by the size of that, it can keep a tagger of few sentences from learning at all
     weight_decay: float | None = Field(None, ge=0)
-    """Weight decay on matrices, not on tables, biases and norms; null: 0.01 for adamw and muon, 0 for adam and sgd."""
+    """Weight decay on matrices, not on embeddings, biases or norms; null: 0.01 for adamw and muon, else 0."""
     momentum: float = Field(0.9, ge=0, lt=1)
-    """Momentum of sgd."""
+    """Momentum; used by sgd only."""
     betas: tuple[Share, Share] = (0.9, 0.999)
-    """The two betas of adam, adamw and muon."""
+    """Beta coefficients of adam, adamw and muon."""
     warm_up: float = Field(0.05, ge=0)
-    """Warm-up of the learning rate: a share of all updates if below 1, else a number of updates."""
+    """Warm-up of the learning rate: a share of all updates if below 1, else a number of updates; 0: none."""
     decay: Decay = "linear"
-    """How the learning rate falls after the warm-up."""
+    """Learning-rate decay after the warm-up: none, linear, cosine, inverse or exponential."""
     decay_rate: float | None = Field(None, ge=0)
-    """Rate per epoch; null: 0.05 for inverse (1, 1/1.05, 1/1.1 …), 0.992 for exponential (1, 0.992, …)."""
+    """Decay rate per epoch; null: 0.05 for inverse (1, 1/1.05, 1/1.1 …), 0.992 for exponential (1, 0.992, …)."""
     clip: float | None = Field(5.0, gt=0)
-    """Largest norm of the gradient; null: no limit."""
+    """Maximum norm of the gradient; null: no clipping."""
     precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
-    """Number format; auto: bf16 for a pre-trained encoder on a GPU, full precision otherwise."""
+    """Floating-point precision; auto: bf16 for a pre-trained encoder on a GPU, full precision otherwise."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
-    """Where to train; auto: on a GPU where there is one."""
+    """Device to train on; auto: a GPU if there is one."""
     # the same numbers but for rounding, in less time and more memory
     cuda_graphs: bool = True
-    """On one GPU, run the passes of a small pre-trained encoder as CUDA graphs: less time, more memory."""
+    """On a single GPU, run a small pre-trained encoder as CUDA graphs: faster, but needs more memory."""
     evaluate_every: int | None = Field(None, ge=1)
-    """Updates between two evaluations by the selector; null: once per epoch."""
+    """Number of updates between evaluations by the selector; null: one evaluation per epoch."""
     patience: int | None = Field(None, ge=1)
-    """Evaluations without a better score before stopping, from the first above 0 on; null: never stop early."""
+    """Stop after this many evaluations without a better score, once one is above 0; null: never stop early."""
     checkpoint_every: int | None = Field(None, ge=1)
-    """Updates between two checkpoints; null: about one a minute."""
+    """Number of updates between checkpoints; null: about one checkpoint per minute."""
     tensorboard: bool = False
-    """Log to TensorBoard, too."""
+    """Also log to TensorBoard."""
 
     @property
     def shrinking(self) -> float:
@@ -134,29 +134,29 @@ class TrainingSettings(LoopSettings):
     # learning rates of what stands on the encoder, as multiples of `learning_rate`. What was drawn at random learns
     # faster than what was pre-trained; without that, a CRF ends its training near where it began
     head_rate: float | None = Field(None, gt=0)
-    """Rate of the linear layer, in learning rates; null: 30 on a pre-trained encoder, 1 on the LSTM."""
+    """Learning rate of the output layer, as a factor of the run's; null: 30 on a pre-trained encoder, 1 on the LSTM."""
     transition_rate: float | None = Field(None, gt=0)
-    """Rate of the CRF's transitions, in learning rates; null: 100 on a pre-trained encoder, 1 on the LSTM."""
+    """Learning rate of the CRF transitions, as a factor of the run's; null: 100 (pre-trained encoder) or 1 (LSTM)."""
     words_per_batch: int = Field(256, ge=1)
-    """Words per batch, at most."""
+    """Maximum number of words per batch."""
     sentences_per_batch: int | None = Field(None, ge=1)
-    """Sentences per batch, at most; null: the words alone decide."""
+    """Maximum number of sentences per batch; null: limited by words_per_batch only."""
 
 
 class PretrainingSettings(LoopSettings):
     """How an encoder is trained from nothing: long, at a high rate, with large batches."""
 
     epochs: float | None = Field(20, gt=0)
-    """Passes over the text."""
+    """Number of passes over the text, if updates is not set; null: 20."""
     rows_per_batch: int = Field(128, ge=1)
-    """Rows of pieces per batch."""
+    """Number of input rows per batch; each row holds one sequence of word pieces."""
     optimizer: Literal["adamw", "adam", "sgd", "muon"] = "muon"
-    """adamw, adam, sgd or muon."""
+    """Optimizer: adamw, adam, sgd or muon."""
     learning_rate: float | None = Field(1.5e-3, gt=0)
     """Learning rate."""
     betas: tuple[Share, Share] = (0.9, 0.98)
-    """The two betas of adam, adamw and muon."""
+    """Beta coefficients of adam, adamw and muon."""
     clip: float | None = Field(1.0, gt=0)
-    """Largest norm of the gradient; null: no limit."""
+    """Maximum norm of the gradient; null: no clipping."""
     compile: bool | None = None
-    """Compile the model, which is fast on a GPU after a slow start; null: where there is a GPU."""
+    """Compile the model with torch.compile: slow to start, then faster on a GPU; null: only if there is a GPU."""

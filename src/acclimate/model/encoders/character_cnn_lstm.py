@@ -29,42 +29,42 @@ class CharacterCnnLstmSettings(Settings):
     """Sizes of the tagger that needs no pre-trained model."""
 
     word_width: int = Field(100, ge=0)
-    """Width of the word table; 0: none, where a pre-trained encoder knows the words."""
+    """Size of the word embeddings; 0: none, for use with contextual features."""
     character_width: int = Field(30, ge=1)
-    """Width of the character table."""
+    """Size of the character embeddings."""
     character_filters: int = Field(50, ge=1)
-    """How many filters read the characters of a word."""
+    """Number of convolution filters over the characters of a word."""
     character_spans: tuple[PositiveInt, ...] = Field((3,), min_length=1)
-    """How many characters a filter sees; several sizes may stand side by side."""
+    """Widths of the convolution filters in characters; several widths are used in parallel."""
     highways: int = Field(0, ge=0, le=100)
-    """Highway layers on the character features; DATNet's code has two."""
+    """Number of highway layers on the character features (DATNet's code: 2); 0: none."""
     lstm_width: int = Field(200, ge=1)
-    """Width of the LSTM, per direction."""
+    """Hidden size of the LSTM, per direction."""
     lstm_layers: int = Field(1, ge=1, le=100)
-    """Layers of the LSTM."""
+    """Number of LSTM layers."""
     dropout: float = Field(0.5, ge=0, lt=1)
-    """Variational dropout on the input and output of each LSTM layer; characters get half of the input's."""
+    """Variational dropout at the input and output of each LSTM layer; character features get half of the input rate."""
     # on what the LSTM reads, where it is not the same (DATNet: 0.2); few sentences are not learnt under much of it
     input_dropout: float | None = Field(None, ge=0, lt=1)
-    """Dropout on what the LSTM reads, where it differs from `dropout` (DATNet: 0.2)."""
+    """Dropout at the input of the LSTM (DATNet: 0.2); null: the same as `dropout`."""
     lower_case_words: bool = True
-    """Words are in lower case in the word table; the characters keep their case."""
+    """Lower-case words before the embedding lookup; the characters keep their case."""
     least_seen: int = Field(1, ge=1)
-    """Words seen less often stay out of the word table, unless the vectors know them."""
+    """Minimum frequency of a word in the vocabulary; rarer words are kept only if they have a pre-trained vector."""
     forget_rare: float = Field(0.5, ge=0, le=1)
-    """How often a word seen once in training is read as unknown, so that "unknown" is learnt."""
+    """Probability of replacing a word that occurs once in training by the unknown word, to train its embedding."""
     vectors: str | None = None
-    """A text file of pre-trained word vectors, which sets word_width; or glove (extra "glove")."""
+    """Text file of pre-trained word vectors, which sets word_width; or glove (extra "glove"); null: none."""
     train_vectors: bool = True
-    """Train the vectors, too; false: words without a vector are unknown, and only "unknown" is learnt."""
+    """Fine-tune the word vectors; false: freeze them, and treat every word without a vector as unknown."""
     # adversarial training: every dimension of the tables gets mean 0 and variance 1, words weighted by how often they
     # come; or a table could outgrow a noise of fixed size
     normalise: Normalise = "none"
-    """Give every dimension of the tables mean 0 and variance 1, words weighted by frequency or all alike."""
+    """Normalise embeddings to mean 0 and variance 1, words weighted by frequency (weighted) or equally; or none."""
     private_width: int = Field(0, ge=0)
-    """Width of a private LSTM beside the shared one, per direction (DATNet-P); 0: none."""
+    """Hidden size of a domain-private LSTM beside the shared one, per direction (DATNet-P); 0: none."""
     contextual: ContextualSettings | None = None
-    """Features of a frozen pre-trained encoder beside the word table; null: none."""
+    """Features of a frozen pre-trained encoder, added to the word embeddings; null: none."""
 
 
 class CharacterCnnLstm(Encoder):

@@ -29,19 +29,19 @@ class ContextualSettings(Settings):
     # a Hugging Face model by name or folder, or a folder of character language models (`character_language_model`),
     # which have one layer of their own kind: `layers` and `pieces` are not for them
     encoder: str
-    """A Hugging Face model by name or folder, or a folder of character language models."""
+    """Name or folder of a Hugging Face model, or a folder of character language models."""
     layers: int | None = Field(None, ge=0)
-    """Read only so many of the first layers, which costs as much less; null: all."""
+    """Number of lower layers to run, which saves time; null: all."""
     # where a word of several pieces is read: at its first, or at its first and its last side by side, which costs next
     # to nothing and shows more of the word where few layers are read
     pieces: Literal["first", "ends"] = "first"
-    """Where a word of several pieces is read: at its first piece, or at its first and last side by side (ends)."""
+    """Features of a word with several pieces: its first piece, or its first and last concatenated (ends)."""
     width: int | None = Field(None, ge=1)
-    """A learned matrix projects the features to this width; null: none does."""
+    """Size of a learned linear projection of the features; null: no projection."""
     mix: Literal["fixed", "learned"] = "fixed"
-    """Whether the weights of the layers are fixed or learned."""
+    """Whether the weights for averaging the layers are fixed or learned."""
     weights: tuple[float, ...] | None = None
-    """One weight per layer, the embedding layer first; null: equal shares."""
+    """One weight per layer, the embedding layer first; null: equal weights."""
 
 
 class FrozenContext(nn.Module):

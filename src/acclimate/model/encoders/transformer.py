@@ -25,13 +25,13 @@ class TransformerSettings(Settings):
     """How a pre-trained encoder is used."""
 
     dropout: float = Field(0.1, ge=0, lt=1)
-    """Dropout on the features, before the tag scores."""
+    """Dropout on the encoder's output, before the tag scores."""
     longest_row: int | None = Field(None, ge=8)
-    """Pieces read together; null: the encoder's own limit."""
+    """Maximum number of word pieces in one input; null: the encoder's own limit."""
     feed_forward: int = Field(0, ge=0)
-    """Width of a layer between the encoder and the tag scores; 0: none."""
+    """Size of a hidden layer between the encoder and the tag scores; 0: none."""
     private_width: int = Field(0, ge=0)
-    """Width of a private layer beside the shared one (DATNet-P); 0: none."""
+    """Size of a domain-private layer beside the shared one (DATNet-P); 0: none."""
 
 
 class Transformer(Encoder):

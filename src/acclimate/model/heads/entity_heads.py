@@ -150,13 +150,13 @@ class EntitySettings(Settings):
     """The detection head, and the classification head on the mean of a span."""
 
     tags: Literal["untyped", "typed"] = "untyped"
-    """untyped: bare B, I, O and a type for each span that is found; typed: B-PER and so on."""
+    """untyped: predict B, I, O, then classify each span found; typed: predict tags with types (B-PER and so on)."""
     extra: Extra = "shared"
-    """One more vector for all words (shared), or one for each piece of the vocabulary (token)."""
+    """Learned vector appended to the features: the same for all words (shared), or one per vocabulary piece (token)."""
     width: int = Field(100, ge=1)
-    """Width of that vector in the detection head."""
+    """Size of that vector in the detection head."""
     type_width: int = Field(100, ge=1)
-    """Width of that vector in the classification head."""
+    """Size of that vector in the classification head."""
     dropout: float = Field(0.1, ge=0, lt=1)
     """Dropout in both heads."""
 
