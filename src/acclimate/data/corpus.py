@@ -10,7 +10,16 @@ from functools import cached_property
 from typing import Literal, overload
 
 from acclimate.data.problems import InputError, Place, Skipped
-from acclimate.data.schemes import OUTSIDE, Scheme, Span, spans_from_tags, tags_from_spans
+from acclimate.data.schemes import (
+    OUTSIDE,
+    Scheme,
+    Span,
+    has_open_tags,
+    keep_open,
+    open_tag,
+    spans_from_tags,
+    tags_from_spans,
+)
 from acclimate.data.words import find_words
 
 Kind = Literal["spans", "plain"]
@@ -62,7 +71,8 @@ _NOWHERE = Place()
 class Sentence:
     """Words, and what is known of them.
 
-    `tags` are IOB2 (or plain, such as POS); None when there are none. `text` is the original string the sentence was
+    `tags` are IOB2 (or plain, such as POS); None when there are none. An open tag, `O|LOC`, stands where nobody looked
+    for some labels (`schemes`). `text` is the original string the sentence was
     found in (several sentences of one document share it), and `offsets` says where in it each word stands.
     """
 
@@ -72,6 +82,7 @@ class Sentence:
     offsets: tuple[tuple[int, int], ...] | None = None
     place: Place = _NOWHERE
     document: str | None = None  # an identifier; sentences of one document carry the same
+    source: str | None = None  # the corpus it came from, where several were joined
 
     def __post_init__(self) -> None:
         if not self.words:
@@ -96,7 +107,14 @@ class Sentence:
         return replace(self, words=tuple(words), tags=None if tags is None else tuple(tags), text=None, offsets=None)
 
     def with_spans(self, spans: Iterable[Span]) -> Sentence:
-        return self.with_tags(tags_from_spans(spans, len(self.words)))
+        """Other spans; words outside of them that were open stay so."""
+        tags = tags_from_spans(spans, len(self.words))
+        return self.with_tags(tags if self.tags is None else keep_open(tags, self.tags))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any word may hide a label that nobody looked for."""
+        return has_open_tags(self.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +158,16 @@ class ReadingNotes:
 
 @dataclass(frozen=True)
 class Corpus(Sequence[Sentence]):
-    """Sentences of one domain and one task. Immutable: every method gives a new corpus."""
+    """Sentences of one domain and one task. Immutable: every method gives a new corpus.
+
+    `annotates` are the labels that were looked for, where somebody said so. A word without a span may hide any other.
+    """
 
     sentences: tuple[Sentence, ...]
     name: str = "corpus"
     kind: Kind = "spans"
     notes: ReadingNotes = field(default=ReadingNotes(), compare=False, repr=False)
+    annotates: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, sentences: Iterable[Sentence], name: str = "corpus", kind: Kind = "spans") -> Corpus:
@@ -177,7 +199,12 @@ class Corpus(Sequence[Sentence]):
                 "keep them apart."
             )
         kind = self.kind if self.is_labelled or not other.is_labelled else other.kind
-        return Corpus(self.sentences + other.sentences, f"{self.name}+{other.name}", kind, self.notes + other.notes)
+        one, two, annotates = self, other, self.annotates
+        if self.annotates != other.annotates:  # each word then says for itself what it may hide
+            labels = self.labels.names + other.labels.names + (self.annotates or ()) + (other.annotates or ())
+            one, two, annotates = self.open_to(labels), other.open_to(labels), None
+        name, notes = f"{self.name}+{other.name}", self.notes + other.notes
+        return Corpus(one.sentences + two.sentences, name, kind, notes, annotates)
 
     def __repr__(self) -> str:
         labels = ", ".join(f"{name} {count}" for name, count in sorted(self.label_counts.items()))
@@ -217,6 +244,19 @@ class Corpus(Sequence[Sentence]):
             digest.update(repr((sentence.words, sentence.tags)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
+    def open_to(self, labels: Iterable[str]) -> Corpus:
+        """The corpus as part of a task with these labels: those that it does not annotate may hide at any word outside
+        of its spans. Without `annotates` everything was looked for, and nothing changes."""
+        missing = tuple(sorted(set(labels) - set(self.annotates or labels)))
+        if self.annotates is None or not missing or self.kind == "plain":
+            return replace(self, annotates=None)
+        tag = open_tag(missing)
+
+        def opened(sentence: Sentence) -> Sentence:
+            return sentence.with_tags(sentence.tags and [tag if each == OUTSIDE else each for each in sentence.tags])
+
+        return replace(self.map(opened), annotates=None)
+
     def unlabelled(self) -> Corpus:
         """The same text without its tags: they are gone, not hidden. A recipe cannot peek at what is not there."""
         return self.map(lambda sentence: sentence.with_tags(None))
@@ -243,7 +283,7 @@ class Corpus(Sequence[Sentence]):
         return replace(self, name=name)
 
     def _with(self, sentences: tuple[Sentence, ...]) -> Corpus:
-        return Corpus(sentences, self.name, self.kind, self.notes)
+        return Corpus(sentences, self.name, self.kind, self.notes, self.annotates)
 
 
 def _sentence_of(text: str | Sequence[str], number: int) -> Sentence:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from importlib.resources import files
@@ -18,7 +18,7 @@ import yaml
 
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import OUTSIDE, TYPELESS, Span
+from acclimate.data.schemes import ANY_LABEL, OUTSIDE, TYPELESS, Span, hidden_labels, open_tag
 from acclimate.spelling import argument, either
 
 _SHORTEST = 3  # letters of a name that may be a word of another one: LOC in geo-loc, not P in p-value
@@ -64,17 +64,23 @@ def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[\W_]+", name.lower()) if word]
 
 
-KEYS = ("description", "labels")
+KEYS = ("description", "labels", "annotates")
 _BUNDLED = files("acclimate.data") / "maps"
 _NULL = "tag:yaml.org,2002:null"
 
 
 @dataclass(frozen=True)
 class LabelMap(Mapping[str, str | None]):
-    """Old name → new name, or None for a label that is dropped (its words become O)."""
+    """Old name → new name, or None for a label that is dropped (its words become O).
+
+    A new name such as `O|MISC` says that the label may mean MISC or nothing. Its words become open to MISC: a tagger
+    that learns from them learns neither. `annotates` are the new names that the corpus was searched for; words outside
+    of its spans may hide any other.
+    """
 
     pairs: tuple[tuple[str, str | None], ...]
     name: str = "map"
+    annotates: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, names: Mapping[str, str | None], name: str = "map") -> LabelMap:
@@ -104,7 +110,8 @@ class LabelMap(Mapping[str, str | None]):
     @property
     def results(self) -> tuple[str, ...]:
         """The new names, sorted."""
-        return tuple(sorted({new for new in self.values() if new is not None}))
+        new_names = {new for new in self.values() if new is not None and not hidden_labels(new)}
+        return tuple(sorted(new_names | set(self.annotates or ())))
 
 
 def bundled_maps() -> tuple[str, ...]:
@@ -122,9 +129,12 @@ def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path)
     else:
         names = label_map if isinstance(label_map, LabelMap) else LabelMap.of(label_map)
     _require_named(corpus, names)
-    if corpus.kind == "plain":
-        return corpus.map(lambda sentence: _renamed_tags(sentence, names)).renamed(f"{corpus.name}[{names.name}]")
-    return corpus.map(lambda sentence: _renamed_spans(sentence, names)).renamed(f"{corpus.name}[{names.name}]")
+    renamed = _renamed_tags if corpus.kind == "plain" else _renamed_spans
+    annotates = names.annotates
+    if annotates is None and corpus.annotates is not None:
+        annotates = tuple(sorted({new for old in corpus.annotates if (new := names.get(old, old)) is not None}))
+    mapped = corpus.map(lambda sentence: renamed(sentence, names))
+    return replace(mapped, name=f"{corpus.name}[{names.name}]", annotates=annotates)
 
 
 def typeless(corpus: Corpus) -> Corpus:
@@ -207,8 +217,19 @@ def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
 def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:
     if sentence.tags is None:
         return sentence
-    renamed = ((span, names[span.label]) for span in sentence.spans)
-    return sentence.with_spans(Span(span.start, span.end, new) for span, new in renamed if new is not None)
+    spans = [(span, names[span.label]) for span in sentence.spans]
+    tags = [_renamed_open(tag, names) if hidden_labels(tag) else tag for tag in sentence.tags]
+    for span, new in spans:
+        if new is None or hidden_labels(new):
+            tags[span.start : span.end] = [new or OUTSIDE] * (span.end - span.start)
+    kept = (Span(span.start, span.end, new) for span, new in spans if new is not None and not hidden_labels(new))
+    return sentence.with_tags(tags).with_spans(kept)
+
+
+def _renamed_open(tag: str, names: LabelMap) -> str:
+    """An open tag under the new names. A label that is dropped can hide no more."""
+    new_names = (label if label == ANY_LABEL else names.get(label, label) for label in hidden_labels(tag))
+    return open_tag(label for new in new_names if new for label in hidden_labels(new) or (new,))
 
 
 def _renamed_tags(sentence: Sentence, names: LabelMap) -> Sentence:
@@ -281,7 +302,7 @@ def _parse(text: str, name: str, file: str) -> LabelMap:
     for key, (line, _) in sections.items():
         if key not in KEYS:
             raise InputError(
-                f"unknown key {key!r}.{_suggestion(key, KEYS)} Expected {' and '.join(KEYS)}; "
+                f"unknown key {key!r}.{_suggestion(key, KEYS)} Expected {', '.join(KEYS)}; "
                 "the labels themselves stand under `labels:`, one `old: new` per line.",
                 file=file,
                 line=line,
@@ -289,7 +310,16 @@ def _parse(text: str, name: str, file: str) -> LabelMap:
     if "labels" not in sections:
         raise InputError("the key `labels` is missing; under it stands one `old: new` per line.", file=file)
     entries = _entries(sections["labels"][1], file, "one `old: new` per line")
-    return LabelMap.of({old: _new_name(old, node, line, file) for old, (line, node) in entries.items()}, name)
+    names = LabelMap.of({old: _new_name(old, node, line, file) for old, (line, node) in entries.items()}, name)
+    return replace(names, annotates=_annotated(*sections["annotates"], file)) if "annotates" in sections else names
+
+
+def _annotated(line: int, node: yaml.Node, file: str) -> tuple[str, ...]:
+    """The list below `annotates:`."""
+    items = node.value if isinstance(node, yaml.SequenceNode) else ()
+    if not items or not all(isinstance(item, yaml.ScalarNode) and item.value.strip() for item in items):
+        raise InputError("`annotates` needs a list of new names, such as [PER, LOC].", file=file, line=line)
+    return tuple(sorted({str(item.value) for item in items}))
 
 
 def _entries(node: yaml.Node | None, file: str, expected: str) -> dict[str, tuple[int, yaml.Node]]:
@@ -314,6 +344,10 @@ def _new_name(old: str, node: yaml.Node, line: int, file: str) -> str | None:
         return None
     if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
         raise InputError(f"{old!r} needs one new name, or {OUTSIDE} to drop it.", file=file, line=line)
+    if str(node.value).startswith(f"{OUTSIDE}|") and not all(hidden_labels(str(node.value))):
+        raise InputError(
+            f"{old!r}: {node.value!r} lacks a name after |. Write for example O|MISC.", file=file, line=line
+        )
     return str(node.value)
 
 

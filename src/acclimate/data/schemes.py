@@ -3,6 +3,9 @@
 Inside Acclimate every span corpus is IOB2; other spellings are turned into it at the door. One reading serves all of
 them: a span begins at `B-`/`S-`, or where the label changes, or after a closed one; it ends before the next beginning,
 at `E-`/`S-`, or at `O`. That is also how conlleval reads, so nothing that a lenient reader would count is lost.
+
+Where nobody looked for some labels, a word without a span may hide one of them. Its tag says so: `O|LOC|MISC` is O, or
+any tag of LOC or MISC; `O|*` is O, or any tag at all. Such a tag is called open. It marks no span.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ Scheme = Literal["IOB1", "IOB2", "BIOES", "IO"]
 SCHEMES: tuple[Scheme, ...] = ("IOB1", "IOB2", "BIOES", "IO")
 
 OUTSIDE = "O"
+ANY_LABEL = "*"  # in an open tag: any label may be hidden
+_OPEN = "O|"
 TYPELESS = "ENTITY"  # the label of spans that have none: bare B and I tags, and type-less mode
 
 # BILOU and BMEWO are BIOES with other letters
@@ -37,20 +42,44 @@ class Span:
     label: str
 
 
+def open_tag(labels: Iterable[str]) -> str:
+    """The tag of a word that may hide these labels: `O|LOC|MISC`; plain `O` for none."""
+    return "|".join((OUTSIDE, *sorted(set(labels))))
+
+
+@lru_cache(_FEW)
+def hidden_labels(tag: str) -> tuple[str, ...]:
+    """The labels that a word with this tag may hide: those of an open tag, and none for any other."""
+    return tuple(tag.split("|")[1:]) if tag.startswith(_OPEN) else ()
+
+
+def has_open_tags(tags: Iterable[str] | None) -> bool:
+    """Whether any of the tags is open."""
+    return any(tag.startswith(_OPEN) for tag in tags or ())
+
+
+def keep_open(tags: Sequence[str], former: Sequence[str]) -> list[str]:
+    """Tags that were made from spans, with the open tags that stood at the same words before."""
+    pairs = zip(tags, former, strict=True)
+    return [old if tag == OUTSIDE and old.startswith(_OPEN) else tag for tag, old in pairs]
+
+
 def looks_like_span_tag(tag: str) -> bool:
-    """Whether a tag is spelled in some span scheme: `O`, `B-PER`, `S-LOC`, or a bare `B`."""
+    """Whether a tag is spelled in some span scheme: `O`, `B-PER`, `S-LOC`, a bare `B`, or an open tag."""
+    if tag.startswith(_OPEN):
+        return all(hidden_labels(tag))
     return tag == OUTSIDE or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
 
 
 def names_a_span(tag: str) -> bool:
     """Whether a tag is spelled in a span scheme and has a label: `B-PER`, and not `O` or a bare `B`."""
-    return len(tag) > 1 and looks_like_span_tag(tag)
+    return len(tag) > 1 and not tag.startswith(_OPEN) and looks_like_span_tag(tag)
 
 
 @lru_cache(_FEW)
 def split_tag(tag: str) -> tuple[str, str]:
-    """`B-PER` → (`B`, `PER`); the letter is one of B, I, E, S, O."""
-    if tag == OUTSIDE:
+    """`B-PER` → (`B`, `PER`); the letter is one of B, I, E, S, O. An open tag counts as O."""
+    if tag == OUTSIDE or (tag.startswith(_OPEN) and looks_like_span_tag(tag)):
         return OUTSIDE, ""
     if not looks_like_span_tag(tag):
         raise InputError(f"tag {tag!r} fits no span scheme: expected O, or one of B- I- E- S- and a label.")
@@ -159,7 +188,9 @@ def convert_tags(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 @lru_cache(_FEW)
 def _converted(before: str | None, tag: str, after: str | None, scheme: Scheme) -> str:
-    """One tag in another spelling. In every scheme it depends on the two neighbours alone, and a corpus has few such
+    """One tag in another spelling; an open one stays as it is. In every scheme it depends on the two neighbours alone, and a corpus has few such
     threes: looked up, they are converted as fast as they are read."""
+    if tag.startswith(_OPEN):
+        return tag
     tags = [each for each in (before, tag, after) if each is not None]
     return tags_from_spans(spans_from_tags(tags), len(tags), scheme)[before is not None]

@@ -14,7 +14,15 @@ from typing import Any, Literal, get_args
 
 from acclimate.data.corpus import Corpus, Kind, Sentence, kind_of_tags
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import OUTSIDE, Span, spans_from_tags, split_tag
+from acclimate.data.schemes import (
+    ANY_LABEL,
+    OUTSIDE,
+    Span,
+    has_open_tags,
+    hidden_labels,
+    spans_from_tags,
+    split_tag,
+)
 
 
 def ratio(part: float, whole: float) -> float:
@@ -125,7 +133,10 @@ def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> li
     if reading not in get_args(Reading):
         raise InputError(f"reading {reading!r} is not known: expected one of {', '.join(get_args(Reading))}.")
     check_same_text(gold, predicted)
-    gold_tags, predicted_tags = tags_of(gold, "gold"), tags_of(predicted, "prediction")
+    predicted_tags = tags_of(predicted, "prediction")
+    gold_tags = tags_of(gold.open_to(predicted.labels), "gold")
+    if gold.kind == "spans":
+        gold_tags, predicted_tags = closed(gold_tags, predicted_tags)
     if gold and gold.kind != predicted.kind:
         raise InputError(
             f"the gold corpus has {kind_of_tags(gold.kind)} and the prediction {kind_of_tags(predicted.kind)}; "
@@ -135,6 +146,27 @@ def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> li
     predicted_spans = read_spans(predicted_tags, gold.kind, reading, "prediction")
     words = [sentence.words for sentence in gold]
     return list(map(Pair, words, gold_tags, predicted_tags, gold_spans, predicted_spans))
+
+
+def closed(
+    gold: list[tuple[str, ...]], predicted: list[tuple[str, ...]]
+) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Gold and predicted tags of every sentence, all of them known. Where a gold word may hide a label that nobody
+    looked for, nobody can say whether a span of that label is right: it counts neither as right nor as wrong, unless it
+    overlaps a gold span."""
+    both = [_closed(*pair) if has_open_tags(pair[0]) else pair for pair in zip(gold, predicted, strict=True)]
+    return [right for right, _ in both], [guess for _, guess in both]
+
+
+def _closed(gold: tuple[str, ...], predicted: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    hidden = [hidden_labels(tag) for tag in gold]
+    tags = list(predicted)
+    for span in spans_from_tags(predicted):
+        words = range(span.start, span.end)
+        is_open = any(span.label in hidden[word] or ANY_LABEL in hidden[word] for word in words)
+        if is_open and all(gold[word] == OUTSIDE or hidden[word] for word in words):
+            tags[span.start : span.end] = [OUTSIDE] * len(words)
+    return tuple(OUTSIDE if labels else tag for tag, labels in zip(gold, hidden, strict=True)), tuple(tags)
 
 
 def read_spans(tags: list[tuple[str, ...]], kind: Kind, reading: Reading, role: str) -> list[tuple[Span, ...]]:

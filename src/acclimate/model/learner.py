@@ -25,14 +25,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sentences:
-    """A batch of one domain. `tags` hold 0 where there is no word or no tag; `labelled` says which rows have tags."""
+    """A batch of one domain. `tags` hold 0 where there is no word or no tag, and O at a word that may hide a label
+    nobody looked for; `allowed` says which tags such a word may have. `labelled` says which rows have tags."""
 
     originals: tuple[Sentence, ...]
     inputs: dict[str, Tensor]
     mask: Tensor  # (sentence, word), True on words
     tags: Tensor  # (sentence, word)
     labelled: Tensor  # (sentence)
-    numbers: Tensor  # the tags on the CPU (sentence, word), -1 where there is no word or no tag
+    numbers: Tensor  # the tags on the CPU (sentence, word), -1 where there is no word or no tag is known
+    allowed: Tensor | None = None  # (sentence, word, tag); None where each word has one tag
 
     def __len__(self) -> int:
         return len(self.originals)
@@ -48,7 +50,8 @@ class Sentences:
             for name, tensor in self.inputs.items()
         }
         moved = {name: getattr(self, name).to(device, non_blocking=True) for name in ("mask", "tags", "labelled")}
-        return replace(self, inputs=inputs, **moved)
+        allowed = None if self.allowed is None else self.allowed.to(device, non_blocking=True)
+        return replace(self, inputs=inputs, allowed=allowed, **moved)
 
 
 class TextView:
@@ -105,14 +108,17 @@ class View(TextView):
 
     @cached_property
     def losses(self) -> Tensor:
-        """Negative log-likelihood of the gold tags, (sentence); meaningless where `sentences.labelled` is False."""
+        """Negative log-likelihood of the gold tags, (sentence), or of all paths that agree with what is known of them;
+        meaningless where `sentences.labelled` is False."""
         return self.tag_losses if self.type_losses is None else self.tag_losses + self.type_losses
 
     @cached_property
     def tag_losses(self) -> Tensor:
         """The head's part of the losses, (sentence): all of it, unless spans are typed by a head of their own."""
-        types, tags = self.tagger.types, self.sentences.tags
-        return self.tagger.head.loss(self.scores, tags if types is None else types.bare[tags], self.sentences.mask)
+        types, tags, allowed = self.tagger.types, self.sentences.tags, self.sentences.allowed
+        if types is not None:
+            tags, allowed = types.bare[tags], None if allowed is None else types.bare_allowed(allowed)
+        return self.tagger.head.loss(self.scores, tags, self.sentences.mask, allowed)
 
     @cached_property
     def type_losses(self) -> Tensor | None:

@@ -16,7 +16,7 @@ import acclimate
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import Scheme, convert_tags
+from acclimate.data.schemes import ANY_LABEL, OUTSIDE, Scheme, convert_tags, hidden_labels, split_tag
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
@@ -90,7 +90,8 @@ class Tagger(Learner):
         self.seen: SeenWords | None = None  # what there was to learn from, for the seen/unseen split of its scores
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
-        self._numbered: dict[tuple[str, ...], NDArray[np.int64]] = {}  # tags of whole sentences: each epoch asks again
+        # tags of whole sentences, and what may stand at open ones: each epoch asks again
+        self._numbered: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.bool_] | None]] = {}
         self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         self._set_heads(entities)
 
@@ -155,18 +156,34 @@ class Tagger(Learner):
         """Sentences as tensors, tags included where they have any."""
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)  # (sentence, word)
-        tags = torch.zeros(mask.shape, dtype=torch.long)
+        tags, allowed = torch.zeros(mask.shape, dtype=torch.long), None
         if any(sentence.tags is not None for sentence in sentences):
-            tags[mask] = torch.from_numpy(np.concatenate([self._number_tags(sentence) for sentence in sentences]))
+            numbered = [self._number_tags(sentence) for sentence in sentences]
+            tags[mask] = torch.from_numpy(np.concatenate([numbers for numbers, _ in numbered]))
+            allowed = self._allowed(tags, [choices for _, choices in numbered])
         labelled = torch.tensor([sentence.tags is not None for sentence in sentences])
+        known = mask & labelled.unsqueeze(1)
+        if allowed is not None:
+            known &= allowed.sum(-1) == 1
         return Sentences(
             originals=tuple(sentences),
             inputs=self.encoder.tensorize(sentences),
             mask=mask,
             tags=tags,
             labelled=labelled,
-            numbers=tags.masked_fill(~(mask & labelled.unsqueeze(1)), -1),
+            numbers=tags.masked_fill(~known, -1),
+            allowed=allowed,
         )
+
+    def _allowed(self, tags: Tensor, choices: Sequence[NDArray[np.bool_] | None]) -> Tensor | None:
+        """Which tags each word may have (sentence, word, tag); None where each has but one."""
+        if all(each is None for each in choices):
+            return None
+        allowed = nn.functional.one_hot(tags, len(self.tags)).bool()
+        for row, each in zip(allowed, choices, strict=True):
+            if each is not None:
+                row[: len(each)] = torch.from_numpy(each)
+        return allowed
 
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
         sentences = self.tensorize(part).to(self.device)
@@ -264,16 +281,34 @@ class Tagger(Learner):
         tagger.seen = read_seen(folder) if _SEEN in listed else None
         return tagger
 
-    def _number_tags(self, sentence: Sentence) -> NDArray[np.int64]:
-        """The tags' numbers, or zeros where there are none."""
+    def _number_tags(self, sentence: Sentence) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+        """The tags' numbers, zeros where there are none; and which tags each word may have, if any is open."""
         if sentence.tags is None:
-            return np.zeros(len(sentence), np.int64)
-        numbers = self._numbered.get(sentence.tags)
-        if numbers is None:
+            return np.zeros(len(sentence), np.int64), None
+        numbered = self._numbered.get(sentence.tags)
+        if numbered is None:
             if len(self._numbered) >= _REMEMBERED:
                 self._numbered.clear()
-            numbers = self._numbered[sentence.tags] = np.array(self._looked_up(sentence, sentence.tags))
-        return numbers
+            closed = tuple(OUTSIDE if hidden_labels(tag) else tag for tag in sentence.tags)
+            numbers = np.array(self._looked_up(sentence, closed))
+            numbered = numbers, self._choices(sentence, numbers) if sentence.is_open else None
+            self._numbered[sentence.tags] = numbered
+        return numbered
+
+    def _choices(self, sentence: Sentence, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which tags each word may have, (word, tag). A span that is marked ends where it is marked: no tag goes on
+        with it."""
+        assert sentence.tags is not None
+        labels = [split_tag(tag)[1] for tag in self.tags]
+        choices = np.eye(len(self.tags), dtype=bool)[numbers]
+        ends = {span.end for span in sentence.spans}
+        for word, tag in enumerate(sentence.tags):
+            hidden = hidden_labels(tag)
+            for number, label in enumerate(labels):
+                begins = split_tag(self.tags[number])[0] in "BS" or self.scheme == "IO"
+                if label and (label in hidden or ANY_LABEL in hidden) and (begins or word not in ends):
+                    choices[word, number] = True
+        return choices
 
     def _looked_up(self, sentence: Sentence, tags: tuple[str, ...]) -> list[int]:
         spelled = tags if self.labels.kind == "plain" else convert_tags(tags, self.scheme)

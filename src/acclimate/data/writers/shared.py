@@ -21,7 +21,7 @@ from typing import IO, cast
 from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import Scheme, tags_from_spans
+from acclimate.data.schemes import Scheme, keep_open, tags_from_spans
 from acclimate.spelling import either
 
 
@@ -118,7 +118,7 @@ def spelled_tags(sentence: Sentence, corpus: Corpus, scheme: Scheme) -> list[str
                 neighbours = " ".join(sentence.words[before.start : after.end])
                 problem = f"IO cannot keep two neighbours of one label apart ({before.label}). Choose another scheme."
                 raise InputError(problem, file=sentence.place.file, line=sentence.place.line, text=neighbours)
-    return tags_from_spans(spans, len(sentence), scheme)
+    return keep_open(tags_from_spans(spans, len(sentence), scheme), sentence.tags)
 
 
 def points_at_words(sentence: Sentence) -> bool:

@@ -19,7 +19,7 @@ from typing import Any, Literal, overload
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.mapping import shared_labels
 from acclimate.data.problems import InputError
-from acclimate.data.schemes import Scheme, Span, detect_scheme, tags_from_spans
+from acclimate.data.schemes import OUTSIDE, Scheme, Span, detect_scheme, keep_open, tags_from_spans
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.augmentation.text_edits import shuffled
 from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, spread
@@ -41,15 +41,18 @@ def replace_entities(sentence: Sentence, donors: Mapping[Span, Mention], scheme:
     """The sentence with other entities of the same type in the place of some, and tags for the new length."""
     words: list[str] = []
     spans: list[Span] = []
-    reached = 0
+    outside: list[str] = []  # the tags of words outside of spans, which may be open
+    reached, tags = 0, sentence.tags or (OUTSIDE,) * len(sentence)
     for span in sentence.spans:
         words += sentence.words[reached : span.start]
         filling = donors.get(span, sentence.words[span.start : span.end])
         spans.append(Span(len(words), len(words) + len(filling), span.label))
         words += filling
+        outside += (*tags[reached : span.start], *(OUTSIDE for _ in filling))
         reached = span.end
     words += sentence.words[reached:]
-    return sentence.with_words(words, tags_from_spans(spans, len(words), scheme))
+    outside += tags[reached:]
+    return sentence.with_words(words, keep_open(tags_from_spans(spans, len(words), scheme), outside))
 
 
 Choice = dict[Span, Mention]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from random import Random
 
 from acclimate.data.corpus import Kind, Sentence
-from acclimate.data.schemes import Scheme, Span, spans_from_tags, tags_from_spans
+from acclimate.data.schemes import Scheme, Span, keep_open, spans_from_tags, tags_from_spans
 from acclimate.methods.augmentation.synonyms import Synonyms
 
 
@@ -109,13 +109,13 @@ def _free_words(sentence: Sentence, kind: Kind) -> list[int]:
 def _without(sentence: Sentence, start: int, size: int, kind: Kind, scheme: Scheme) -> Sentence | None:
     """The sentence without some words, or None when its tags could not say what they said."""
     words = sentence.words[:start] + sentence.words[start + size :]
-    if sentence.tags is None or kind == "plain":
-        tags = sentence.tags and sentence.tags[:start] + sentence.tags[start + size :]
+    tags = sentence.tags and sentence.tags[:start] + sentence.tags[start + size :]
+    if tags is None or kind == "plain":
         return sentence.with_words(words, tags)
     spans = [
         Span(span.start - size, span.end - size, span.label) if span.start > start else span for span in sentence.spans
     ]
-    spelled = tags_from_spans(spans, len(words), scheme)
+    spelled = keep_open(tags_from_spans(spans, len(words), scheme), tags)
     return sentence.with_words(words, spelled) if spans_from_tags(spelled) == spans else None
 
 

@@ -103,9 +103,14 @@ class IndependentTags(nn.Module):
         self.register_buffer("legal_moves", self.legal.moves, persistent=False)
         self.register_buffer("legal_end", self.legal.end, persistent=False)
 
-    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """The cross-entropy summed over a sentence's words, (sentence,). Tags at padding may hold any number."""
-        return -self.log_probability(scores, tags, mask)
+    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """The cross-entropy summed over a sentence's words, (sentence,). Tags at padding may hold any number. With
+        `allowed` (sentence, word, tag), a word may have any of its tags, and their probabilities are summed."""
+        if allowed is None:
+            return -self.log_probability(scores, tags, mask)
+        mask = mask.bool()
+        words = self._masked(scores, mask).log_softmax(-1).masked_fill(~allowed, -torch.inf)
+        return -torch.where(mask.unsqueeze(-1), words, 0).logsumexp(-1).masked_fill(~mask, 0).sum(1)
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
         """The log probability of one path per sentence, (sentence,)."""
@@ -190,9 +195,16 @@ class ConditionalRandomField(nn.Module):
         self.register_buffer("legal_moves", self.legal.moves, persistent=False)
         self.register_buffer("legal_end", self.legal.end, persistent=False)
 
-    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """Minus the log probability of the given tags, (sentence,). Tags at padding may hold any number."""
-        return -self.log_probability(scores, tags, mask)
+    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
+        """Minus the log probability of the given tags, (sentence,). Tags at padding may hold any number. With
+        `allowed` (sentence, word, tag), a word may have any of its tags: minus the log probability of all legal paths
+        through them (Tsuboi et al. 2008)."""
+        if allowed is None:
+            return -self.log_probability(scores, tags, mask)
+        transitions, start, end = self._chain_scores(True)
+        # not through `active_acceleration`: it takes a head's transitions for those of the call before
+        within = linear_chain.log_partition(scores.masked_fill(~allowed, -torch.inf), transitions, mask, start, end)
+        return self.log_partition(scores, mask) - within
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
         """The log probability of one path per sentence, (sentence,)."""
