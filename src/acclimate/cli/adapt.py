@@ -7,15 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, TargetLabelled
+from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, SourceOption, TargetLabelled, one_or_several
 
 _FILE = "a file, or a bundled corpus by name"
 
 
 def adapt_command(
-    source: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help=f"Labelled source: {_FILE}.", show_default="news")
-    ] = None,
+    source: SourceOption = None,
     target: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default=OUR_TARGET)
     ] = None,
@@ -86,10 +84,10 @@ def adapt_command(
     from acclimate.settings import complete, gathered
 
     given: dict[str, Any] = {
-        "source": source,
+        "source": one_or_several(source),
         "target": target,
         "recipe": recipe,
-        "source_dev": source_dev,
+        "source_dev": one_or_several(source_dev),
         "target_labelled": target_labelled,
         "target_dev": target_dev,
         "target_test": target_test,

@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, TargetLabelled
+from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, SourceOption, TargetLabelled, one_or_several
 
 if TYPE_CHECKING:
     from acclimate.cli.compare_settings import CompareSettings
 
 
 def compare_command(
-    source: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CORPUS", help="Labelled source: a file, or a bundled corpus by name.", show_default="news"
-        ),
-    ] = None,
+    source: SourceOption = None,
     target: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default=OUR_TARGET)
     ] = None,
@@ -88,11 +83,11 @@ def compare_command(
     from acclimate.cli.compare_settings import compare_settings
 
     given: dict[str, Any] = {
-        "source": source,
+        "source": one_or_several(source),
         "target": target,
         "recipes": recipes,
         "seeds": seeds,
-        "source_dev": source_dev,
+        "source_dev": one_or_several(source_dev),
         "target_labelled": target_labelled,
         "target_dev": target_dev,
         "target_test": target_test,

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
+from acclimate.cli.run_folder import name_of_task
 from acclimate.cli.settings import AdaptSettings, CorporaSettings
 from acclimate.cli.task import read_task, with_fitting_encoder, with_own_source
 from acclimate.comparison.judging import ALL_SELECTORS
@@ -96,8 +97,7 @@ def compare_settings(
 
 
 def default_folder(settings: CompareSettings) -> Path:
-    ends = [Path(name).name.split(".")[0] for name in (settings.source, settings.target) if name]
-    return Path("runs") / f"{'-to-'.join(ends)}-compared"
+    return Path("runs") / f"{name_of_task(settings)}-compared"
 
 
 def task_of(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:

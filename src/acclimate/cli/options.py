@@ -8,10 +8,27 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+SourceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--source",
+        metavar="CORPUS",
+        help="Labelled source: a file, or a bundled corpus by name. Give it several times for several sources. "
+        "Behind one may stand ,map=MAP,annotates=PER+LOC,weight=2.",
+        show_default="news",
+    ),
+]
 SourceDev = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Without it, a tenth of the source does."),
 ]
+
+
+def one_or_several(values: list[str] | None) -> str | list[str] | None:
+    """What a setting holds that may be one name or a list of them."""
+    return values[0] if values and len(values) == 1 else values or None
+
+
 OUR_TARGET = "social, if --source is left out; else none"
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from acclimate.cli.settings import AdaptSettings
+from acclimate.cli.sources import title_of
 from acclimate.comparison.race import Race, render_race
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import Scores
@@ -38,6 +39,14 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race 
     return "\n".join(lines)
 
 
+def _part_row(name: str, part: Change) -> tuple[str, str, str, str, str, str]:
+    """One of several sources."""
+    before, after = headline(part.before), headline(part.after)
+    moved = "" if part.comparison is None else f"{100 * (after - before):+.2f}"
+    size = count(part.after.sentences, "sentence")
+    return ("", f"  {name}", f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size)
+
+
 def advice_sentence(advice: Advice) -> str:
     which = {"before": 'the tagger "before", which was not adapted', "after": "the adapted tagger"}[advice.tagger]
     return f"Use {which}: {advice.why}."
@@ -64,6 +73,7 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
         moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
         size = count(change.after.sentences, "sentence")
         rows.append((domain, change.corpus, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size))
+        rows += [_part_row(name, part) for name, part in change.parts.items()]
     for name, sibling in outcome.siblings.items():
         if sibling.scores is not None and sibling.corpus is not None:
             size = count(sibling.scores.sentences, "sentence")
@@ -128,7 +138,7 @@ def _race(race: Race) -> Iterator[str]:
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
-    yield f"# {settings.source} → {settings.target or '(no target)'}: {outcome.recipe}"
+    yield f"# {title_of(settings.source)} → {settings.target or '(no target)'}: {outcome.recipe}"
     yield ""
     yield f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds."
     yield ""
@@ -140,6 +150,8 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
     for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
         if change is not None:
             yield from _change(domain, change)
+            for name, part in change.parts.items():
+                yield from _change(f"{domain} {name}", part)
     for name, sibling in outcome.siblings.items():
         yield from _sibling(name, sibling)
     yield from ("", "## Stages", "", "| stage | updates | kept | seconds |", "|---|---:|---:|---:|")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.cli.places import check_folder_to_write
-from acclimate.cli.settings import AdaptSettings
+from acclimate.cli.settings import AdaptSettings, CorporaSettings
+from acclimate.cli.sources import sources_of
 from acclimate.data.problems import InputError
 from acclimate.layout import RUN, TRAINING, has_progress, is_comparison
 from acclimate.model.storage import MANIFEST, StorageError
@@ -23,10 +24,15 @@ from acclimate.training.engine import is_main_process
 
 def default_folder(settings: AdaptSettings, fingerprint: Mapping[str, Any], overwrite: bool) -> Path:
     """runs/news-to-social-acclimate-seed-1; with a number behind it where that one is taken by another run."""
-    ends = [Path(name).name.split(".")[0] for name in (settings.source, settings.target) if name]
-    name = f"{'-to-'.join(ends)}-{settings.recipe}-seed-{settings.seed}"
+    name = f"{name_of_task(settings)}-{settings.recipe}-seed-{settings.seed}"
     folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(folder for folder in folders if overwrite or _is_free(folder, fingerprint))
+
+
+def name_of_task(settings: CorporaSettings) -> str:
+    """news-to-social; with several sources, news-and-btc-to-social."""
+    sources = "-and-".join(name.replace("/", "-") for name in sources_of(settings.source))
+    return f"{sources}-to-{Path(settings.target).name.split('.')[0]}" if settings.target else sources
 
 
 def _is_free(folder: Path, fingerprint: Mapping[str, Any]) -> bool:

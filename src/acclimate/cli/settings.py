@@ -10,12 +10,12 @@ from acclimate.settings import Settings
 class CorporaSettings(Settings):
     """Which corpora, by their part, and how they are read."""
 
-    source: str = "news"
-    """Labelled training sentences of the source domain: a file, or the name of a bundled corpus."""
-    source_dev: str | None = None
-    """Labelled source sentences for choosing the checkpoint; null: hold out a tenth of the source."""
-    source_test: str | None = None
-    """Labelled source sentences to evaluate on at the end; null: none."""
+    source: str | tuple[str, ...] = "news"
+    """Labelled source sentences: a file or bundled corpus, or a list; ,map=M,annotates=A+B,weight=W may follow."""
+    source_dev: str | tuple[str, ...] | None = None
+    """Labelled source sentences for choosing the checkpoint, or a list; null: hold out a tenth of the source."""
+    source_test: str | tuple[str, ...] | None = None
+    """Labelled source sentences to evaluate on at the end, or a list, one for each source; null: none."""
     target: str | None = "social"
     """Text of the target domain; any tags in it are ignored; null: none."""
     target_labelled: str | None = None

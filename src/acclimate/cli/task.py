@@ -8,6 +8,7 @@ from typing import Any
 
 from acclimate.cli.reading import is_bundled, read
 from acclimate.cli.settings import AdaptSettings
+from acclimate.cli.sources import read_sources, title_of, weights_of
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels
@@ -70,10 +71,13 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     def part(name: str | None, is_source: bool) -> Corpus | None:
         return None if name is None else read(name, of_source if is_source else of_target, tell=tell)
 
-    source = part(settings.source, True)
-    assert source is not None
+    source, source_dev, source_test = read_sources(
+        settings.source, settings.source_dev, settings.source_test, of_source, tell
+    )
     if not source.is_labelled:
-        raise InputError(f"the source {settings.source} has no tags to learn from. Is it the right file, or column?")
+        raise InputError(
+            f"the source {title_of(settings.source)} has no tags to learn from. Is it the right file, or column?"
+        )
     target = part(settings.target, False)
     if target is not None:
         target = target.unlabelled()
@@ -90,8 +94,8 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     own = few is not None and trains_target(settings.recipe, source, few)
     task = Task(
         source,
-        part(_named(settings.source_dev, settings.source, "dev"), True),
-        part(_named(settings.source_test, settings.source, "test"), True),
+        source_dev,
+        source_test,
         target,
         None if few is None else few.labelled(),
         part(_named(settings.target_dev, settings.target, "dev"), False),
@@ -195,5 +199,13 @@ def tell_coverage(
 
 
 def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A source that was named is not adapted to our posts unasked: without a target there is none."""
-    return dict(values) if "source" not in values or "target" in values else {**values, "target": None}
+    """A source that was named is not adapted to our posts unasked: without a target there is none. Weights that stand
+    beside sources become settings."""
+    if "source" not in values:
+        return dict(values)
+    weights = weights_of(values["source"])
+    mix = values.get("sources")
+    if weights and (mix is None or isinstance(mix, Mapping)):
+        more = {} if mix is None else mix
+        values = {**values, "sources": {**more, "weights": {**weights, **(more.get("weights") or {})}}}
+    return dict(values) if "target" in values else {**values, "target": None}

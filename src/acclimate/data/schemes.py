@@ -188,8 +188,8 @@ def convert_tags(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 @lru_cache(_FEW)
 def _converted(before: str | None, tag: str, after: str | None, scheme: Scheme) -> str:
-    """One tag in another spelling; an open one stays as it is. In every scheme it depends on the two neighbours alone, and a corpus has few such
-    threes: looked up, they are converted as fast as they are read."""
+    """One tag in another spelling; an open one stays as it is. In every scheme it depends on the two neighbours alone,
+    and a corpus has few such threes: looked up, they are converted as fast as they are read."""
     if tag.startswith(_OPEN):
         return tag
     tags = [each for each in (before, tag, after) if each is not None]

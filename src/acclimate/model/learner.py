@@ -99,6 +99,9 @@ class View(TextView):
         tags here are bare."""
         layer = self.tagger.scores
         scores: Tensor = layer(self.features, self.shown) if isinstance(layer, EntityLayer) else layer(self.features)
+        heads = self.tagger.source_heads
+        if heads is not None and heads.training:
+            scores = scores + heads(self.features, self.originals)
         return scores
 
     @cached_property

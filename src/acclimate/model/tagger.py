@@ -29,6 +29,7 @@ from acclimate.model.heads.entity_heads import (
     require_entities,
     span_types,
 )
+from acclimate.model.heads.source_heads import SourceHeads
 from acclimate.model.heads.tag_heads import HeadName, build_head
 from acclimate.model.learner import Learner, Sentences, View
 from acclimate.model.storage import (
@@ -137,6 +138,7 @@ class Tagger(Learner):
         detected = detected_labels(entities, self.labels)  # bare ones, where spans are typed afterwards
         self.scores = self._score_layer(len(detected.tags(self.scheme)))
         self.head = build_head(self.head_name, detected, self.scheme, self.crf)
+        self.source_heads: SourceHeads | None = None  # only while it is trained on several sources
         self.types = span_types(entities, self.encoder.width, self.labels, self.scheme, self.encoder.vocabulary_size)
 
     def _score_layer(self, tag_count: int) -> nn.Module:
@@ -151,6 +153,15 @@ class Tagger(Learner):
         device = self.device
         self._set_heads(entities)
         self.to(device)
+
+    def add_source_heads(self, sources: Sequence[str]) -> None:
+        """Until `drop_source_heads`, learn what only one of the sources does in a layer of its own."""
+        if self.entities is not None:
+            raise InputError("a head for each source does not fit heads that find entities first: leave one out.")
+        self.source_heads = SourceHeads(sources, self.encoder.width, len(self.tags)).to(self.device)
+
+    def drop_source_heads(self) -> None:
+        self.source_heads = None
 
     def tensorize(self, sentences: Sequence[Sentence]) -> Sentences:
         """Sentences as tensors, tags included where they have any."""
@@ -194,6 +205,8 @@ class Tagger(Learner):
         drawn anew to fit."""
         if self.entities is not None:
             raise InputError("an encoder under entity heads cannot be split: split it first.")
+        if self.source_heads is not None:
+            raise InputError("an encoder under a head for each source cannot be split: leave sources.heads out.")
         self.encoder.split(shared, private)
         self.scores = self._score_layer(len(self.tags)).to(self.device)
 

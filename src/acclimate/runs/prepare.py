@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.sources import mix_sources, sizes_of
 from acclimate.data.subsets import split
 from acclimate.evaluation.seen import Shared, texts_in, texts_of
 from acclimate.evaluation.seen import Vocabulary as SeenWords
@@ -63,8 +64,9 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     source, selector, choice = choose_selector(task.source, task.source_dev, task.target_dev, select, settings.seed)
     judge = selector.corpus if isinstance(selector, DevelopmentScore) else None
     held_out = judge if judge is not None and select == "source-dev" else task.source_dev
+    source = mix_sources(source.labelled(), settings.sources.weights, settings.sources.smoothing, settings.seed)
     plan = Plan(
-        source.labelled(),
+        source,
         _target(task),
         training,
         complete(chosen.options, settings.options, where=f"options of recipe {chosen.name}"),
@@ -78,6 +80,8 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
         for_target,
     )
     warnings = chosen.check(tagger, plan)
+    if settings.sources.heads and (names := sizes_of(source)):
+        tagger.add_source_heads(list(names))
     remarks += (*choice, *warnings, *_remarks_on_data(chosen, task, select, held_out, for_target))
     source_test = held_out if task.source_test is None else task.source_test
     tests = {"source": None if for_target else source_test, "target": task.gold_test}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from acclimate.data.corpus import Corpus
+from acclimate.data.sources import sizes_of
 from acclimate.evaluation.counts import percent
 from acclimate.evaluation.scores import Scores, score
 from acclimate.evaluation.seen import Reservation, Shared, reservation
@@ -27,6 +28,7 @@ class Change:
     comparison: SeedsComparison | None
     # gold, before and after
     texts: tuple[Corpus, Corpus | None, Corpus] | None = field(default=None, repr=False, compare=False)
+    parts: Mapping[str, Change] = field(default_factory=dict)  # by source, where several were joined
 
     def __repr__(self) -> str:
         moved = f"{percent(self.before.span.f1)} % → {percent(self.after.span.f1)} %"
@@ -49,6 +51,7 @@ class Change:
             "before": self.before.as_dict(),
             "after": self.after.as_dict(),
             "change": None if self.comparison is None else self.comparison.as_dict(),
+            "parts": {name: part.as_dict() for name, part in self.parts.items()},
         }
 
 
@@ -160,10 +163,27 @@ def predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str,
 
 
 def change_of(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Change:
-    """Both answers scored; equal ones, of a tagger that was not adapted, are not compared."""
+    """Both answers scored; equal ones, of a tagger that was not adapted, are not compared. Where the corpus was joined
+    from several sources, each of them is scored by itself, too."""
     first = score(gold, before, seen=tagger.seen)
+    parts = _by_source(gold, before, after, tagger)
     if after is before:
-        return Change(gold.name, first, first, None, (gold, None, after))
+        return Change(gold.name, first, first, None, (gold, None, after), parts)
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
     comparison = compare_seeds(gold, [before], [after], metric=metric)
-    return Change(gold.name, first, score(gold, after, seen=tagger.seen), comparison, (gold, before, after))
+    scores = score(gold, after, seen=tagger.seen)
+    return Change(gold.name, first, scores, comparison, (gold, before, after), parts)
+
+
+def _by_source(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> dict[str, Change]:
+    names = sizes_of(gold)
+    if len(names) < 2:
+        return {}
+    changes = {}
+    for name in names:
+        own = [number for number, sentence in enumerate(gold) if sentence.source == name]
+        parts = [replace(corpus.select(own), name=name) for corpus in (gold, before, after)]
+        parts = [replace(corpus, sentences=tuple(replace(each, source=None) for each in corpus)) for corpus in parts]
+        right, one, other = parts
+        changes[name] = change_of(right, one, one if after is before else other, tagger)
+    return changes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -35,6 +35,17 @@ class TaggerSettings(Settings):
     """Settings of a pre-trained encoder."""
 
 
+class SourcesSettings(Settings):
+    """How several sources are learnt from; with one source none of it matters."""
+
+    smoothing: float = Field(1.0, ge=0, le=1)
+    """How often a source is seen: in proportion to its size (1), to its square root (0.5), or all alike (0)."""
+    weights: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """Factors by source name: 2 shows a source twice as often as its size says; others have 1."""
+    heads: bool = False
+    """In training, give each source an output layer of its own beside the shared one, which predicts."""
+
+
 class SharedSettings(Settings):
     """What all runs of a comparison have in common."""
 
@@ -44,6 +55,8 @@ class SharedSettings(Settings):
     """Add the source dev sentences to the training data, and keep the last checkpoint."""
     share: float = Field(1.0, gt=0, le=1)
     """Share of every stage's updates to run; a value below 1 gives a quick first result."""
+    sources: SourcesSettings = SourcesSettings()
+    """How several sources are learnt from."""
     tagger: TaggerSettings = TaggerSettings()
     """Encoder and output layer of the tagger."""
     training: TrainingSettings = TrainingSettings()

@@ -230,6 +230,7 @@ def _alone(job: _Job, tagger: Tagger) -> Outcome:
     first = ready.first if ready.recipe.starts_from_baseline else None
     summaries = job.train(ready.recipe, tagger, first)
     tagger.eval()
+    tagger.drop_source_heads()
     return Outcome(
         recipe=ready.recipe.name,
         selector=ready.selector.name,
@@ -271,6 +272,8 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], shared_from: Pa
         summaries = [*summaries, *own]
         after = predict_all(tagger, job.texts)
     tagger.eval()
+    plain.drop_source_heads()
+    tagger.drop_source_heads()
     changes = {
         name: None if test is None else change_of(test, before[name], after[name], tagger)
         for name, test in ready.tests.items()

@@ -1,0 +1,138 @@
+"""Sources as the command line names them: `--source news.conll --source tweets.conll,annotates=PER+LOC,weight=2`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from acclimate.cli.data_settings import ReadingSettings
+from acclimate.cli.reading import is_bundled, read, short_names
+from acclimate.data.corpus import Corpus
+from acclimate.data.sources import annotated_labels, join_sources, remarks_on_sources
+from acclimate.settings import UsageError
+
+_KEYS = ("map", "annotates", "weight")
+Spec = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class NamedSource:
+    """One `--source`: a corpus by its place, and what is said of it."""
+
+    place: str
+    map: str | None = None  # a label map of its own, in place of the one for all sources
+    annotates: tuple[str, ...] | None = None  # labels that were looked for, under the map's names
+    weight: float = 1.0
+
+    @classmethod
+    def of(cls, spec: str) -> NamedSource:
+        """A place, and behind it options with commas between them. A place that exists may itself hold commas."""
+        if Path(spec).exists():
+            return cls(spec)
+        place, *options = spec.split(",")
+        given: dict[str, Any] = {}
+        for option in options:
+            key, equals, value = option.partition("=")
+            if key not in _KEYS or not equals or not value:
+                known = ", ".join(f"{name}=..." for name in _KEYS)
+                raise UsageError(f"--source {spec}: {option!r} is no option of a source. Options: {known}.")
+            given[key] = value
+        if "annotates" in given:
+            given["annotates"] = tuple(sorted(label for label in given["annotates"].split("+") if label))
+        if "weight" in given:
+            given["weight"] = _number(spec, given["weight"])
+        return cls(place, **given)
+
+    def read(self, place: str, reading: ReadingSettings, tell: Callable[[str], Any] | None) -> Corpus:
+        """A corpus at another place, or this one, read as this source says."""
+        own = reading if self.map is None else reading.model_copy(update={"map": self.map})
+        corpus = read(place, own, tell=tell)
+        return corpus if self.annotates is None else replace(corpus, annotates=self.annotates)
+
+
+def _number(spec: str, text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise UsageError(f"--source {spec}: the weight must be a number above 0, not {text!r}.")
+    return weight
+
+
+def specs_of(given: Spec) -> list[str]:
+    """One or several, as settings hold them."""
+    return [given] if isinstance(given, str) else list(given)
+
+
+def sources_of(given: Spec) -> dict[str, NamedSource]:
+    """The sources by short names: what is left of a path when the folders and endings that tell nothing are gone."""
+    sources = [NamedSource.of(spec) for spec in specs_of(given)]
+    places = [source.place for source in sources]
+    if len(set(places)) < len(places):
+        twice = next(place for place in places if places.count(place) > 1)
+        raise UsageError(f"--source {twice} is given twice. To see it more often, give it a weight: {twice},weight=2.")
+    short = {place: name for name, place in short_names(places).items()}
+    return {_without_endings(short[source.place]): source for source in sources}
+
+
+def title_of(given: Spec) -> str:
+    """All sources in a heading."""
+    return " + ".join(NamedSource.of(spec).place for spec in specs_of(given))
+
+
+def weights_of(given: Spec) -> dict[str, float]:
+    """The weights that differ from 1, by source name."""
+    return {name: source.weight for name, source in sources_of(given).items() if source.weight != 1}
+
+
+def read_sources(
+    given: Spec, dev: Spec | None, test: Spec | None, reading: ReadingSettings, tell: Callable[[str], Any]
+) -> tuple[Corpus, Corpus | None, Corpus | None]:
+    """All sources as one corpus, and their dev and test parts likewise: one for each source in the same order, a single
+    one, or those that bundled corpora bring along. `tell` hears what each of them does not annotate."""
+    sources = sources_of(given)
+    if len(sources) == 1:
+        (source,) = sources.values()
+        whole = source.read(source.place, reading, tell)
+        places = [_places(sources, part, name) for part, name in ((dev, "dev"), (test, "test"))]
+        one, other = (source.read(next(iter(place.values())), reading, tell) if place else None for place in places)
+        return whole, one, other
+    corpora = {name: source.read(source.place, reading, tell).renamed(name) for name, source in sources.items()}
+    for remark in remarks_on_sources(list(corpora.values())):
+        tell(remark)
+
+    def joined(part: Spec | None, bundled: str) -> Corpus | None:
+        if part is not None and len(specs_of(part)) == 1:
+            return read(specs_of(part)[0], reading, tell=tell)
+        read_parts = []
+        for name, place in _places(sources, part, bundled).items():
+            labels = annotated_labels(corpora[name]).names  # a small part need not show them all
+            read_parts.append(replace(sources[name].read(place, reading, tell), name=name, annotates=labels))
+        return join_sources(read_parts) if read_parts else None
+
+    return join_sources(list(corpora.values())), joined(dev, "dev"), joined(test, "test")
+
+
+def _places(sources: dict[str, NamedSource], part: Spec | None, bundled: str) -> dict[str, str]:
+    """Where the dev or test part of each source stands."""
+    if part is None:
+        return {name: f"{source.place}/{bundled}" for name, source in sources.items() if _is_whole(source.place)}
+    named = specs_of(part)
+    if len(named) != len(sources):
+        raise UsageError(
+            f"There are {len(sources)} sources and {len(named)} {bundled} parts of them. Give one for each source in "
+            "the same order, or a single one for all."
+        )
+    return dict(zip(sources, named, strict=True))
+
+
+def _is_whole(place: str) -> bool:
+    return is_bundled(place) and "/" not in place
+
+
+def _without_endings(name: str) -> str:
+    folder, slash, file = name.rpartition("/")
+    return folder + slash + (file.split(".")[0] or file)
