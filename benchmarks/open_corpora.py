@@ -1,0 +1,147 @@
+"""The openly licensed corpora that the general tagger learns, as four types of names.
+
+Each is read with its bundled map, which says what nobody looked for there. Then what is annotated otherwise than in
+CoNLL-2003 is mended by rule: titles and articles are no part of a name, and the adjective of a nation is MISC.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+MAPS = {
+    "btc": "btc-to-conll",
+    "docred": "docred-to-conll",
+    "gum_open_named": "gum-to-conll",
+    "grobid_wikipedia27": "grobid-to-conll",
+    "litbank_prop": "litbank-to-conll",
+    "re3d_open": "re3d-to-conll",
+}
+TRAIN = {"docred": ("dev", "test")}  # all that there is of it
+TYPES = ("LOC", "MISC", "ORG", "PER")
+ARTICLES = {"the", "a", "an", "old", "young", "dear", "poor", "little"}
+TITLES = set((HERE / "titles.txt").read_text(encoding="utf-8").split())
+NATIONS = set((HERE / "nations.txt").read_text(encoding="utf-8").split())
+
+
+def open_corpora(folder: Path, names: Iterable[str] = MAPS, *, mended: bool = True, part: str = "train") -> list[Any]:
+    """The training (or dev, or test) part of each, under CoNLL's types. A corpus that has no such part is left out."""
+    from acclimate import read_corpus
+    from acclimate.data.mapping import map_labels
+
+    corpora = []
+    for name in names:
+        files = [folder / "open_ner" / name / f"{each}.conll.gz" for each in TRAIN.get(name, (part,))]
+        if (part != "train" and name in TRAIN) or not all(file.exists() for file in files):
+            continue
+        parts = [map_labels(read_corpus(file, skip_bad=True), MAPS[name]).renamed(name) for file in files]
+        corpus = replace(parts[0], sentences=tuple(sentence for each in parts for sentence in each))
+        corpora.append(corpus.map(MENDS.get(name, like_conll)) if mended else corpus)
+    return corpora
+
+
+def like_conll(sentence: Any) -> Any:
+    """Names without the titles and articles before them, and without what stands in brackets behind them."""
+    tags = list(sentence.tags)
+    for span in sentence.spans:
+        words = [word.lower().rstrip(".") for word in sentence.words[span.start : span.end]]
+        skip = TITLES | ARTICLES if span.label == "PER" else {"the"} if span.label in ("LOC", "ORG") else set()
+        start = span.start
+        while start < span.end - 1 and words[start - span.start] in skip:
+            start += 1
+        end = (
+            sentence.words.index("(", start + 1, span.end) if "(" in sentence.words[start + 1 : span.end] else span.end
+        )
+        tags[span.start : start] = ["O"] * (start - span.start)
+        tags[start:end] = [f"B-{span.label}", *[f"I-{span.label}"] * (end - start - 1)]
+        tags[end : span.end] = ["O|*"] * (span.end - end)
+    return sentence.with_tags(tags)
+
+
+def nations_are_misc(sentence: Any) -> Any:
+    """DocRED calls the adjective of a nation a place as often as not; CoNLL calls it MISC."""
+    spans = [
+        replace(span, label="MISC")
+        if span.label == "LOC" and span.end - span.start == 1 and sentence.words[span.start].lower() in NATIONS
+        else span
+        for span in sentence.spans
+    ]
+    return like_conll(sentence.with_spans(spans))
+
+
+def only_names(sentence: Any) -> Any:
+    """re3d marks common nouns and pronouns, too: a mention whose last word has no capital may be anything."""
+    tags = list(sentence.tags)
+    for span in sentence.spans:
+        if not sentence.words[span.end - 1][:1].isupper():
+            tags[span.start : span.end] = ["O|*"] * (span.end - span.start)
+    return like_conll(sentence.with_tags(tags))
+
+
+MENDS: dict[str, Callable[[Any], Any]] = {"docred": nations_are_misc, "re3d_open": only_names}
+
+
+def naively(corpus: Any) -> Any:
+    """As if everything had been looked for: an open word is O."""
+    closed = corpus.map(lambda sentence: sentence.with_tags(["O" if t.startswith("O|") else t for t in sentence.tags]))
+    return replace(closed, annotates=TYPES)
+
+
+def with_noise(corpus: Any, share: float, seed: int) -> Any:
+    """The corpus, and copies of a share of its sentences in careless spelling: all in lower case (half of them), all in
+    capitals (a quarter), or without punctuation and capitals at the start (a quarter)."""
+    dice = random.Random(seed)
+    copies = []
+    for sentence in corpus:
+        if dice.random() < share:
+            kind = dice.random()
+            copies.append(
+                recased(sentence, "lower")
+                if kind < 0.5
+                else recased(sentence, "upper")
+                if kind < 0.75
+                else bare(sentence)
+            )
+    return replace(corpus, sentences=(*corpus.sentences, *(copy for copy in copies if copy is not None)))
+
+
+def recased(sentence: Any, how: str) -> Any:
+    return sentence.with_words([getattr(word, how)() for word in sentence.words], sentence.tags)
+
+
+def bare(sentence: Any) -> Any:
+    """Without punctuation outside of names, and with a small letter at the start; None where nothing is left."""
+    tags = sentence.tags or ["O"] * len(sentence)
+    kept = [
+        (word, tag)
+        for word, tag in zip(sentence.words, tags, strict=True)
+        if not (tag.startswith("O") and re.fullmatch(r"\W+", word))
+    ]
+    if not kept:
+        return None
+    words, tags = zip(*kept, strict=True)
+    first = words[0].lower() if tags[0].startswith("O") else words[0]
+    return sentence.with_words((first, *words[1:]), tags)
+
+
+def spelling_of(sentence: Any) -> str:
+    """What two copies of a sentence share, whatever their case, spaces and punctuation."""
+    return re.sub(r"\W+", "", " ".join(sentence.words).lower())
+
+
+def without(corpus: Any, evaluated: set[str], least_words: int = 4) -> Any:
+    """The corpus without sentences that stand in an evaluation set. Very short ones ("Oslo") may."""
+    return corpus.filter(lambda one: len(one) < least_words or spelling_of(one) not in evaluated)
+
+
+def evaluation_texts(folder: Path) -> set[str]:
+    """The sentences of every dev and test part below the folder that a board measures on: not those of open_ner."""
+    from acclimate import read_corpus
+
+    files = [file for part in ("dev", "test") for file in folder.glob(f"*/{part}.conll.gz")]
+    return {spelling_of(sentence) for file in sorted(files) for sentence in read_corpus(file, skip_bad=True)}

@@ -1,0 +1,263 @@
+"""Which labelled sources help on seven targets, without target labels and with 100?
+
+    python benchmarks/sources.py --data FOLDER --out DIR [--seeds 1,2,3] [--jobs 15] [--labels 0,100]
+        [--typing typed,typeless] [--lines conll2003,all-partial] [--updates 800] [--minutes 9] [--table FILE.md]
+
+A line is a set of sources: CoNLL-2003, the open corpora (benchmarks/open_corpora.py), or all of them. One tagger a line
+and seed learns them plainly (recipe source-only, the last state is kept), and is scored on all targets. With labels it
+goes on for --more updates with a batch of 100 labelled target sentences beside each batch of the sources; 100 other
+target sentences choose the state. `test` is the board's test part; `judges` are other target sentences: choose lines by
+these. `lower` and `upper` are the test parts in one case. Every job writes DIR/rows/*.jsonl; what is there is not done
+again, and after --minutes no job begins.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from leaderboard import TARGETS, task_of
+from open_corpora import MAPS, evaluation_texts, naively, open_corpora, recased, with_noise, without
+from shared import markdown, mean_and_deviation
+
+TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
+OPEN = ("btc", "docred", "gum_open_named", "grobid_wikipedia27", "litbank_prop")
+TYPED, TYPELESS = "typed", "typeless"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A set of sources, and how they are learnt."""
+
+    corpora: tuple[str, ...]
+    conll: bool = False
+    partial: bool = True  # words that may hide a type nobody looked for are not learnt as O
+    heads: bool = False
+    mended: bool = True
+    noise: float = 0.0
+    smoothing: float = 1.0
+    times: float = 1.0  # as many updates
+
+
+LINES = {
+    "conll2003": Line((), conll=True),
+    **{name: Line((name,)) for name in OPEN},
+    "all-naive": Line(OPEN, conll=True, partial=False),
+    "all-partial": Line(OPEN, conll=True),
+    "all-heads": Line(OPEN, conll=True, heads=True),
+    "open-naive": Line(OPEN, partial=False),
+    "open-partial": Line(OPEN),
+    # to choose the general tagger by, on judges
+    "open-as-annotated": Line(OPEN, mended=False),
+    "open-heads": Line(OPEN, heads=True),
+    "open-noise": Line(OPEN, noise=0.3),
+    "open-even": Line(OPEN, smoothing=0.5),
+    "open-longer": Line(OPEN, times=2),
+    "open-longer-noise": Line(OPEN, times=2, noise=0.3),
+    "open-and-re3d": Line(tuple(MAPS)),
+    "open-but-litbank": Line(tuple(name for name in OPEN if name != "litbank_prop")),
+    "open-but-gum": Line(tuple(name for name in OPEN if name != "gum_open_named")),
+}
+
+
+def main() -> None:
+    options = arguments()
+    rows = Path(options.out) / "rows"
+    rows.mkdir(parents=True, exist_ok=True)
+    jobs = [job for job in jobs_of(options) if not (rows / name_of(job)).exists()]
+    begun = time.monotonic()
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), one_thread) as pool:
+        waiting = {pool.submit(timely, options, job, begun + 60 * options.minutes): job for job in jobs}
+        for done in as_completed(waiting):
+            found = done.result()
+            if found is not None:
+                (rows / name_of(waiting[done])).write_text("".join(json.dumps(row) + "\n" for row in found))
+                print(name_of(waiting[done]), f"{time.monotonic() - begun:.0f} s", flush=True)
+    found = [json.loads(line) for file in sorted(rows.iterdir()) for line in file.read_text().splitlines()]
+    (Path(options.out) / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found))
+    text = tables(found)
+    print(text)
+    if options.table:
+        Path(options.table).write_text(text + "\n", encoding="utf-8")
+
+
+def jobs_of(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
+    """Typed lines first, then those of one type: (line, typing, seed)."""
+    for typing, seed, line in product(options.typing, options.seeds, options.lines):
+        yield line, typing, seed
+
+
+def name_of(job: tuple[str, str, int]) -> str:
+    return "_".join(map(str, job)) + ".jsonl"
+
+
+def one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def timely(options: argparse.Namespace, job: tuple[str, str, int], end: float) -> list[dict[str, Any]] | None:
+    return learn(options, *job) if time.monotonic() < end else None  # one clock for all processes of a machine
+
+
+def learn(options: argparse.Namespace, line: str, typing: str, seed: int) -> list[dict[str, Any]]:
+    """Train one line with one seed; a row for each target, part and number of labels."""
+    from acclimate.inference.predict import evaluate
+    from acclimate.runs.settings import RunSettings
+    from acclimate.runs.task import Task
+    from acclimate.runs.train import train_run
+    from acclimate.settings import complete
+
+    chosen = LINES[line]
+    source = sources(options.data, line, typing, seed, options.limit)
+    updates = round(options.updates * chosen.times)
+    mix = {"smoothing": chosen.smoothing, "heads": chosen.heads}
+    given = {"seed": seed, "select": "last", "sources": mix, "tagger": {"encoder": options.encoder}}
+    settings = complete(
+        RunSettings,
+        {**given, "recipe": "source-only", "training": {**TRAINING, "updates": updates}},
+        where="sources",
+    )
+    started = time.monotonic()
+    tagger = train_run(Task(source), settings, baseline="none").tagger
+    about = {"line": line, "typing": typing, "seed": seed, "sentences": len(source)}
+    rows = []
+    for (target, part), gold in measured(options, typing).items():
+        f1 = 100 * evaluate(tagger, gold).span.f1
+        rows.append({**about, "labels": 0, "target": target, "part": part, "f1": f1, "updates": updates})
+    rows = [{**row, "seconds": time.monotonic() - started} for row in rows]
+    weights = {name: weight.clone() for name, weight in tagger.state_dict().items()}
+    for labels, target in product([n for n in options.labels if n and line in options.with_labels], options.targets):
+        task, test = task_of(options, target, labels, typing, seed)
+        tagger.load_state_dict(weights)
+        training = {**TRAINING, "learning_rate": 2e-4, "updates": options.more, "evaluate_every": 50}
+        more = {"recipe": "la-dtl", "options": {"weight": 0}, "select": "target-dev", "training": training}
+        both = Task(source, target_labelled=task.target_labelled, target_dev=task.target_dev)
+        fitted = complete(RunSettings, {**given, **more}, where="sources")
+        train_run(both, fitted, tagger=tagger, baseline="none")
+        row = {**about, "labels": labels, "target": target, "part": "test", "updates": updates + options.more}
+        rows.append({**row, "f1": 100 * evaluate(tagger, test).span.f1})
+    return rows
+
+
+@cache
+def sources(data: str, line: str, typing: str, seed: int, limit: int | None) -> Any:
+    from acclimate.data.mapping import typeless
+    from acclimate.data.sources import join_sources
+    from acclimate.reproduction.datasets import Datasets
+
+    chosen = LINES[line]
+    corpora = [
+        replace(corpus, annotates=corpus.annotates) for corpus in open_texts(data, chosen.corpora, chosen.mended)
+    ]
+    if chosen.conll:
+        corpora = [Datasets(Path(data), small=False).require("conll2003", "train").renamed("conll2003"), *corpora]
+    corpora = [corpus[:limit] for corpus in corpora]
+    if not chosen.partial:
+        corpora = [naively(corpus) for corpus in corpora]
+    if chosen.noise:
+        corpora = [with_noise(corpus, chosen.noise, seed) for corpus in corpora]
+    labels = ("LOC", "MISC", "ORG", "PER")
+    joined = join_sources(corpora) if len(corpora) > 1 else corpora[0].open_to(labels)
+    return typeless(joined) if typing == TYPELESS else joined
+
+
+@cache
+def open_texts(data: str, names: tuple[str, ...], mended: bool) -> list[Any]:
+    evaluated = evaluation_texts(Path(data))
+    return [without(corpus, evaluated) for corpus in open_corpora(Path(data), names, mended=mended)]
+
+
+@cache
+def golds(data: str, typing: str, limit: int | None) -> dict[tuple[str, str], Any]:
+    """What taggers are measured on: (target, part)."""
+    from acclimate.reproduction.datasets import Datasets
+
+    sets = Datasets(Path(data), small=False)
+    read = sets.typeless_part if typing == TYPELESS else sets.part
+    found: dict[tuple[str, str], Any] = {}
+    for target, name in TARGETS.items():
+        test, judges = read(name, "test"), read(name.removesuffix("-conll").removesuffix("-dev") + "-judged", "test")
+        found[target, "test"], found[target, "judges"] = test[:limit], judges[:limit]
+        for case in ("lower", "upper") if typing == TYPED else ():
+            found[target, case] = test[:limit].map(lambda one, how=case: recased(one, how))
+    if typing == TYPED:
+        found["conll2003", "test"] = read("conll2003", "test")[:limit]
+        for corpus in open_corpora(Path(data), part="dev"):
+            found[corpus.name, "dev"] = corpus[:limit]
+    return found
+
+
+def measured(options: argparse.Namespace, typing: str) -> dict[tuple[str, str], Any]:
+    return golds(options.data, typing, options.limit)
+
+
+# ----------------------------------------------------------------------------------------------------------- tables
+
+
+def tables(rows: list[dict[str, Any]]) -> str:
+    shown = []
+    for labels, typing, part in product((0, 100), (TYPED, TYPELESS), ("test", "judges", "lower", "upper", "dev")):
+        some = [row for row in rows if (row["labels"], row["typing"], row["part"]) == (labels, typing, part)]
+        if some:
+            shown.append(f"## {labels or 'No'} target labels, {typing}, {part}\n\n{table(some)}")
+    return "\n\n".join(shown)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Span F1 in percent, mean ± standard deviation of the seeds; the mean is that of the seven targets."""
+    columns = list(dict.fromkeys(row["target"] for row in rows))
+    seven = [target for target in columns if target in TARGETS]
+    lines = []
+    for line in [name for name in LINES if any(row["line"] == name for row in rows)]:
+        own = {(row["target"], row["seed"]): row["f1"] for row in rows if row["line"] == line}
+        seeds = sorted({seed for _, seed in own})
+        means = [fmean(own[target, seed] for target in seven) for seed in seeds] if seven else []
+        cells = [
+            mean_and_deviation([own[target, seed] for seed in seeds if (target, seed) in own]) for target in columns
+        ]
+        lines.append([line, *cells, mean_and_deviation(means)])
+    return markdown(["sources", *columns, "mean of seven"], lines)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, metavar="FOLDER")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at once")
+    parser.add_argument("--lines", default=",".join(list(LINES)[:11]))
+    parser.add_argument("--with-labels", default="conll2003,all-naive,all-partial,all-heads,open-partial")
+    parser.add_argument("--labels", default="0,100", metavar="NUMBERS", help="of labelled target sentences")
+    parser.add_argument("--typing", default=f"{TYPED},{TYPELESS}")
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--encoder", default="acclimate-mini")
+    parser.add_argument("--updates", type=int, default=800)
+    parser.add_argument("--more", type=int, default=150, help="updates with labelled target sentences")
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
+    parser.add_argument("--table", metavar="FILE")
+    options = parser.parse_args()
+    options.judges = False
+    for name in ("lines", "typing", "targets", "with_labels"):
+        setattr(options, name, getattr(options, name).split(","))
+    for name in ("seeds", "labels"):
+        setattr(options, name, [int(number) for number in getattr(options, name).split(",")])
+    return options
+
+
+if __name__ == "__main__":
+    main()
