@@ -83,7 +83,20 @@ def only_names(sentence: Any) -> Any:
     return like_conll(sentence.with_tags(tags))
 
 
-MENDS: dict[str, Callable[[Any], Any]] = {"docred": nations_are_misc, "re3d_open": only_names}
+def marks_joined(sentence: Any) -> Any:
+    """Tweets have `#` and `@` as words of their own: they belong to the word behind. Accounts are no names in CoNLL's
+    sense, and neither are hashtags."""
+    words, tags = list[str](), list[str]()
+    for word, tag in zip(sentence.words, sentence.tags, strict=True):
+        if words and words[-1] in ("#", "@") and word[0].isalnum():
+            words[-1], tags[-1] = words[-1] + word, "O"
+        else:
+            words.append(word)
+            tags.append("B-" + tag[2:] if tag.startswith("I-") and tags and tags[-1].startswith("O") else tag)
+    return like_conll(sentence.with_words(words, tags))
+
+
+MENDS: dict[str, Callable[[Any], Any]] = {"btc": marks_joined, "docred": nations_are_misc, "re3d_open": only_names}
 
 
 def naively(corpus: Any) -> Any:
