@@ -187,10 +187,11 @@ _SENTENCES = 200  # of each domain, to draw a map of its words from
 
 def write_material(task: Task, folder: Path) -> None:
     test, target = task.target_test, task.target or task.target_labelled
+    known = {*task.source_labels, *(task.target_labels or ())}  # what a tagger may find there
     source_text = task.source_test or task.source_dev or task.source
     target_text = test or target
     kept: dict[str, Any] = {
-        "test": None if test is None or not test.is_labelled else _labelled(test),
+        "test": None if test is None or not test.is_labelled else _labelled(test.open_to(known)),
         "names": {SOURCE: source_text.name, TARGET: None if target_text is None else target_text.name},
         "sample": {SOURCE: _words(source_text), TARGET: None if target_text is None else _words(target_text)},
         "text": text_figures(task.source, target),

@@ -204,7 +204,8 @@ class _Job:
             self.learner = stage.learner or tagger
             self.family = stage.learner if isinstance(stage.learner, Siblings) else self.family
             if self.task.watch is not None:
-                stage = replace(stage, watches=(*stage.watches, Confidence(self.task.watch.labelled(), tagger)))
+                watched = self.task.watch.labelled().open_to(tagger.labels)
+                stage = replace(stage, watches=(*stage.watches, Confidence(watched, tagger)))
             yield stage
 
     def siblings(self, tagger: Tagger) -> dict[str, SiblingResult]:
