@@ -50,16 +50,19 @@ def open_tag(labels: Iterable[str]) -> str:
 @lru_cache(_FEW)
 def open_to(tag: str, labels: tuple[str, ...]) -> str:
     """The tag of a word without a span, which may hide these labels as well; any other tag as it is."""
-    if tag != OUTSIDE and not tag.startswith(_OPEN):
-        return tag
     hidden = hidden_labels(tag)
-    return tag if ANY_LABEL in hidden else open_tag((*hidden, *labels))
+    return tag if not is_outside(tag) or ANY_LABEL in hidden else open_tag((*hidden, *labels))
 
 
 @lru_cache(_FEW)
 def hidden_labels(tag: str) -> tuple[str, ...]:
     """The labels that a word with this tag may hide: those of an open tag, and none for any other."""
     return tuple(tag.split("|")[1:]) if tag.startswith(_OPEN) else ()
+
+
+def is_outside(tag: str) -> bool:
+    """Whether a tag marks no span: `O`, or an open tag."""
+    return tag == OUTSIDE or (tag.startswith(_OPEN) and all(hidden_labels(tag)))
 
 
 def has_open_tags(tags: Iterable[str] | None) -> bool:
@@ -75,20 +78,18 @@ def keep_open(tags: Sequence[str], former: Sequence[str]) -> list[str]:
 
 def looks_like_span_tag(tag: str) -> bool:
     """Whether a tag is spelled in some span scheme: `O`, `B-PER`, `S-LOC`, a bare `B`, or an open tag."""
-    if tag.startswith(_OPEN):
-        return all(hidden_labels(tag))
-    return tag == OUTSIDE or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
+    return is_outside(tag) or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
 
 
 def names_a_span(tag: str) -> bool:
     """Whether a tag is spelled in a span scheme and has a label: `B-PER`, and not `O` or a bare `B`."""
-    return len(tag) > 1 and not tag.startswith(_OPEN) and looks_like_span_tag(tag)
+    return len(tag) > 1 and not is_outside(tag) and looks_like_span_tag(tag)
 
 
 @lru_cache(_FEW)
 def split_tag(tag: str) -> tuple[str, str]:
     """`B-PER` → (`B`, `PER`); the letter is one of B, I, E, S, O. An open tag counts as O."""
-    if tag == OUTSIDE or (tag.startswith(_OPEN) and looks_like_span_tag(tag)):
+    if is_outside(tag):
         return OUTSIDE, ""
     if not looks_like_span_tag(tag):
         raise InputError(f"tag {tag!r} fits no span scheme: expected O, or one of B- I- E- S- and a label.")
