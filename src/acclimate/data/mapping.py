@@ -137,15 +137,16 @@ def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path)
     return replace(mapped, name=f"{corpus.name}[{names.name}]", annotates=annotates)
 
 
-def typeless(corpus: Corpus) -> Corpus:
-    """Every span under one label: where the entities are, not what. Neighbours stay apart.
+def typeless(corpus: Corpus, labels: Iterable[str] = ()) -> Corpus:
+    """Every span under one label: where the entities are, not what. Neighbours stay apart. Where the corpus does not
+    annotate one of these `labels`, or of its own, a word may hide an entity.
 
     It works on spans, never on the letters of the tags: raw IOB1 begins nearly every entity with I, and a reader that
     keeps only first letters makes another task of it.
     """
     if corpus.kind == "plain":
         raise InputError(f"{corpus.name} has one plain tag per word; only spans can lose their type.")
-    corpus = corpus.open_to(corpus.labels)
+    corpus = corpus.open_to((*corpus.labels, *labels))
     names = dict.fromkeys((*corpus.labels, *corpus.hidden_labels), TYPELESS)
     return map_labels(corpus, LabelMap.of(names, "typeless"))
 

@@ -60,7 +60,8 @@ def to_sentences(sentences: Iterable[RawSentence], log: ReadingLog, file: str) -
 
 
 def guess_kind(counts: Counter[str]) -> Kind:
-    """Span tags if at least half of those that are not `O`, nor open, are spelled in a span scheme; plain ones otherwise.
+    """Span tags if at least half of those that are neither `O` nor open are spelled in a span scheme; plain ones
+    otherwise.
 
     A bare letter says little: `S`, `E`, `B` and `I` are parts of speech in some tag sets. It counts as a span tag
     only where nothing speaks against it.
