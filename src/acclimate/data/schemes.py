@@ -70,6 +70,15 @@ def has_open_tags(tags: Iterable[str] | None) -> bool:
     return any(tag.startswith(_OPEN) for tag in tags or ())
 
 
+def may_agree(one: str, other: str) -> bool:
+    """Whether two tags can both be right of one word: equal ones, or an open tag beside what it may hide."""
+    for tag, beside in ((one, other), (other, one)):
+        hidden = hidden_labels(tag)
+        if hidden and (is_outside(beside) or ANY_LABEL in hidden or split_tag(beside)[1] in hidden):
+            return True
+    return one == other
+
+
 def keep_open(tags: Sequence[str], former: Sequence[str]) -> list[str]:
     """Tags that were made from spans, with the open tags that stood at the same words before."""
     pairs = zip(tags, former, strict=True)
