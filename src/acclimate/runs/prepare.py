@@ -82,6 +82,8 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     )
     warnings = chosen.check(tagger, plan)
     if settings.sources.heads and (names := sizes_of(source)):
+        if for_target:
+            raise UsageError("sources.heads: the tagger is the target's own, and the source's has one head for all.")
         tagger.add_source_heads(list(names))
     remarks += (*choice, *warnings, *_remarks_on_data(tagger, chosen, task, select, held_out, for_target))
     source_test = held_out if task.source_test is None else task.source_test

@@ -262,7 +262,8 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], shared_from: Pa
     plain = tagger if is_first else copy.deepcopy(tagger)
     torch.manual_seed(first_seed(plan.seed))  # as its first stage does: equal parts get equal first weights
     make = recipe.remodel(plain, plan)
-    can_share = shared_from is not None and not (is_first or ready.for_target or make)
+    needs_heads = recipe.starts_from_baseline and tagger.source_heads is not None  # which no folder keeps
+    can_share = shared_from is not None and not (is_first or ready.for_target or make or needs_heads)
     shared = shared_baseline(shared_from, job.settings, start) if can_share and shared_from is not None else None
     if shared is None:
         summaries = job.train(ready.first, plain)
