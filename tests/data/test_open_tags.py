@@ -124,9 +124,9 @@ def test_a_corpus_keeps_what_it_annotates_through_every_change() -> None:
         assert changed.annotates == ("PER",)
 
 
-def test_a_word_that_is_open_already_opens_to_more() -> None:
-    corpus = corpus_of("B-PER O|TITLE O|* O", annotates=("PER",))
-    assert rows_of(corpus.open_to(["LOC", "PER"])) == ["B-PER O|LOC|TITLE O|* O|LOC"]
+def test_an_open_tag_has_said_already_what_a_word_may_hide() -> None:
+    rejected_as_a_place = corpus_of("B-PER O|TITLE O|* O", annotates=("PER",))
+    assert rows_of(rejected_as_a_place.open_to(["LOC", "PER", "TITLE"])) == ["B-PER O|TITLE O|* O|LOC|TITLE"]
 
 
 def test_a_corpus_in_which_nothing_was_looked_for_is_open_to_everything() -> None:
@@ -235,8 +235,10 @@ def test_the_check_tells_open_words_and_finds_no_fault_in_what_may_agree() -> No
 
 @pytest.mark.parametrize(
     ("one", "other", "agree"),
-    [("O", "O", True), ("O|LOC", "O", True), ("I-LOC", "O|LOC", True), ("O|*", "B-X", True), ("O|LOC", "O|ORG", True)]
-    + [("O|LOC", "B-PER", False), ("O", "B-PER", False), ("B-PER", "I-PER", False)],
+    [
+        *(("O", "O", True), ("O|LOC", "O", True), ("I-LOC", "O|LOC", True), ("O|*", "B-X", True)),
+        *(("O|LOC", "O|ORG", True), ("O|LOC", "B-PER", False), ("O", "B-PER", False), ("B-PER", "I-PER", False)),
+    ],
 )
 def test_tags_that_may_both_be_right_agree(one: str, other: str, agree: bool) -> None:
     assert may_agree(one, other) == may_agree(other, one) == agree

@@ -18,7 +18,7 @@ from acclimate.data.schemes import (
     has_open_tags,
     hidden_labels,
     keep_open,
-    open_to,
+    open_tag,
     spans_from_tags,
     tags_from_spans,
 )
@@ -114,8 +114,10 @@ class Sentence:
         return self.with_tags(tags if self.tags is None else keep_open(tags, self.tags))
 
     def open_to(self, labels: tuple[str, ...]) -> Sentence:
-        """The sentence whose words without a span may hide these labels."""
-        return self.with_tags(self.tags and [open_to(tag, labels) for tag in self.tags])
+        """The sentence whose words may hide these labels where they are O. An open tag has said already what a word
+        may hide."""
+        tag = open_tag(labels)
+        return self.with_tags(self.tags and [tag if each == OUTSIDE else each for each in self.tags])
 
     @property
     def is_open(self) -> bool:

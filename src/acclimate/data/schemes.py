@@ -48,13 +48,6 @@ def open_tag(labels: Iterable[str]) -> str:
 
 
 @lru_cache(_FEW)
-def open_to(tag: str, labels: tuple[str, ...]) -> str:
-    """The tag of a word without a span, which may hide these labels as well; any other tag as it is."""
-    hidden = hidden_labels(tag)
-    return tag if not is_outside(tag) or ANY_LABEL in hidden else open_tag((*hidden, *labels))
-
-
-@lru_cache(_FEW)
 def hidden_labels(tag: str) -> tuple[str, ...]:
     """The labels that a word with this tag may hide: those of an open tag, and none for any other."""
     return tuple(tag.split("|")[1:]) if tag.startswith(_OPEN) else ()
