@@ -39,11 +39,26 @@ def beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+def test_the_commands_and_the_program_of_the_guide_to_several_sources_run(
+    beginnings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = DOCS / "how-to" / "several-sources.md"
+    monkeypatch.setattr("acclimate.cli.reading.load_bundled", reading.load_bundled)
+    run_commands(page, tmp_path)
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    exec(compile(program, page.name, "exec"), {})
+
+
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_the_commands_of_a_tutorial_run_in_their_order(page: Path, tmp_path: Path) -> None:
+    run_commands(page, tmp_path)
+
+
+def run_commands(page: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").mkdir()
     shutil.copy(EXAMPLES / "compose.yaml", tmp_path / "examples")
-    for file, text in re.findall(r"Save this as `([\w.]+)`:\n\n```yaml\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+    kept = re.findall(r"Save this as `([\w.]+)`:\n\n```(?:yaml|text)\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    for file, text in kept:
         (tmp_path / file).write_text(text, encoding="utf-8")
     for words in examples(page):
         done = CliRunner().invoke(app, words[1:], input="Anneliese flew from Doha to Izmir\n")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from acclimate.data.reading import load_bundled as load_bundled
     from acclimate.data.reading import read_corpus as read_corpus
     from acclimate.data.schemes import Span as Span
+    from acclimate.data.sources import join_sources as join_sources
     from acclimate.data.writing import write_corpus as write_corpus
     from acclimate.evaluation.scores import score as score
     from acclimate.inference.part_of_speech import part_of_speech_tagger as part_of_speech_tagger
@@ -44,6 +45,7 @@ _HOMES = {
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.predict",
     "finish_saving": "acclimate.model.storage",
+    "join_sources": "acclimate.data.sources",
     "load_bundled": "acclimate.data.reading",
     "map_labels": "acclimate.data.mapping",
     "part_of_speech_tagger": "acclimate.inference.part_of_speech",

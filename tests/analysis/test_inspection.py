@@ -79,7 +79,7 @@ def test_extra_text_is_measured_against_the_target(bert: str, news: Corpus, twee
 
 
 def test_commands_call_the_corpora_as_they_were_typed(bert: str, news: Corpus, tweets: Corpus) -> None:
-    given = Given("a b.conll", "posts.txt")
+    given = Given(("a b.conll",), "posts.txt")
     typed = inspect_corpora(news, tweets, given=given, encoder=bert)
     assert "--source 'a b.conll' --target posts.txt" in typed.facts.adapt("mat")
 

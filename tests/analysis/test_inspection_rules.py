@@ -57,7 +57,7 @@ def facts(
     apart = None if accuracy is None else Separability(accuracy, (accuracy, accuracy), 200, 200)
     pieces = PieceFigures(1.2, 1.2, 0.5, 0.2, 0.0, 0.0)
     return Facts(
-        Given("news.conll", "my posts.txt", "few.conll" if few else None, ("huge.txt",) if extra else ()),
+        Given(("news.conll",), "my posts.txt", "few.conll" if few else None, ("huge.txt",) if extra else ()),
         surface(),
         surface(sentences, length),
         WordFigures(30.0, unseen, 2 * unseen, 0.3, ()),

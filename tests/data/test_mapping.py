@@ -160,7 +160,8 @@ def test_the_jnlpba_map_drops_cells():
 @pytest.mark.parametrize("name", bundled_maps())
 def test_every_bundled_map_loads_and_leads_somewhere(name):
     assert LabelMap.load(name).name == name
-    assert set(LabelMap.load(name).results) in ({"PER", "LOC", "ORG", "MISC"}, {"GENE"})
+    results = set(LabelMap.load(name).results)
+    assert results == {"GENE"} or {"PER", "LOC", "ORG"} <= results <= {"PER", "LOC", "ORG", "MISC"}
 
 
 def test_a_map_is_read_from_a_file(tmp_path):

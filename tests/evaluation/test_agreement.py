@@ -21,7 +21,7 @@ def test_exact_tallies_are_those_of_the_scorer(pairs: list[tuple[list[str], list
     gold, found = (Corpus.of(Sentence(tuple("abcdef")).with_tags(pair[side]) for pair in pairs) for side in (0, 1))
     agreement = Agreement()
     for right, guess in zip(gold, found, strict=True):
-        agreement.add(right.spans, guess.spans)
+        agreement.add(right, guess)
     scores = score(gold, found)
     assert agreement.exact == scores.span
     assert agreement.exact_typeless == scores.typeless
@@ -39,7 +39,8 @@ def test_by_overlap_each_span_has_one_partner() -> None:
 
 def test_an_overlap_under_another_label_counts_only_without_labels() -> None:
     agreement = Agreement()
-    agreement.add([Span(0, 2, "A")], [Span(0, 1, "B")])
+    words = Sentence(("a", "b"))
+    agreement.add(words.with_spans([Span(0, 2, "A")]), words.with_spans([Span(0, 1, "B")]))
     assert (agreement.overlap, agreement.overlap_typeless) == (Tally(1, 1, 0), Tally(1, 1, 1))
     assert agreement.strangers == (["A"], ["B"])
 
@@ -47,7 +48,7 @@ def test_an_overlap_under_another_label_counts_only_without_labels() -> None:
 def test_the_table_and_the_dictionary_say_the_same(make_corpus: Callable[..., Corpus]) -> None:
     agreement = Agreement()
     for sentence in make_corpus(5):
-        agreement.add(sentence.spans, sentence.spans)
+        agreement.add(sentence, sentence)
     assert agreement.as_dict()["exact"]["f1"] == 1
     assert agreement.render().count("100.00") == 3 * (4 + 2 * len(agreement.exact_by_label))
     assert agreement.as_dict()["sentences"] == 5
@@ -55,6 +56,6 @@ def test_the_table_and_the_dictionary_say_the_same(make_corpus: Callable[..., Co
 
 def test_nothing_at_all_is_zero_and_not_an_error() -> None:
     agreement = Agreement()
-    agreement.add([], [])
+    agreement.add(Sentence(("a",), ("O",)), Sentence(("a",), ("O",)))
     assert (agreement.exact.f1, agreement.overlap.f1, agreement.strangers) == (0, 0, ([], []))
     assert "exact spans" in agreement.render()

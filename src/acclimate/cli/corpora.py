@@ -89,8 +89,19 @@ def convert_command(
     size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
     as_brat = ", as brat" if os.path.isdir(result) else ""  # nobody may have asked for it: a folder is read as such
     console.print(f"{source} ({corpus.notes.format}) → {result}{as_brat}: {size}")
-    if remark := remark_on_folder(result, written):
+    for remark in filter(None, [remark_on_folder(result, written), _remark_on_labels(corpus)]):
         warn(remark)
+
+
+def _remark_on_labels(corpus: Corpus) -> str | None:
+    """What a file of the corpus cannot say."""
+    if corpus.annotates is None or not corpus.is_labelled:
+        return None
+    names = corpus.annotates
+    return (
+        f"only {', '.join(names)} were looked for in {corpus.name}, and a file cannot say so. Say it where you read "
+        f"the file: --source FILE,annotates={'+'.join(names)}, or `annotates: [{', '.join(names)}]` in a label map."
+    )
 
 
 def subset_command(
@@ -118,8 +129,8 @@ def subset_command(
     written = write_corpus(taken, result)
     size = f"{count(len(taken), 'sentence')}, {count(taken.word_count, 'word')}"
     console.print(f"{taken.name}: {size}{remark}")
-    if others := remark_on_folder(result, written):
-        warn(others)
+    for other in filter(None, [remark_on_folder(result, written), _remark_on_labels(corpus)]):
+        warn(other)
 
 
 def _take(
@@ -179,12 +190,14 @@ def split_command(
     for name in sizes if few_labels is None else FEW_SHOT_PARTS:
         check_file_to_write("--out", out / f"{name}.conll", overwrite, [source])
     console = stderr_console(quiet)
-    corpus = read(source, reading_of(assignments), tell=warn)
-    divided = split(corpus, sizes, seed) if few_labels is None else few_shot_split(corpus, few_labels, seed=seed)
+    whole = read(source, reading_of(assignments), tell=warn)
+    divided = split(whole, sizes, seed) if few_labels is None else few_shot_split(whole, few_labels, seed=seed)
     out.mkdir(parents=True, exist_ok=True)
     for name, corpus in divided.items():
         write_corpus(corpus, out / f"{name}.conll")
         console.print(f"{out / name}.conll: {count(len(corpus), 'sentence')}")
+    if unsaid := _remark_on_labels(whole):
+        warn(unsaid)
     if as_json:
         typer.echo(json.dumps({name: len(corpus) for name, corpus in divided.items()}))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
-from acclimate.cli.places import check_file_to_write, check_folder_to_write
+from acclimate.cli.places import check_file_to_write, check_folder_to_write, place_of
 
 if TYPE_CHECKING:
     from acclimate.cli.data_settings import ReadingSettings
@@ -20,12 +20,13 @@ MOST_READ = 50_000  # sentences of raw text: more of them change no figure that 
 
 
 def inspect_command(
-    source: Annotated[
-        str, typer.Argument(metavar="SOURCE", help="Labelled source: a file, or a bundled corpus by name.")
-    ] = "news",
-    target: Annotated[
-        str | None,
-        typer.Argument(metavar="TARGET", help="Target: text, or a corpus.", show_default="social"),
+    corpora: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE... TARGET]",
+            help="Labelled source, or several, each as adapt's --source takes it; and the target: text, or a corpus.",
+            show_default="news social",
+        ),
     ] = None,
     target_labelled: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
@@ -43,14 +44,15 @@ def inspect_command(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Compare two corpora before you train: how they differ, which labels are rare, and what to try.
+    """Compare source and target before you train: how they differ, which labels are rare, and what to try.
 
     Example: acclimate data inspect news.conll tweets.txt --target-labelled tweets-100.conll
 
     Nothing is trained. Tags in TARGET are looked at for label counts only. Without arguments: news and social.
     """
+    *source, target = _source_and_target(corpora or [])
     if out is not None:
-        check_file_to_write("--out", out, overwrite, [source, target, target_labelled, *(extra or ())])
+        check_file_to_write("--out", out, overwrite, [*map(place_of, source), target, target_labelled, *(extra or ())])
     check_folder_to_write("--csv", csv)
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
@@ -59,18 +61,14 @@ def inspect_command(
     from acclimate.cli.data_settings import InspectSettings, settings_of
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read
-    from acclimate.settings import UsageError
+    from acclimate.cli.sources import read_source
 
     settings = settings_of(InspectSettings, assignments)
     of_target = settings.reading.of_target()
-    if target is None:
-        if source != "news":
-            raise UsageError("TARGET is missing: acclimate data inspect SOURCE TARGET.")
-        target = "social"
     console = stderr_console(quiet)
     cut = set()
     with console.status("reading the corpora"):
-        labelled = read(source, settings.reading.of_source(), tell=warn)
+        labelled = read_source(source, settings.reading.of_source(), warn)
         few = None if target_labelled is None else read(target_labelled, of_target, tell=warn)
         # the map renames gold labels once: of the labelled sentences if there are some
         text_reading = of_target if few is None else of_target.model_copy(update={"map": None})
@@ -85,7 +83,7 @@ def inspect_command(
             text,
             target_labelled=few,
             extra=more,
-            given=Given(source, target, target_labelled, tuple(extra or ()), settings.reading.map),
+            given=Given(tuple(source), target, target_labelled, tuple(extra or ()), settings.reading.map),
             encoder=encoder,
             sentences=settings.sentences,
             cut=frozenset(cut),
@@ -101,6 +99,15 @@ def inspect_command(
     result = {**found.as_dict(), "text": compared.as_dict()}
     words = "\n".join(compared.render_top_words())
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"{render(found)}\n\n{words}")
+
+
+def _source_and_target(names: list[str]) -> list[str]:
+    """The last one is the target; the bundled news has its posts."""
+    from acclimate.settings import UsageError
+
+    if len(names) == 1 and names != ["news"]:
+        raise UsageError("TARGET is missing: acclimate data inspect SOURCE TARGET.")
+    return names if len(names) > 1 else ["news", "social"]
 
 
 def _open_target(name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from acclimate.cli.data_settings import ReadingSettings
+from acclimate.cli.places import place_of
 from acclimate.cli.reading import is_bundled, read, short_names
 from acclimate.data.corpus import Corpus
-from acclimate.data.sources import annotated_labels, join_sources, remarks_on_sources
+from acclimate.data.mapping import typeless
+from acclimate.data.sources import join_sources, looked_for, remarks_on_sources
 from acclimate.settings import UsageError
 
 _KEYS = ("map", "annotates", "weight")
@@ -29,9 +30,8 @@ class NamedSource:
     @classmethod
     def of(cls, spec: str) -> NamedSource:
         """A place, and behind it options with commas between them. A place that exists may itself hold commas."""
-        if Path(spec).exists():
-            return cls(spec)
-        place, *options = spec.split(",")
+        place = place_of(spec)
+        options = spec.removeprefix(place).split(",")[1:]
         given: dict[str, Any] = {}
         for option in options:
             key, equals, value = option.partition("=")
@@ -88,28 +88,43 @@ def weights_of(given: Spec) -> dict[str, float]:
     return {name: source.weight for name, source in sources_of(given).items() if source.weight != 1}
 
 
+def read_each(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any]) -> dict[str, Corpus]:
+    """The sources by their names, which are those of the corpora where there are several. `tell` hears what each of
+    them does not annotate."""
+    sources = sources_of(given)
+    corpora = {name: source.read(source.place, reading, tell) for name, source in sources.items()}
+    if len(corpora) > 1:
+        corpora = {name: corpus.renamed(name) for name, corpus in corpora.items()}
+    for remark in remarks_on_sources(list(corpora.values())):
+        tell(remark)
+    return corpora
+
+
+def read_source(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any]) -> Corpus:
+    """All sources as one corpus. Types, if they are not wanted, are dropped last: then it is known what each source
+    does not annotate."""
+    joined = join_sources(list(read_each(given, reading.model_copy(update={"typeless": False}), tell).values()))
+    return typeless(joined) if reading.typeless else joined
+
+
 def read_sources(
     given: Spec, dev: Spec | None, test: Spec | None, reading: ReadingSettings, tell: Callable[[str], Any]
 ) -> tuple[Corpus, Corpus | None, Corpus | None]:
     """All sources as one corpus, and their dev and test parts likewise: one for each source in the same order, a single
-    one, or those that bundled corpora bring along. `tell` hears what each of them does not annotate."""
-    sources = sources_of(given)
+    one, or those that bundled corpora bring along."""
+    sources, corpora = sources_of(given), read_each(given, reading, tell)
     if len(sources) == 1:
-        (source,) = sources.values()
-        whole = source.read(source.place, reading, tell)
+        ((source, whole),) = zip(sources.values(), corpora.values(), strict=True)
         places = [_places(sources, part, name) for part, name in ((dev, "dev"), (test, "test"))]
         one, other = (source.read(next(iter(place.values())), reading, tell) if place else None for place in places)
         return whole, one, other
-    corpora = {name: source.read(source.place, reading, tell).renamed(name) for name, source in sources.items()}
-    for remark in remarks_on_sources(list(corpora.values())):
-        tell(remark)
 
     def joined(part: Spec | None, bundled: str) -> Corpus | None:
         if part is not None and len(specs_of(part)) == 1:
             return read(specs_of(part)[0], reading, tell=tell)
         read_parts = []
         for name, place in _places(sources, part, bundled).items():
-            labels = annotated_labels(corpora[name]).names  # a small part need not show them all
+            labels = looked_for(corpora[name])  # a small part need not show them all
             read_parts.append(replace(sources[name].read(place, reading, tell), name=name, annotates=labels))
         return join_sources(read_parts) if read_parts else None
 

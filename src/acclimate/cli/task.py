@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from acclimate.cli.reading import is_bundled, read
@@ -11,8 +11,9 @@ from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.sources import read_sources, title_of, weights_of
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus, kind_of_tags
-from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels
+from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
 from acclimate.data.problems import InputError
+from acclimate.data.sources import all_labels
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
@@ -66,7 +67,10 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     for name in (reading.map, reading.map_source):
         if name is not None:
             LabelMap.load(name)  # a mistake in it is told even where nothing is mapped
-    of_source, of_target = reading.of_source(), reading.of_target()
+    # types are dropped last: what one corpus does not annotate is known when all are read
+    of_source, of_target = (
+        each.model_copy(update={"typeless": False}) for each in (reading.of_source(), reading.of_target())
+    )
 
     def part(name: str | None, is_source: bool) -> Corpus | None:
         return None if name is None else read(name, of_source if is_source else of_target, tell=tell)
@@ -91,7 +95,6 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
         if settings.recipe == BASELINE.name:
             tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
-    own = few is not None and trains_target(settings.recipe, source, few)
     task = Task(
         source,
         source_dev,
@@ -100,14 +103,25 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         None if few is None else few.labelled(),
         part(_named(settings.target_dev, settings.target, "dev"), False),
         part(_named(settings.target_test, settings.target, "test"), False),
-        part(settings.watch, not own),
     )
+    task = _without_types(task) if reading.typeless else task
+    few = task.target_labelled
+    own = few is not None and trains_target(settings.recipe, task.source, few)
+    watch = part(settings.watch, not own)
+    task = replace(task, watch=typeless(watch) if watch is not None and reading.typeless else watch)
     if own:
         _require_target_labels(task, settings.recipe)
         _tell_other_labels(settings.recipe, task, tell)
     else:
         _require_one_task(task)
     return task
+
+
+def _without_types(task: Task) -> Task:
+    """All parts with a single label. What one of them does not annotate, its words may hide."""
+    corpora = [getattr(task, part.name) for part in fields(Task)]
+    labels = all_labels([corpus for corpus in corpora if corpus is not None and corpus.is_labelled])
+    return task.map(lambda part, corpus: typeless(corpus, labels) if corpus.is_labelled else corpus)
 
 
 def trains_target(recipe: str, source: Corpus, few: Corpus) -> bool:

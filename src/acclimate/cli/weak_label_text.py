@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -49,17 +49,19 @@ class Stream:
         self.bar = bar
         self.texts = [_opened(name, reading, tell) for name in names]
         labelled = ReadingSettings(map=reading.map, skip_bad=reading.skip_bad)
-        self._gold = None if gold is None else iter(read(gold, labelled, tell=tell))
-        self._aside: deque[Sentence] = deque()
+        self._corpus = None if gold is None else read(gold, labelled, tell=tell)
+        self._gold = None if self._corpus is None else iter(self._corpus)
+        self._aside: deque[tuple[Sentence, Corpus | None]] = deque()  # and the corpus that it is true in
         self._number = 0
 
     def judged(self, labeller: Labeller) -> Iterator[Sentence]:
         """The labelled sentences of all texts."""
         for text in self.texts:
             for sentence in labeller.label(self._sentences(text)):
-                true = self._aside.popleft()
-                if true.tags is not None:
-                    self.agreement.add(true.spans, sentence.spans)
+                true, corpus = self._aside.popleft()
+                if true.tags is not None and corpus is not None:
+                    found = {span.label for span in sentence.spans}
+                    self.agreement.add(replace(corpus, sentences=(true,)).open_to(found)[0], sentence)
                 yield sentence
         if self._gold is not None and next(self._gold, None) is not None:
             raise InputError(f"the gold corpus goes on after sentence {self._number:,}, where the text ends.")
@@ -72,11 +74,9 @@ class Stream:
             self.bar.done = before + stored
 
         sentences = text.sentences(watch) if isinstance(text, RawText) else iter(text)
-        has_gold = isinstance(text, Corpus) and text.kind == "spans"
+        gold = self._corpus or (text if isinstance(text, Corpus) and text.kind == "spans" else None)
         for number, sentence in enumerate(sentences, start=1):
-            self._aside.append(
-                self._true(sentence) if self._gold else sentence if has_gold else sentence.with_tags(None)
-            )
+            self._aside.append((self._true(sentence) if self._gold else sentence, gold))
             yield sentence
             if isinstance(text, Corpus):
                 watch(number)

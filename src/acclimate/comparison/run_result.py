@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from acclimate.data.corpus import Corpus
@@ -39,6 +39,9 @@ class RunResult:
     judgements: Mapping[str, float | None]  # of the selectors
     baseline: str = BASELINE.name  # the recipe of its "before"
     make: tuple[str, ...] = ()  # what the recipe makes of the tagger, in words
+    sources_after: Mapping[str, float | None] = field(
+        default_factory=dict
+    )  # span F1 of each, where several were joined
     before: Corpus | None = None  # what a "before" of the same make predicted; None where the recipe makes nothing
 
     @property
@@ -80,6 +83,7 @@ class RunResult:
             "selectors": dict(self.judgements),
             "remarks": list(self.remarks),
             "make": list(self.make),
+            "sources_after": dict(self.sources_after),
             "target_scores": None if self.target is None else self.target.as_dict(),
         }
 
@@ -109,6 +113,7 @@ def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, fl
         judgements=judgements or {},
         baseline=report["before"],
         make=tuple(report["make"]),
+        sources_after={name: stored_f1(part, "after") for name, part in ((source or {}).get("parts") or {}).items()},
         before=_tagged(test, answers["before"]) if report["make"] else None,
     )
 

@@ -51,25 +51,35 @@ class RecipeResult:
     @property
     def means(self) -> dict[str, Mean | None]:
         """By the names of `RunResult.figures`; None where no run has such a figure."""
-        rows = [run.figures for run in self.runs]
-        names = rows[0] if rows else {}
-        found = {name: [row[name] for row in rows if row[name] is not None] for name in names}
-        return {
-            name: Mean.of([value for value in values if value is not None]) if values else None
-            for name, values in found.items()
-        }
+        return _means([run.figures for run in self.runs])
+
+    @property
+    def sources_after(self) -> dict[str, Mean | None]:
+        """The score of each source after training, where several were joined."""
+        return _means([run.sources_after for run in self.runs])
 
     def as_dict(self) -> dict[str, Any]:
-        means = {
-            name: None if found is None else {"mean": found.mean, "std": found.deviation}
-            for name, found in self.means.items()
-        }
+        means, sources = (
+            {
+                name: None if found is None else {"mean": found.mean, "std": found.deviation}
+                for name, found in figures.items()
+            }
+            for figures in (self.means, self.sources_after)
+        )
         return {
             "recipe": self.recipe,
             "seeds": [run.seed for run in self.runs],
             **means,
+            "sources_after": sources,
             "against": None if self.against is None else self.against.as_dict(),
         }
+
+
+def _means(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Mean | None]:
+    found = {
+        name: [value for row in rows if (value := row.get(name)) is not None] for name in (rows[0] if rows else ())
+    }
+    return {name: Mean.of(values) if values else None for name, values in found.items()}
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,14 @@ def _against(recipe: RecipeResult) -> list[str]:
     ]
 
 
+def source_rows(found: Comparison) -> list[Row]:
+    """The score of each source after training, where several were joined; nothing otherwise."""
+    means = {recipe.recipe: recipe.sources_after for recipe in found.recipes if recipe.sources_after}
+    names = list(dict.fromkeys(name for row in means.values() for name in row))
+    rows: list[Row] = [["source after", *names]] if names else []
+    return [*rows, *([recipe, *(percents(row.get(name)) for name in names)] for recipe, row in means.items())]
+
+
 def choice_rows(choices: Sequence[Choice], is_scored: bool) -> list[Row]:
     head = ["selector", "would choose", "its value", *(("F1", "regret") if is_scored else ())]
     rows: list[Row] = [head]
@@ -105,7 +113,7 @@ def _star(found: Comparison) -> str:
 
 def render(found: Comparison) -> str:
     """The tables for a terminal."""
-    parts = ["\n".join(aligned(score_rows(found)))]
+    parts = ["\n".join(aligned(rows)) for rows in (score_rows(found), source_rows(found)) if rows]
     if found.choices:
         parts.append("\n".join(aligned(choice_rows(found.choices, found.is_scored), words=2)))
     return "\n\n".join([found.title, *parts, "\n".join(legend(found))])
@@ -114,6 +122,8 @@ def render(found: Comparison) -> str:
 def markdown(found: Comparison) -> str:
     """The same as a page."""
     lines = [f"# {found.title}", "", *markdown_table(score_rows(found))]
+    if rows := source_rows(found):
+        lines += ["", "## Source by source", "", *markdown_table(rows)]
     if found.choices:
         lines += [
             "",
@@ -160,7 +170,7 @@ def write_tables(found: Comparison, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     put(folder / COMPARISON, json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n")
     put(folder / "comparison.md", markdown(found))
-    nested = ("selectors", "remarks", "target_scores")
+    nested = ("selectors", "remarks", "target_scores", "sources_after")
     rows = []
     for run in found.runs:
         row = run.as_dict()
@@ -187,10 +197,11 @@ _SENTENCES = 200  # of each domain, to draw a map of its words from
 
 def write_material(task: Task, folder: Path) -> None:
     test, target = task.target_test, task.target or task.target_labelled
+    known = {*task.source_labels, *(task.target_labels or ())}  # what a tagger may find there
     source_text = task.source_test or task.source_dev or task.source
     target_text = test or target
     kept: dict[str, Any] = {
-        "test": None if test is None or not test.is_labelled else _labelled(test),
+        "test": None if test is None or not test.is_labelled else _labelled(test.open_to(known)),
         "names": {SOURCE: source_text.name, TARGET: None if target_text is None else target_text.name},
         "sample": {SOURCE: _words(source_text), TARGET: None if target_text is None else _words(target_text)},
         "text": text_figures(task.source, target),

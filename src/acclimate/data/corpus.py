@@ -11,10 +11,12 @@ from typing import Literal, overload
 
 from acclimate.data.problems import InputError, Place, Skipped
 from acclimate.data.schemes import (
+    ANY_LABEL,
     OUTSIDE,
     Scheme,
     Span,
     has_open_tags,
+    hidden_labels,
     keep_open,
     open_tag,
     spans_from_tags,
@@ -110,6 +112,12 @@ class Sentence:
         """Other spans; words outside of them that were open stay so."""
         tags = tags_from_spans(spans, len(self.words))
         return self.with_tags(tags if self.tags is None else keep_open(tags, self.tags))
+
+    def open_to(self, labels: tuple[str, ...]) -> Sentence:
+        """The sentence whose words may hide these labels where they are O. An open tag has said already what a word
+        may hide."""
+        tag = open_tag(labels)
+        return self.with_tags(self.tags and [tag if each == OUTSIDE else each for each in self.tags])
 
     @property
     def is_open(self) -> bool:
@@ -232,6 +240,20 @@ class Corpus(Sequence[Sentence]):
         return LabelSet.of(self.label_counts, self.kind)
 
     @cached_property
+    def hidden_labels(self) -> LabelSet:
+        """The labels that open tags name."""
+        return LabelSet.of(self.open_words.keys() - {ANY_LABEL})
+
+    @cached_property
+    def open_words(self) -> Counter[str]:
+        """How many words may hide each label; `*` stands for any label at all."""
+        tags = Counter(tag for sentence in self.sentences if sentence.is_open for tag in sentence.tags or ())
+        counts: Counter[str] = Counter()
+        for tag, times in tags.items():
+            counts.update(dict.fromkeys(hidden_labels(tag), times))
+        return counts
+
+    @cached_property
     def vocabulary(self) -> Counter[str]:
         """How often each word occurs, as it is written."""
         return Counter(word for sentence in self.sentences for word in sentence.words)
@@ -239,7 +261,7 @@ class Corpus(Sequence[Sentence]):
     @cached_property
     def fingerprint(self) -> str:
         """Changes when any word or tag changes: a resumed run must stand on the same data."""
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(b"" if self.annotates is None else repr(self.annotates).encode())
         for sentence in self.sentences:
             digest.update(repr((sentence.words, sentence.tags)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
@@ -247,15 +269,11 @@ class Corpus(Sequence[Sentence]):
     def open_to(self, labels: Iterable[str]) -> Corpus:
         """The corpus as part of a task with these labels: those that it does not annotate may hide at any word outside
         of its spans. Without `annotates` everything was looked for, and nothing changes."""
-        missing = tuple(sorted(set(labels) - set(self.annotates or labels)))
-        if self.annotates is None or not missing or self.kind == "plain":
+        missing = () if self.annotates is None else tuple(sorted(set(labels) - set(self.annotates)))
+        if not missing or self.kind == "plain":
             return replace(self, annotates=None)
-        tag = open_tag(missing)
 
-        def opened(sentence: Sentence) -> Sentence:
-            return sentence.with_tags(sentence.tags and [tag if each == OUTSIDE else each for each in sentence.tags])
-
-        return replace(self.map(opened), annotates=None)
+        return replace(self.map(lambda sentence: sentence.open_to(missing)), annotates=None)
 
     def unlabelled(self) -> Corpus:
         """The same text without its tags: they are gone, not hidden. A recipe cannot peek at what is not there."""

@@ -137,15 +137,18 @@ def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path)
     return replace(mapped, name=f"{corpus.name}[{names.name}]", annotates=annotates)
 
 
-def typeless(corpus: Corpus) -> Corpus:
-    """Every span under one label: where the entities are, not what. Neighbours stay apart.
+def typeless(corpus: Corpus, labels: Iterable[str] = ()) -> Corpus:
+    """Every span under one label: where the entities are, not what. Neighbours stay apart. Where the corpus does not
+    annotate one of these `labels`, or of its own, a word may hide an entity.
 
     It works on spans, never on the letters of the tags: raw IOB1 begins nearly every entity with I, and a reader that
     keeps only first letters makes another task of it.
     """
     if corpus.kind == "plain":
         raise InputError(f"{corpus.name} has one plain tag per word; only spans can lose their type.")
-    return map_labels(corpus, LabelMap.of(dict.fromkeys(corpus.labels, TYPELESS), "typeless"))
+    corpus = corpus.open_to((*corpus.labels, *labels))
+    names = dict.fromkeys((*corpus.labels, *corpus.hidden_labels), TYPELESS)
+    return map_labels(corpus, LabelMap.of(names, "typeless"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +211,8 @@ def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> s
 
 
 def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
-    """The bundled map that makes all labels of the corpus known ones, if there is one."""
+    """The bundled map that makes all labels of the corpus known ones, if there is one. A map that says what was
+    annotated is of one corpus alone, and is never suggested for another."""
     known = tuple(known)
     fitting = [label_map for label_map in map(LabelMap.load, bundled_maps()) if _fits(label_map, corpus, known)]
     return min(fitting, key=len).name if fitting else None  # the one that says least of labels that are not there
@@ -228,7 +232,7 @@ def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:
 
 def _renamed_open(tag: str, names: LabelMap) -> str:
     """An open tag under the new names. A label that is dropped can hide no more."""
-    new_names = (label if label == ANY_LABEL else names.get(label, label) for label in hidden_labels(tag))
+    new_names = (label if label == ANY_LABEL else names[label] for label in hidden_labels(tag))
     return open_tag(label for new in new_names if new for label in hidden_labels(new) or (new,))
 
 
@@ -237,9 +241,10 @@ def _renamed_tags(sentence: Sentence, names: LabelMap) -> Sentence:
 
 
 def _require_named(corpus: Corpus, names: LabelMap) -> None:
-    missing = [label for label in corpus.labels if label not in names]
+    known = corpus.labels | corpus.hidden_labels if corpus.kind == "spans" else corpus.labels
+    missing = [label for label in known if label not in names]
     if missing:
-        idle = [name for name in names if name not in corpus.label_counts]
+        idle = [name for name in names if name not in known]
         raise InputError(
             f"{corpus.name} has labels that the map {names.name!r} does not name: {_counted(corpus, missing)}. "
             f"Add a line for each under `labels:`; these keep them as they are, {OUTSIDE} drops one:\n{_lines(missing)}"
@@ -254,7 +259,8 @@ def _require_named(corpus: Corpus, names: LabelMap) -> None:
 
 
 def _fits(label_map: LabelMap, corpus: Corpus, known: Iterable[str]) -> bool:
-    return set(corpus.labels) <= set(label_map) and set(label_map.results) <= set(known)
+    fits = set(corpus.labels) <= set(label_map) and set(label_map.results) <= set(known)
+    return fits and label_map.annotates is None
 
 
 def _names_of(side: Corpus | Iterable[str]) -> set[str]:
@@ -262,7 +268,9 @@ def _names_of(side: Corpus | Iterable[str]) -> set[str]:
 
 
 def _counted(corpus: Corpus, labels: Iterable[str]) -> str:
-    return ", ".join(f"{label} ({corpus.label_counts[label]:,})" for label in labels)
+    """With the number of spans; a label that stands in open tags alone has none."""
+    counts = corpus.label_counts
+    return ", ".join(f"{label} ({counts[label]:,})" if counts[label] else f"{label} (may hide)" for label in labels)
 
 
 def map_text(names: Mapping[str, str]) -> str:

@@ -53,9 +53,23 @@ def hidden_labels(tag: str) -> tuple[str, ...]:
     return tuple(tag.split("|")[1:]) if tag.startswith(_OPEN) else ()
 
 
+def is_outside(tag: str) -> bool:
+    """Whether a tag marks no span: `O`, or an open tag."""
+    return tag == OUTSIDE or (tag.startswith(_OPEN) and all(hidden_labels(tag)))
+
+
 def has_open_tags(tags: Iterable[str] | None) -> bool:
     """Whether any of the tags is open."""
     return any(tag.startswith(_OPEN) for tag in tags or ())
+
+
+def may_agree(one: str, other: str) -> bool:
+    """Whether two tags can both be right of one word: equal ones, or an open tag beside what it may hide."""
+    for tag, beside in ((one, other), (other, one)):
+        hidden = hidden_labels(tag)
+        if hidden and (is_outside(beside) or ANY_LABEL in hidden or split_tag(beside)[1] in hidden):
+            return True
+    return one == other
 
 
 def keep_open(tags: Sequence[str], former: Sequence[str]) -> list[str]:
@@ -66,20 +80,18 @@ def keep_open(tags: Sequence[str], former: Sequence[str]) -> list[str]:
 
 def looks_like_span_tag(tag: str) -> bool:
     """Whether a tag is spelled in some span scheme: `O`, `B-PER`, `S-LOC`, a bare `B`, or an open tag."""
-    if tag.startswith(_OPEN):
-        return all(hidden_labels(tag))
-    return tag == OUTSIDE or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
+    return is_outside(tag) or (tag[:1] in _PREFIXES and (len(tag) == 1 or (tag[1] in "-_" and len(tag) > 2)))
 
 
 def names_a_span(tag: str) -> bool:
     """Whether a tag is spelled in a span scheme and has a label: `B-PER`, and not `O` or a bare `B`."""
-    return len(tag) > 1 and not tag.startswith(_OPEN) and looks_like_span_tag(tag)
+    return len(tag) > 1 and not is_outside(tag) and looks_like_span_tag(tag)
 
 
 @lru_cache(_FEW)
 def split_tag(tag: str) -> tuple[str, str]:
     """`B-PER` → (`B`, `PER`); the letter is one of B, I, E, S, O. An open tag counts as O."""
-    if tag == OUTSIDE or (tag.startswith(_OPEN) and looks_like_span_tag(tag)):
+    if is_outside(tag):
         return OUTSIDE, ""
     if not looks_like_span_tag(tag):
         raise InputError(f"tag {tag!r} fits no span scheme: expected O, or one of B- I- E- S- and a label.")

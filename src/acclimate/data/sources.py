@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from acclimate.data.corpus import Corpus, LabelSet, ReadingNotes, Sentence, kind_of_tags
+from acclimate.data.corpus import Corpus, ReadingNotes, Sentence, kind_of_tags
 from acclimate.data.problems import InputError
 from acclimate.spelling import count
 
@@ -15,34 +15,40 @@ from acclimate.spelling import count
 def join_sources(corpora: Sequence[Corpus]) -> Corpus:
     """One corpus of all sentences, each of which knows its `source`, by the name of its corpus.
 
-    The labels are those of all corpora. One that annotates only some of them (`Corpus.annotates`, or else the labels
-    that occur in it) may hide the others: its words outside of spans are open to them, and not learnt as O.
+    The labels are those of all corpora. One that annotates only some of them (`looked_for`) may hide the others: its
+    words outside of spans are open to them, and not learnt as O.
     """
     if len(corpora) == 1:
         return corpora[0]
     _require_sources(corpora)
-    labels = [label for corpus in corpora for label in annotated_labels(corpus)]
+    labels = all_labels(corpora)
     sentences: list[Sentence] = []
     notes = ReadingNotes()
     for corpus in corpora:
-        known = replace(corpus, annotates=annotated_labels(corpus).names).open_to(labels)
+        known = replace(corpus, annotates=looked_for(corpus)).open_to(labels)
         sentences += (replace(sentence, source=corpus.name) for sentence in known)
         notes += corpus.notes
     return Corpus(tuple(sentences), "+".join(corpus.name for corpus in corpora), corpora[0].kind, notes)
 
 
-def annotated_labels(corpus: Corpus) -> LabelSet:
-    """The labels that were looked for in a corpus: those that it names, or else those that occur in it."""
-    return corpus.labels if corpus.annotates is None else LabelSet.of((*corpus.annotates, *corpus.labels), corpus.kind)
+def looked_for(corpus: Corpus) -> tuple[str, ...]:
+    """The labels that somebody looked for everywhere: those that the corpus names (`Corpus.annotates`), or else those
+    that occur in it."""
+    return corpus.labels.names if corpus.annotates is None else corpus.annotates
+
+
+def all_labels(corpora: Sequence[Corpus]) -> set[str]:
+    """Every label that occurs or was looked for in one of them."""
+    return {label for corpus in corpora for label in (*corpus.labels, *looked_for(corpus))}
 
 
 def remarks_on_sources(corpora: Sequence[Corpus]) -> Iterator[str]:
     """What each corpus does not annotate, as a user should know it."""
     if len(corpora) == 1 or corpora[0].kind == "plain":
         return
-    labels = {label for corpus in corpora for label in annotated_labels(corpus)}
+    labels = all_labels(corpora)
     for corpus in corpora:
-        missing = sorted(labels - set(annotated_labels(corpus)))
+        missing = sorted(labels - set(looked_for(corpus)))
         if missing:
             yield (
                 f"{corpus.name} does not annotate {', '.join(missing)}: its other words may hide such a name, and are "

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from random import Random
 from typing import Literal
@@ -183,7 +183,7 @@ def _order(length: int, seed: int) -> list[int]:
 
 def _chosen(corpus: Corpus, positions: Iterable[int], how: str) -> Corpus:
     sentences = tuple(corpus[position] for position in sorted(positions))
-    return Corpus(sentences, f"{corpus.name}[{how}]", corpus.kind, corpus.notes)
+    return replace(corpus, sentences=sentences, name=f"{corpus.name}[{how}]")
 
 
 def _labels_in(sentence: Sentence, kind: str) -> Counter[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -60,9 +61,12 @@ def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, sc
 
     format: one of WRITERS, or "brat"; by the name's ending when it is not given, and `conll` when it has none.
     scheme: how span tags are spelled where the format has tags.
+    Formats without tags refuse open ones. No format says which labels were looked for (`Corpus.annotates`): words then
+    stay open to those that occur and were not.
     Returns the files that were written, which are none for standard output.
     """
     format = format_to_write(path, format, corpus.is_labelled)
+    corpus = corpus.open_to(corpus.labels)  # as much of what it annotates as tags can say
     _check_characters(corpus)
     if format == _BRAT:
         return write_brat(corpus, path)
@@ -107,6 +111,7 @@ class Parts:
         if self.is_whole:
             self._kept.append(part)
             return
+        part = part.open_to(part.labels)
         _check_characters(part)
         data = WRITERS[self.format](part, known_scheme(self.scheme) or "IOB2")
         if not self._is_first:  # only at the beginning of a file would a reader take it for a byte-order mark
@@ -123,7 +128,7 @@ class Parts:
         if self._kept:
             first = self._kept[0]
             sentences = tuple(sentence for part in self._kept for sentence in part)
-            whole = Corpus(sentences, first.name, first.kind, first.notes)
+            whole = replace(first, sentences=sentences)
             self.files = write_corpus(whole, self.path, self.format, self.scheme)
         elif self.file is not None:
             self.files = [Path(self.path)]

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from acclimate.data.corpus import Sentence
 from acclimate.data.schemes import TYPELESS, Span
-from acclimate.evaluation.counts import Tally, match_spans
+from acclimate.evaluation.counts import Tally, judged_spans, match_spans
 from acclimate.evaluation.table import HEADER, Row, align, row
 
 
@@ -26,8 +27,9 @@ class Agreement:
         self.exact_typeless = Tally()
         self.overlap_typeless = Tally()
 
-    def add(self, gold: Sequence[Span], predicted: Sequence[Span]) -> None:
+    def add(self, true: Sentence, found: Sentence) -> None:
         self.sentences += 1
+        gold, predicted = judged_spans(true, found)
         for label in {span.label for span in (*gold, *predicted)}:
             right, guess = ([span for span in spans if span.label == label] for spans in (gold, predicted))
             self.exact_by_label[label] += Tally.of(right, guess)

@@ -134,7 +134,8 @@ def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> li
         raise InputError(f"reading {reading!r} is not known: expected one of {', '.join(get_args(Reading))}.")
     check_same_text(gold, predicted)
     predicted_tags = tags_of(predicted, "prediction")
-    gold_tags = tags_of(gold.open_to(predicted.labels), "gold")
+    known = gold if gold.annotates is None else gold.open_to(predicted.labels)
+    gold_tags = tags_of(known, "gold")
     if gold.kind == "spans":
         gold_tags, predicted_tags = closed(gold_tags, predicted_tags)
     if gold and gold.kind != predicted.kind:
@@ -151,9 +152,9 @@ def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> li
 def closed(
     gold: list[tuple[str, ...]], predicted: list[tuple[str, ...]]
 ) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Gold and predicted tags of every sentence, all of them known. Where a gold word may hide a label that nobody
-    looked for, nobody can say whether a span of that label is right: it counts neither as right nor as wrong, unless it
-    overlaps a gold span."""
+    """Gold and predicted tags of every sentence, all of them known. Where gold words may hide a label that nobody
+    looked for, nobody can say whether a span of that label is right: it counts neither as right nor as wrong. One that
+    covers a word whose tag is known, of a gold span or O, is wrong."""
     both = [_closed(*pair) if has_open_tags(pair[0]) else pair for pair in zip(gold, predicted, strict=True)]
     return [right for right, _ in both], [guess for _, guess in both]
 
@@ -163,10 +164,27 @@ def _closed(gold: tuple[str, ...], predicted: tuple[str, ...]) -> tuple[tuple[st
     tags = list(predicted)
     for span in spans_from_tags(predicted):
         words = range(span.start, span.end)
-        is_open = any(span.label in hidden[word] or ANY_LABEL in hidden[word] for word in words)
-        if is_open and all(gold[word] == OUTSIDE or hidden[word] for word in words):
+        if all(span.label in hidden[word] or ANY_LABEL in hidden[word] for word in words):
             tags[span.start : span.end] = [OUTSIDE] * len(words)
     return tuple(OUTSIDE if labels else tag for tag, labels in zip(gold, hidden, strict=True)), tuple(tags)
+
+
+def judged_spans(gold: Sentence, predicted: Sentence) -> tuple[list[Span], list[Span]]:
+    """The spans of one sentence and of its prediction that can be compared."""
+    ((right,), (guess,)) = closed([gold.tags or ()], [predicted.tags or ()])
+    return spans_from_tags(right), spans_from_tags(guess)
+
+
+def remark_on_open_words(gold: Corpus) -> str | None:
+    """What a score on this corpus does not tell, if there is anything."""
+    if not gold.open_words:
+        return None
+    names = {ANY_LABEL: "any label"}
+    hidden = ", ".join(f"{names.get(label, label)} ({number:,})" for label, number in gold.open_words.most_common())
+    return (
+        f"{gold.name}: of {gold.word_count:,} words some may hide a label that nobody looked for: {hidden}. What a "
+        "tagger finds there counts neither as right nor as wrong."
+    )
 
 
 def read_spans(tags: list[tuple[str, ...]], kind: Kind, reading: Reading, role: str) -> list[tuple[Span, ...]]:

@@ -135,7 +135,8 @@ PLAIN_SCORER = "acclimate token accuracy, plain tags (span figures are micro ave
 
 @dataclass(frozen=True, slots=True)
 class TokenScores:
-    """Words whose tag is not O, prefix kept (`B-PER` for `I-PER` is wrong), and accuracy over all words, O too."""
+    """Words whose tag is not O, prefix kept (`B-PER` for `I-PER` is wrong), and accuracy over all words, O too. A word
+    that may hide a label is right where its tag does not contradict what is known."""
 
     tally: Tally
     accuracy: float

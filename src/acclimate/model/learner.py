@@ -99,9 +99,6 @@ class View(TextView):
         tags here are bare."""
         layer = self.tagger.scores
         scores: Tensor = layer(self.features, self.shown) if isinstance(layer, EntityLayer) else layer(self.features)
-        heads = self.tagger.source_heads
-        if heads is not None and heads.training:
-            scores = scores + heads(self.features, self.originals)
         return scores
 
     @cached_property
@@ -121,7 +118,10 @@ class View(TextView):
         types, tags, allowed = self.tagger.types, self.sentences.tags, self.sentences.allowed
         if types is not None:
             tags, allowed = types.bare[tags], None if allowed is None else types.bare_allowed(allowed)
-        return self.tagger.head.loss(self.scores, tags, self.sentences.mask, allowed)
+        scores, heads = self.scores, self.tagger.source_heads
+        if heads is not None and heads.training:  # a source's own part in its tags is no part of what is predicted
+            scores = scores + heads(self.features, self.originals)
+        return self.tagger.head.loss(scores, tags, self.sentences.mask, allowed)
 
     @cached_property
     def type_losses(self) -> Tensor | None:

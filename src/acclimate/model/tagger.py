@@ -150,6 +150,8 @@ class Tagger(Learner):
     def find_entities(self, entities: EntitySettings) -> None:
         """From now on find entities and type them as MSLM does, in place of one layer of scores. New weights are
         drawn."""
+        if self.source_heads is not None:
+            raise InputError("a head for each source does not fit heads that find entities first: leave one out.")
         device = self.device
         self._set_heads(entities)
         self.to(device)

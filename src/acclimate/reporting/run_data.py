@@ -103,7 +103,7 @@ def _run_alone(folder: Path) -> RunData:
         folder=folder,
         recipe=str(report["recipe"]),
         seed=int(report.get("seed", 0)),
-        source=str(given.get("source") or "source"),
+        source=_named(given.get("source")),
         target=str(given.get("target") or given.get("target_labelled") or "(no target)"),
         before=what_before_is(str(report.get("before"))),
         changes={name: report[name] for name in DOMAIN_NAMES if report.get(name) is not None},
@@ -119,6 +119,11 @@ def _run_alone(folder: Path) -> RunData:
         source_before=stored_f1(report.get(SOURCE), "before"),
         learnt=Shared.from_dict(report.get(LEARNT)),
     )
+
+
+def _named(source: Any) -> str:
+    """One source, or several, in a heading."""
+    return " + ".join(map(str, source)) if isinstance(source, list) else str(source or "source")
 
 
 def what_before_is(recipe: str) -> str:

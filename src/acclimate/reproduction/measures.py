@@ -259,7 +259,7 @@ def _dictionary(corpora: Sequence[Corpus], options: WeakLabels) -> Figures:
     agreement = Agreement()
     for corpus in corpora:
         for gold, weak in zip(corpus, weakly_labelled(corpus, options), strict=True):
-            agreement.add(gold.spans, weak.spans)
+            agreement.add(gold, weak)
     exact = agreement.as_dict()["exact"]
     return {name: 100 * exact[name] for name in ("precision", "recall", "f1")}
 

@@ -20,7 +20,7 @@ from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
 from acclimate.runs.task import Task
 from acclimate.settings import UsageError, complete
-from acclimate.spelling import argument, count
+from acclimate.spelling import argument, count, either
 from acclimate.training.engine import require_device
 from acclimate.training.optimizers import completed
 from acclimate.training.stage import DevelopmentScore, LastUpdate, Selector
@@ -58,6 +58,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     chosen = find_recipe(settings.recipe)
     _require_target(chosen, task)
     for_target = task.trains_target(settings.recipe)
+    task = task.opened(tagger.labels, task.source_labels if for_target else tagger.labels)
     task, select, remarks = _what_chooses(task, settings, for_target)
     require_device(settings.training)
     training = completed(settings.training, tagger)
@@ -81,8 +82,10 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     )
     warnings = chosen.check(tagger, plan)
     if settings.sources.heads and (names := sizes_of(source)):
+        if for_target:
+            raise UsageError("sources.heads: the tagger is the target's own, and the source's has one head for all.")
         tagger.add_source_heads(list(names))
-    remarks += (*choice, *warnings, *_remarks_on_data(chosen, task, select, held_out, for_target))
+    remarks += (*choice, *warnings, *_remarks_on_data(tagger, chosen, task, select, held_out, for_target))
     source_test = held_out if task.source_test is None else task.source_test
     tests = {"source": None if for_target else source_test, "target": task.gold_test}
     learnt, more = _what_is_learnt(chosen, task, select, for_target)
@@ -139,11 +142,19 @@ def _target(task: Task) -> Corpus:
 
 
 def _remarks_on_data(
-    recipe: Recipe, task: Task, select: SelectorName, held_out: Corpus | None, for_target: bool
+    tagger: Tagger, recipe: Recipe, task: Task, select: SelectorName, held_out: Corpus | None, for_target: bool
 ) -> Iterator[str]:
     """What each corpus was used for, where that may surprise."""
     if task.source_test is None and select == "source-dev" and held_out is not None:
         yield "No source test given: the source score is on the sentences that also chose the model."
+    known = set(tagger.labels) if not for_target else {*tagger.labels, *task.source_labels}
+    for corpus in (task.source, task.target_labelled):
+        if corpus is not None and (unknown := sorted(set(corpus.hidden_labels) - known)):
+            yield (
+                f"Words of {corpus.name} may hide labels that the tagger does not have, and these count as O: "
+                f"{', '.join(unknown)}. Where one is another name of a label that it has, map it "
+                f"({either('map_labels', argument('map', ...))})."
+            )
     if task.target_labelled is not None:
         fate = "not learnt from" if recipe is BASELINE else "given to learn from"
         were = "was" if len(task.target_labelled) == 1 else "were"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 from acclimate.data.corpus import Corpus, LabelSet
+from acclimate.data.sources import describe_sources
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
@@ -75,8 +78,18 @@ class Task:
         labels = self.target_labels if self.trains_target(recipe) else None
         return self.source_labels if labels is None else labels
 
+    def map(self, change: Callable[[str, Corpus], Corpus]) -> Self:
+        """The task with every corpus that it has changed; `change` is told its part, too."""
+        parts = {part.name: getattr(self, part.name) for part in fields(Task)}
+        return replace(self, **{name: change(name, corpus) for name, corpus in parts.items() if corpus is not None})
+
+    def opened(self, labels: LabelSet, of_source: LabelSet) -> Self:
+        """The task in which each word says for itself what it may hide (`Corpus.open_to`) of the labels that a tagger
+        has; `of_source` are those of the tagger that learns the source."""
+        return self.map(lambda part, corpus: corpus.open_to(of_source if part.startswith("source") else labels))
+
     def describe(self) -> str:
-        source = f"{count(len(self.source), 'labelled source sentence')} ({self.source.name})"
+        source = f"{count(len(self.source), 'labelled source sentence')} ({describe_sources(self.source)})"
         parts = [source]
         if self.target is not None:
             parts.append(f"{count(len(self.target), 'target sentence')} ({self.target.name})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ import torch
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.sources import join_sources
 from acclimate.layout import REPORT, RUN, TRAINING, is_begun
 from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
@@ -27,7 +28,7 @@ from acclimate.runs.folder import add_start, begin, damaged, state_of
 from acclimate.runs.lock import in_locked_folder
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
-from acclimate.runs.settings import RunSettings, SelectorName
+from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
 from acclimate.runs.task import Task, tagger_for
 from acclimate.settings import complete, require_seed
 from acclimate.spelling import count
@@ -46,7 +47,7 @@ Look = Callable[[str, Tagger, Mapping[str, Tagger]], Any]
 @shown_in_training
 def adapt(
     tagger: Tagger,
-    source: Corpus,
+    source: Corpus | Sequence[Corpus],
     target: Corpus | None = None,
     recipe: str | None = None,
     *,
@@ -56,6 +57,7 @@ def adapt(
     training: TrainingSettings | Mapping[str, Any] | None = None,
     seed: int = 1,
     shortened: float = 1.0,
+    sources: SourcesSettings | Mapping[str, Any] | None = None,
     watcher: Watcher | None = None,
     look: Look | None = None,
     progress: bool | None = None,
@@ -68,6 +70,9 @@ def adapt(
     **options: Any,
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
+
+    Several sources are a list, each under a name of its own (`Corpus.renamed`); they are joined as `join_sources` does
+    it, and `sources` says how they are learnt from: `{"smoothing": 0.5, "weights": {"a": 2}, "heads": True}`.
 
     `recipe` is `acclimate` when it is not given, as for the command; without anything of a target it is `source-only`.
     While it trains, a terminal or a notebook shows how far it is; `progress=False` keeps silent.
@@ -89,6 +94,7 @@ def adapt(
     require_seed(seed)
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
+    source = source if isinstance(source, Corpus) else join_sources(source)
     task = Task(source, source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
     given = {
         "recipe": recipe or default_recipe(has_target=target is not None or target_labelled is not None),
@@ -98,6 +104,7 @@ def adapt(
         "train_on_dev": train_on_dev,
         "training": training,
         "share": shortened,
+        "sources": sources or {},
     }
     settings = complete(RunSettings, given, where="adapt")
     return train_run(task, settings, out, tagger=tagger, watcher=watcher, look=look)
@@ -204,7 +211,8 @@ class _Job:
             self.learner = stage.learner or tagger
             self.family = stage.learner if isinstance(stage.learner, Siblings) else self.family
             if self.task.watch is not None:
-                stage = replace(stage, watches=(*stage.watches, Confidence(self.task.watch.labelled(), tagger)))
+                watched = self.task.watch.labelled().open_to(tagger.labels)
+                stage = replace(stage, watches=(*stage.watches, Confidence(watched, tagger)))
             yield stage
 
     def siblings(self, tagger: Tagger) -> dict[str, SiblingResult]:
@@ -254,7 +262,8 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], shared_from: Pa
     plain = tagger if is_first else copy.deepcopy(tagger)
     torch.manual_seed(first_seed(plan.seed))  # as its first stage does: equal parts get equal first weights
     make = recipe.remodel(plain, plan)
-    can_share = shared_from is not None and not (is_first or ready.for_target or make)
+    needs_heads = recipe.starts_from_baseline and tagger.source_heads is not None  # which no folder keeps
+    can_share = shared_from is not None and not (is_first or ready.for_target or make or needs_heads)
     shared = shared_baseline(shared_from, job.settings, start) if can_share and shared_from is not None else None
     if shared is None:
         summaries = job.train(ready.first, plain)

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import one_hot
 
 from acclimate.data.batches import SOURCE, TARGET, Batch, Stream
 from acclimate.data.corpus import Corpus, Sentence
@@ -129,7 +130,8 @@ class LastUpdate:
 class Confidence:
     """How sure the tagger is of the right tags of a few chosen sentences (MAT, Figure 2).
 
-    For each: the probability of all its tags together, as the head has it, and that of each word's own tag.
+    For each: the probability of all its tags together, as the head has it, and that of each word's own tag, or of all
+    that it may have.
     """
 
     corpus: Corpus
@@ -143,7 +145,9 @@ class Confidence:
 
     def _sure_of(self, sentence: Sentence) -> dict[str, Any]:
         view = View(self.tagger, self.tagger.tensorize([sentence]).to(self.tagger.device))
-        right = view.marginals[0].gather(-1, view.sentences.tags[0].unsqueeze(-1)).squeeze(-1)  # (word)
+        tags, allowed = view.sentences.tags[0], view.sentences.allowed
+        known = one_hot(tags, view.marginals.shape[-1]) if allowed is None else allowed[0]
+        right = (view.marginals[0] * known).sum(-1)  # (word)
         probability = math.exp(-float(view.losses[0]))  # of a long sentence too small for float32
         marginals = [round(value, 6) for value in right.tolist()]
         return {"words": " ".join(sentence.words), "probability": probability, "marginals": marginals}

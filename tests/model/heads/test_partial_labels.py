@@ -1,6 +1,8 @@
 """Learning from words whose tag is not known: all paths that agree with what is known, by brute force."""
 
 import itertools
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,7 +80,8 @@ def test_the_crf_sums_over_all_paths_that_agree_with_what_is_known(scheme: str, 
     view = tagger.view(sentences)
     for number, sentence in enumerate(sentences):
         scores = view.scores[number, : len(sentence)]
-        paths = log_probabilities(tagger, scores, crf.get("constrain_training", False))
+        constrained = crf.get("constrain_training", False) or sentence.is_open
+        paths = log_probabilities(tagger, scores, constrained)
         right = [logarithm for path, logarithm in paths.items() if agrees(path, sentence.tags or (), scheme)]
         assert right
         torch.testing.assert_close(view.losses[number], -torch.stack(right).logsumexp(0))
@@ -135,9 +138,42 @@ def test_entities_found_first_and_typed_afterwards_honour_open_words() -> None:
     for path in itertools.product(range(3), repeat=4):  # O, B, I
         total = sum(view.scores[0, word, tag] for word, tag in enumerate(path))
         paths[path] = total + sum(tagger.head.transitions[move] for move in itertools.pairwise(path))
-    everything = torch.stack(list(paths.values())).logsumexp(0)
+    legal = [total for path, total in paths.items() if not any(pair in ((0, 2),) for pair in bordered(path))]
     right = torch.stack([paths[1, 0, 0, 0], paths[1, 1, 0, 0]]).logsumexp(0)
-    torch.testing.assert_close(view.tag_losses[0], everything - right)
+    torch.testing.assert_close(view.tag_losses[0], torch.stack(legal).logsumexp(0) - right)
+
+
+def bordered(path: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    """Each bare tag with the one before; the border counts as O."""
+    return itertools.pairwise((0, *path))
+
+
+MAKES: dict[str, dict[str, Any]] = {
+    "crf": {},
+    "boundary scores": {"boundary_scores": True},
+    "constrained": {"constrain_training": True},
+    "IOB2": {"scheme": "IOB2"},
+    "softmax": {"head": "softmax"},
+    "softmax, IOB2": {"head": "softmax", "scheme": "IOB2"},
+}
+
+
+@pytest.mark.parametrize("extra", ["none", "entities", "source heads"])
+@pytest.mark.parametrize("make", MAKES)
+def test_a_sentence_of_which_nothing_is_known_teaches_no_label(make: str, extra: str) -> None:
+    tagger = tagger_for(**MAKES[make])
+    if extra == "entities":
+        tagger.find_entities(EntitySettings(dropout=0))
+        tagger.double()
+    if extra == "source heads":
+        tagger.add_source_heads(["a"])
+        tagger.double().train()
+    rows = [replace(sentence_of(row), source="a") for row in ("O|* O|* O|*", "O|LOC|PER O|LOC|PER", "O|*")]
+    view = tagger.view(rows)
+    torch.testing.assert_close(view.losses, torch.zeros(3).double(), atol=1e-12, rtol=0)
+    view.losses.sum().backward()
+    gradients = [weight.grad for weight in tagger.parameters() if weight.grad is not None]
+    assert max(float(gradient.abs().max()) for gradient in gradients) < 1e-12
 
 
 def test_words_that_may_hide_a_label_have_no_tag_to_compare_domains_by() -> None:

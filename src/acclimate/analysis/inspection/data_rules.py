@@ -148,7 +148,7 @@ def exchange(facts: Facts) -> Suggestion | None:
         "data",
         "augment",
         "--source",
-        facts.given.source,
+        facts.given.first_source,
         "--target",
         few,
         "--out",
@@ -206,7 +206,7 @@ def cut_out_labels(facts: Facts) -> Suggestion | None:
         return None
     text = "Or cut the target, which carries tags, into sentences to learn from, to choose by and to score on."
     why = f"{given.target} has {target.sentences:,} labelled sentences, which no recipe sees as long as it is --target."
-    source, whole = shlex.quote(given.source), shlex.quote(given.target)
+    source, whole = shlex.join(given.sources), shlex.quote(given.target)
     return Suggestion(
         "cut_out_labels",
         text,

@@ -18,6 +18,7 @@ from acclimate.analysis.features import FeaturePoints, Separability, domain_sepa
 from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures, compare_pieces, within
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, fitting_map, shared_labels, similar_names_of
+from acclimate.data.sources import sizes_of
 from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.seen import surface
 from acclimate.methods.alignment.mmd import squared_mmd
@@ -174,6 +175,15 @@ class LabelSupport:
         return asdict(self)
 
 
+def figures_of_sources(source: Corpus) -> tuple[SourceFigures, ...]:
+    """Each source by itself; nothing of a single one that annotates all its labels."""
+    names = sizes_of(source) or ({source.name: len(source)} if source.open_words else {})
+    return tuple(
+        SourceFigures.of(name, source.select(place for place, each in enumerate(source) if each.source in (name, None)))
+        for name in names
+    )
+
+
 def label_support(source: Corpus, target: Corpus | None) -> LabelSupport:
     """`target`: labelled sentences of it, if there are any."""
     counts = dict(source.label_counts.most_common())
@@ -232,13 +242,39 @@ MAP_FILE = "labels.yaml"  # what a map of the user's own is called in the comman
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The corpora as they were typed, so that commands can be typed again."""
+    """The corpora as they were typed, so that commands can be typed again. A source may have options behind it."""
 
-    source: str = "news"
+    sources: tuple[str, ...] = ("news",)
     target: str = "social"
     target_labelled: str | None = None
     extra: tuple[str, ...] = ()
     map_name: str | None = None  # a label map that the target was read with
+
+    @property
+    def source(self) -> str:
+        """All sources in a heading."""
+        return " + ".join(self.sources)
+
+    @property
+    def first_source(self) -> str:
+        """For a command that takes one corpus."""
+        return self.sources[0].split(",")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFigures:
+    """One of several sources, or the only one if it does not annotate everything."""
+
+    name: str
+    sentences: int
+    words: int
+    counts: dict[str, int]
+    hidden: dict[str, int]  # labels that nobody looked for, and how many words may hide each
+
+    @classmethod
+    def of(cls, name: str, corpus: Corpus) -> SourceFigures:
+        counts, hidden = corpus.label_counts.most_common(), corpus.open_words.most_common()
+        return cls(name, len(corpus), corpus.word_count, dict(counts), dict(hidden))
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +299,7 @@ class Facts:
     encoder: EncoderFigures
     labels: LabelSupport
     extra: ExtraText | None = None
+    sources: tuple[SourceFigures, ...] = ()
 
     @property
     def has_few(self) -> bool:
@@ -300,7 +337,8 @@ class Facts:
     def adapt(self, recipe: str, *more: str, use_map: bool = True) -> str:
         """The command to type."""
         given = self.given
-        words = ["acclimate", "adapt", "--source", given.source, "--target", given.target]
+        words = ["acclimate", "adapt", *(word for name in given.sources for word in ("--source", name))]
+        words += ["--target", given.target]
         if given.target_labelled is not None:
             words += ["--target-labelled", given.target_labelled]
         if use_map and self.map_name is not None:

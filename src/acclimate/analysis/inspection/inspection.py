@@ -16,6 +16,7 @@ from acclimate.analysis.inspection.facts import (
     Facts,
     Given,
     Progress,
+    figures_of_sources,
     label_support,
     look_through,
 )
@@ -26,6 +27,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import Row, align
 from acclimate.model.tagger import DEFAULT_ENCODER
+from acclimate.spelling import count
 
 SENTENCES = 2_000
 
@@ -43,13 +45,14 @@ class Inspection:
     def as_dict(self) -> dict[str, Any]:
         facts = self.facts
         return {
-            "given": asdict(facts.given),
+            "given": {"source": facts.given.source, **asdict(facts.given)},
             "sampled": {
                 "source_sentences": self.sampled[0],
                 "target_sentences": self.sampled[1],
                 "words_for_features": FEATURE_WORDS,
                 "words_for_loss": LOSS_WORDS,
             },
+            "sources": [asdict(each) for each in facts.sources],
             "surface": {"source": facts.source.as_dict(), "target": facts.target.as_dict()},
             "words": facts.words.as_dict(),
             "encoder": facts.encoder.as_dict(),
@@ -82,7 +85,8 @@ def inspect_corpora(
     """
     _require_fit(source, target, target_labelled)
     few = None if target_labelled is None else target_labelled.name
-    named = Given(source.name, target.name, few) if given is None else given
+    named = Given((source.name,), target.name, few) if given is None else given
+    source = source.open_to(source.labels)
     samples = sampled(source, sentences, seed), sampled(target, sentences, seed)
     words = compare_words(source, samples)
     labelled = target_labelled if target_labelled is not None else target.labelled() if target.is_labelled else None
@@ -94,6 +98,7 @@ def inspect_corpora(
         encoder=look_through(encoder, source, samples, progress, seed),
         labels=label_support(source, labelled),
         extra=None if extra is None else _extra(extra, samples[1], sentences, seed, "extra" in cut),
+        sources=figures_of_sources(source),
     )
     notes = _notes(target, target_labelled, cut)
     return Inspection(facts, standings(facts), suggestions(facts), (len(samples[0]), len(samples[1])), notes)
@@ -149,6 +154,8 @@ def markdown(inspection: Inspection) -> str:
 def sections(inspection: Inspection) -> Iterator[Section]:
     facts = inspection.facts
     yield "at a glance", [*surface_table(facts.source, facts.target), *_sampled(inspection)]
+    if facts.sources:
+        yield "sources", list(_sources(facts))
     yield "words", _words(inspection)
     yield f"as {facts.encoder.encoder} reads them", _encoder(inspection)
     yield "labels", _labels(inspection)
@@ -179,6 +186,16 @@ def _sampled(inspection: Inspection) -> list[str]:
     if (one, other) != (facts.source.sentences, facts.target.sentences):
         lines.append(f"figures of text are of {one:,} and {other:,} random sentences; sizes and labels of all")
     return [*lines, *inspection.notes]
+
+
+def _sources(facts: Facts) -> Iterator[str]:
+    """What each brings, and what nobody looked for in it."""
+    for each in facts.sources:
+        labels = ", ".join(f"{name} {number:,}" for name, number in each.counts.items()) or "no labels"
+        yield f"{each.name}: {count(each.sentences, 'sentence')}, {count(each.words, 'word')}; {labels}"
+        if each.hidden:
+            hidden = ", ".join(f"{name} at {number:,}" for name, number in each.hidden.items())
+            yield f"  not looked for everywhere, so words may hide it: {hidden}"
 
 
 def _words(inspection: Inspection) -> list[str]:

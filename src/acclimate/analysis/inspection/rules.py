@@ -111,7 +111,8 @@ def domain_tuning(facts: Facts) -> Suggestion | None:
     if sentences * thresholds.PASSES < thresholds.TUNING_READS:
         why += f" There are {sentences:,} sentences: tuning stops when it has read them {thresholds.PASSES} times."
     if facts.is_other_task:
-        tune = ["acclimate", "encoder", "domain-tune", "--text", facts.given.target, "--source", facts.given.source]
+        tune = ["acclimate", "encoder", "domain-tune", "--text", facts.given.target]
+        tune += ["--source", facts.given.first_source]
         text = "Tune the encoder to the target's text, then train on it whatever labelled target sentences there are."
         return Suggestion("domain_tuning", text, why, (shlex.join([*tune, "--out", "tuned-encoder"]),))
     if not runnable(facts, "adversarial-masking"):
@@ -195,7 +196,7 @@ def another_encoder(facts: Facts) -> Suggestion | None:
     why = f"{facts.encoder.encoder} cuts the target's words into {pieces.target:.2f} pieces, the source's into "
     why += f"{pieces.source:.2f}: its vocabulary was made for other text."
     text = "If there is an encoder for such text, look through that one as well."
-    look = shlex.join(["acclimate", "data", "inspect", given.source, given.target, "--encoder", "OTHER"])
+    look = shlex.join(["acclimate", "data", "inspect", *given.sources, given.target, "--encoder", "OTHER"])
     return Suggestion("another_encoder", text, why, (look,))
 
 

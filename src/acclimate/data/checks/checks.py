@@ -27,7 +27,7 @@ from acclimate.data.checks.findings import (
 )
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import shorten
-from acclimate.data.schemes import OUTSIDE, looks_like_span_tag
+from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, may_agree
 
 FEW_EXAMPLES, VERY_FEW_EXAMPLES = 50, 10
 REAL_SENTENCE = 6  # words; shorter ones ("Results", "By our reporter") repeat without harm
@@ -109,12 +109,21 @@ def _duplicates(stats: CorpusStatistics) -> Iterator[Finding]:
 def _tagged_unlike(stats: CorpusStatistics) -> Iterator[Finding]:
     first: dict[tuple[str, ...], tuple[str, ...]] = {}
     tagged = ((sentence.words, sentence.tags) for sentence in stats.corpus if sentence.tags is not None)
-    at_odds = {" ".join(words) for words, tags in tagged if first.setdefault(words, tags) != tags}
+    at_odds = {
+        " ".join(words) for words, tags in tagged if not all(map(may_agree, first.setdefault(words, tags), tags))
+    }
     if at_odds:
         examples = tuple(shorten(text, 100) for text in sorted(at_odds)[:3])
         message = f"sentences that occur again under other tags: {len(at_odds):,}."
         numbers = {"sentences": len(at_odds)}
         yield Finding("warning", "tagged-unlike", stats.name, message, examples, numbers)
+
+
+def _open_words(stats: CorpusStatistics) -> Iterator[Finding]:
+    hidden = stats.corpus.open_words if stats.kind == "spans" else {}
+    if hidden:
+        message = f"words that may hide a label which nobody looked for there: {listed(hidden)}."
+        yield Finding("fact", "open-words", stats.name, message, numbers=hidden)
 
 
 def _rare_labels(stats: CorpusStatistics) -> Iterator[Finding]:
@@ -262,7 +271,7 @@ def _visible(word: str) -> str:
 
 ALONE: tuple[Callable[[CorpusStatistics], Iterable[Finding]], ...] = (
     *(_nothing_there, _how_it_was_read, _kind_of_tags, _duplicates, _tagged_unlike, _rare_labels, _spans_everywhere),
-    *(_lengths, _mentions_at_odds, _span_borders, _neighbours, _strange_words, _letter_case),
+    *(_open_words, _lengths, _mentions_at_odds, _span_borders, _neighbours, _strange_words, _letter_case),
 )
 
 
@@ -354,7 +363,10 @@ TOGETHER: tuple[Callable[[Sequence[CorpusStatistics]], Iterable[Finding]], ...] 
 
 def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
     """Look the corpora over, each by itself and against the others. Nothing is changed, and nothing is refused."""
-    statistics = [CorpusStatistics(name, corpus) for name, corpus in corpora.items()]
+    statistics = [
+        CorpusStatistics(name, corpus if corpus.annotates is None else corpus.open_to(corpus.labels))
+        for name, corpus in corpora.items()
+    ]
     if len(statistics) > 1 and all(stats.role != "training" for stats in statistics):
         statistics[0].role = "training"  # somebody has to be the one the others are compared with
     findings = [finding for stats in statistics for check in ALONE for finding in check(stats)]

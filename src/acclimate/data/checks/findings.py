@@ -52,6 +52,7 @@ ADVICE = {
     "kinds-differ": "They are two tasks: keep them apart, or read both from the same column.",
     "duplicates": "They count double in training and in scores; split() keeps equal sentences in one part.",
     "tagged-unlike": "One of the annotations at most can be right.",
+    "open-words": "They teach nothing of these labels, and no score blames a tagger for what it finds there.",
     "very-few-examples": "Too few to learn from or to score: annotate more, join labels with a map, or drop them.",
     "few-examples": "Their scores will swing from seed to seed: annotate more, or join labels with a map.",
     "no-empty-sentence": "A tagger learns to find something everywhere: add sentences without, as the text of use has.",

@@ -11,7 +11,7 @@ from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
 from acclimate.data.readers.hub import PREFIX
 from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.source import Source, inner_name
-from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, names_a_span
+from acclimate.data.schemes import is_outside, looks_like_span_tag, names_a_span
 from acclimate.spelling import argument
 
 _BY_SUFFIX = {
@@ -138,13 +138,13 @@ def _looks_like_columns(lines: list[str]) -> bool:
     enough = len(rows) >= _ENOUGH
     if by_tab:
         return any(map(_are_span_tags, (last, [row[0] for row in rows]))) or (enough and _come_again(last))
-    few_but_sure = OUTSIDE in last and any(map(names_a_span, last)) and all(map(looks_like_span_tag, last))
+    few_but_sure = any(map(is_outside, last)) and any(map(names_a_span, last)) and all(map(looks_like_span_tag, last))
     return few_but_sure or (enough and (_are_span_tags(last) or (_come_again(last) and _are_in_capitals(last))))
 
 
 def _are_span_tags(cells: list[str]) -> bool:
     """Most are spelled as span tags, and not by bare letters alone: a list of vitamins has those, too."""
-    sure = any(map(names_a_span, cells)) or cells.count(OUTSIDE) * 2 >= len(cells)
+    sure = any(map(names_a_span, cells)) or sum(map(is_outside, cells)) * 2 >= len(cells)
     return sure and sum(map(looks_like_span_tag, cells)) >= 0.9 * len(cells) - 1
 
 

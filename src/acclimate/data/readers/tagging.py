@@ -17,6 +17,7 @@ from acclimate.data.schemes import (
     count_faults,
     count_moves,
     faults,
+    is_outside,
     looks_like_span_tag,
     names_a_span,
     scheme_of_moves,
@@ -59,12 +60,13 @@ def to_sentences(sentences: Iterable[RawSentence], log: ReadingLog, file: str) -
 
 
 def guess_kind(counts: Counter[str]) -> Kind:
-    """Span tags if at least half of those that are not `O` are spelled in a span scheme; plain ones otherwise.
+    """Span tags if at least half of those that are neither `O` nor open are spelled in a span scheme; plain ones
+    otherwise.
 
     A bare letter says little: `S`, `E`, `B` and `I` are parts of speech in some tag sets. It counts as a span tag
     only where nothing speaks against it.
     """
-    labelled = {tag: count for tag, count in counts.items() if tag != OUTSIDE}
+    labelled = {tag: count for tag, count in counts.items() if not is_outside(tag)}
     lettered = sum(count for tag, count in labelled.items() if names_a_span(tag))
     bare = sum(count for tag, count in labelled.items() if len(tag) == 1 and looks_like_span_tag(tag))
     others = sum(labelled.values()) - lettered - bare

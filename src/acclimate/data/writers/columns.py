@@ -13,6 +13,7 @@ from acclimate.data.schemes import Scheme
 from acclimate.data.writers.shared import (
     check_all_or_none,
     check_labels,
+    check_no_open_words,
     check_words,
     covered_text,
     encoded,
@@ -44,6 +45,7 @@ def _lines(sentence: Sentence, corpus: Corpus, scheme: Scheme, labelled: bool) -
 
 def write_conllu(corpus: Corpus, scheme: Scheme) -> bytes:
     check_all_or_none(corpus, "conllu")
+    check_no_open_words(corpus, "conllu")
     check_labels(corpus.labels.names, "\t\r\n" if corpus.kind == "plain" else "|\t\r\n", "conllu")
     if "_" in corpus.labels and corpus.kind == "plain":
         raise InputError("the label '_' means 'unknown' in conllu. Rename it, or write conll.")

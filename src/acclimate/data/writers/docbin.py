@@ -7,13 +7,14 @@ from typing import Any
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme
-from acclimate.data.writers.shared import check_all_or_none, points_at_words
+from acclimate.data.writers.shared import check_all_or_none, check_no_open_words, points_at_words
 
 _STORED = ["ORTH", "SPACY", "TAG", "ENT_IOB", "ENT_TYPE", "SENT_START"]
 
 
 def write_docbin(corpus: Corpus, scheme: Scheme) -> bytes:
     check_all_or_none(corpus, "docbin")
+    check_no_open_words(corpus, "docbin")
     try:
         import spacy
         from spacy.tokens import DocBin

@@ -179,8 +179,19 @@ def check_labels(names: Sequence[str], forbidden: str, format: str) -> None:
             )
 
 
+def check_no_open_words(corpus: Corpus, format: str) -> None:
+    """A word that may hide a label would be read as one that is known to hide none."""
+    for sentence in corpus:
+        if sentence.is_open and corpus.kind == "spans":
+            problem = f"words of this sentence may hide a label that nobody looked for, which {format} cannot say."
+            place = sentence.place
+            advice = "Write conll, jsonl, csv, tsv or parquet, which keep such tags (O|LOC)."
+            raise InputError(f"{problem} {advice}", file=place.file, line=place.line, text=" ".join(sentence.words))
+
+
 def check_spans_kind(corpus: Corpus, format: str) -> None:
-    """Formats that mark stretches of text have no place for a label on every word."""
+    """Formats that mark stretches of text have no place for a label on every word, nor for an open tag."""
+    check_no_open_words(corpus, format)
     if corpus.is_labelled and corpus.kind == "plain":
         others = "conll, conllu, jsonl, csv, parquet or docbin"
         raise InputError(f"{format} marks spans of text, but {corpus.name} has plain tags. Write {others}.")

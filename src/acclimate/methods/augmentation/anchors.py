@@ -20,6 +20,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.mapping import shared_labels
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Scheme, Span, detect_scheme, keep_open, tags_from_spans
+from acclimate.data.sources import all_labels
 from acclimate.data.subsets import take_sentences
 from acclimate.methods.augmentation.text_edits import shuffled
 from acclimate.methods.word_edits import CHANGES, NOTED, WordEdit, noted_row, spread
@@ -281,6 +282,8 @@ def augment_with_anchors(
     """
     _require_sizes(target_variants, source_variants, source_sentences, ratio)
     _require_entities(source, target)
+    labels = all_labels([source, target])
+    source, target = source.open_to(labels), target.open_to(labels)
     if ratio is not None:
         source_sentences = round(ratio * len(target.labelled()))
     taken = {sentence.words for corpus in (source, target) for sentence in corpus}

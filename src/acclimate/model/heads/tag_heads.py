@@ -198,13 +198,16 @@ class ConditionalRandomField(nn.Module):
     def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
         """Minus the log probability of the given tags, (sentence,). Tags at padding may hold any number. With
         `allowed` (sentence, word, tag), a word may have any of its tags: minus the log probability of all legal paths
-        through them (Tsuboi et al. 2008)."""
+        through them (Tsuboi et al. 2008). Of a sentence with such a word, that is among legal paths only: the law alone
+        would favour O, and a sentence of which nothing is known is to teach nothing."""
         if allowed is None:
             return -self.log_probability(scores, tags, mask)
         transitions, start, end = self._chain_scores(True)
         # not through `active_acceleration`: it takes a head's transitions for those of the call before
         within = linear_chain.log_partition(scores.masked_fill(~allowed, -torch.inf), transitions, mask, start, end)
-        return self.log_partition(scores, mask) - within
+        legal = linear_chain.log_partition(scores, transitions, mask, start, end)
+        is_open = ((allowed.sum(-1) > 1) & mask).any(1)
+        return torch.where(is_open, legal, self.log_partition(scores, mask)) - within
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
         """The log probability of one path per sentence, (sentence,)."""

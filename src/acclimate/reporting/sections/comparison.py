@@ -32,7 +32,16 @@ def recipes_section(comparison: ComparisonData) -> Section:
     )
     failures = comparison.found.get("failures") or {}
     notes = [Text(f"Missing: {name}. {why}", "note") for name, why in failures.items()]
-    return Section("recipes", "Recipes", about, [*_recipe_table(comparison), *_change_chart(comparison), *notes])
+    blocks = [*_recipe_table(comparison), *_source_table(comparison), *_change_chart(comparison), *notes]
+    return Section("recipes", "Recipes", about, blocks)
+
+
+def _source_table(comparison: ComparisonData) -> list[Block]:
+    """The score of each source after training, where several were joined."""
+    found = {row["recipe"]: row.get("sources_after") or {} for row in comparison.recipes}
+    names = list(dict.fromkeys(name for row in found.values() for name in row))
+    rows = [[recipe, *(spread(row.get(name)) for name in names)] for recipe, row in found.items()]
+    return [Table(["source after", *names], rows)] if names else []
 
 
 def verdict_of(row: Mapping[str, Any], comparison: ComparisonData) -> Verdict:

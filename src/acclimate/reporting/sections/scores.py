@@ -96,21 +96,41 @@ def _more(run: RunData) -> Iterator[Block]:
             yield Text(f"The {domain} has no score: {why}", "note")
             continue
         change = run.changes[domain]
-        after = change["after"]
-        times = ("before", "after") if change["change"] is not None else ("after",)
-        rows = [
-            [name, *(percent(value) for when in times for value in figures_of(_inside(change[when], path)))]
-            for name, path in _measures(change)
-        ]
-        heads = [f"{name} {when}" if len(times) > 1 else name for when in times for name in _PRECISION_RECALL_F1]
-        size = f"{domain}: {change['corpus']}, {count(after['sentences'], 'sentence')}, {count(after['words'], 'word')}"
-        parts = [Text(size), Table(["", *heads], rows), Text(after["scorer"], "note")]
-        yield Fold(f"All figures of the {domain}", parts)
+        parts = change.get("parts") or {}
+        if parts:
+            yield _by_source(domain, parts)
+        yield _all_figures(domain, change)
+        yield from (_all_figures(f"{domain} {name}", part) for name, part in parts.items())
     for name, sibling in (run.report.get("siblings") or {}).items():
         yield _sibling(name, sibling)
 
 
 _PRECISION_RECALL_F1 = ("precision", "recall", "F1")
+
+
+def _times(change: Mapping[str, Any]) -> tuple[str, ...]:
+    return ("before", "after") if change["change"] is not None else ("after",)
+
+
+def _by_source(domain: str, parts: Mapping[str, Mapping[str, Any]]) -> Block:
+    """F1 of each source that was joined with others."""
+    times = _times(next(iter(parts.values())))
+    rows = [
+        [name, f"{part['after']['sentences']:,}", *(percent(part[when]["span"]["f1"]) for when in times)]
+        for name, part in parts.items()
+    ]
+    return Table([f"{domain} by corpus", "sentences", *(f"F1 {when}" for when in times)], rows)
+
+
+def _all_figures(name: str, change: Mapping[str, Any]) -> Block:
+    after, times = change["after"], _times(change)
+    rows = [
+        [measure, *(percent(value) for when in times for value in figures_of(_inside(change[when], path)))]
+        for measure, path in _measures(change)
+    ]
+    heads = [f"{each} {when}" if len(times) > 1 else each for when in times for each in _PRECISION_RECALL_F1]
+    size = f"{name}: {change['corpus']}, {count(after['sentences'], 'sentence')}, {count(after['words'], 'word')}"
+    return Fold(f"All figures of the {name}", [Text(size), Table(["", *heads], rows), Text(after["scorer"], "note")])
 
 
 def _sibling(name: str, sibling: Mapping[str, Any]) -> Block:
