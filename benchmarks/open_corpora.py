@@ -142,14 +142,14 @@ def bare(sentence: Any) -> Any:
     return sentence.with_words((first, *words[1:]), tags)
 
 
-def spelling_of(sentence: Any) -> str:
+def spelling_of(words: Iterable[str]) -> str:
     """What two copies of a sentence share, whatever their case, spaces and punctuation."""
-    return re.sub(r"\W+", "", " ".join(sentence.words).lower())
+    return re.sub(r"\W+", "", "".join(words).lower())
 
 
 def without(corpus: Any, evaluated: set[str], least_words: int = 4) -> Any:
     """The corpus without sentences that stand in an evaluation set. Very short ones ("Oslo") may."""
-    return corpus.filter(lambda one: len(one) < least_words or spelling_of(one) not in evaluated)
+    return corpus.filter(lambda one: len(one) < least_words or spelling_of(one.words) not in evaluated)
 
 
 def evaluation_texts(folder: Path) -> set[str]:
@@ -157,4 +157,4 @@ def evaluation_texts(folder: Path) -> set[str]:
     from acclimate import read_corpus
 
     files = [file for part in ("dev", "test") for file in folder.glob(f"*/{part}.conll.gz")]
-    return {spelling_of(sentence) for file in sorted(files) for sentence in read_corpus(file, skip_bad=True)}
+    return {spelling_of(sentence.words) for file in sorted(files) for sentence in read_corpus(file, skip_bad=True)}

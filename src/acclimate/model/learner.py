@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Sentences:
     """A batch of one domain. `tags` hold 0 where there is no word or no tag, and O at a word that may hide a label
-    nobody looked for; `allowed` says which tags such a word may have. `labelled` says which rows have tags."""
+    nobody looked for; `odds` says which tags such a word may have. `labelled` says which rows have tags."""
 
     originals: tuple[Sentence, ...]
     inputs: dict[str, Tensor]
@@ -34,7 +34,7 @@ class Sentences:
     tags: Tensor  # (sentence, word)
     labelled: Tensor  # (sentence)
     numbers: Tensor  # the tags on the CPU (sentence, word), -1 where there is no word or no tag is known
-    allowed: Tensor | None = None  # (sentence, word, tag); None where each word has one tag
+    odds: Tensor | None = None  # (sentence, word, tag): 0 of tags that a word cannot have; None where each has one tag
 
     def __len__(self) -> int:
         return len(self.originals)
@@ -50,8 +50,8 @@ class Sentences:
             for name, tensor in self.inputs.items()
         }
         moved = {name: getattr(self, name).to(device, non_blocking=True) for name in ("mask", "tags", "labelled")}
-        allowed = None if self.allowed is None else self.allowed.to(device, non_blocking=True)
-        return replace(self, inputs=inputs, allowed=allowed, **moved)
+        odds = None if self.odds is None else self.odds.to(device, non_blocking=True)
+        return replace(self, inputs=inputs, odds=odds, **moved)
 
 
 class TextView:
@@ -115,13 +115,13 @@ class View(TextView):
     @cached_property
     def tag_losses(self) -> Tensor:
         """The head's part of the losses, (sentence): all of it, unless spans are typed by a head of their own."""
-        types, tags, allowed = self.tagger.types, self.sentences.tags, self.sentences.allowed
+        types, tags, odds = self.tagger.types, self.sentences.tags, self.sentences.odds
         if types is not None:
-            tags, allowed = types.bare[tags], None if allowed is None else types.bare_allowed(allowed)
+            tags, odds = types.bare[tags], None if odds is None else types.bare_odds(odds)
         scores, heads = self.scores, self.tagger.source_heads
         if heads is not None and heads.training:  # a source's own part in its tags is no part of what is predicted
             scores = scores + heads(self.features, self.originals)
-        return self.tagger.head.loss(scores, tags, self.sentences.mask, allowed)
+        return self.tagger.head.loss(scores, tags, self.sentences.mask, odds)
 
     @cached_property
     def type_losses(self) -> Tensor | None:

@@ -92,7 +92,8 @@ class Tagger(Learner):
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
         # tags of whole sentences, and what may stand at open ones: each epoch asks again
-        self._numbered: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.bool_] | None]] = {}
+        self._numbered: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.float32] | None]] = {}
+        self.hidden_odds = 1.0  # that a word is what nobody looked for, beside O; set before anything is learnt
         self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         self._set_heads(entities)
 
@@ -169,15 +170,15 @@ class Tagger(Learner):
         """Sentences as tensors, tags included where they have any."""
         lengths = torch.tensor([len(sentence) for sentence in sentences])
         mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)  # (sentence, word)
-        tags, allowed = torch.zeros(mask.shape, dtype=torch.long), None
+        tags, odds = torch.zeros(mask.shape, dtype=torch.long), None
         if any(sentence.tags is not None for sentence in sentences):
             numbered = [self._number_tags(sentence) for sentence in sentences]
             tags[mask] = torch.from_numpy(np.concatenate([numbers for numbers, _ in numbered]))
-            allowed = self._allowed(tags, [choices for _, choices in numbered])
+            odds = self._odds(tags, [choices for _, choices in numbered])
         labelled = torch.tensor([sentence.tags is not None for sentence in sentences])
         known = mask & labelled.unsqueeze(1)
-        if allowed is not None:
-            known &= allowed.sum(-1) == 1
+        if odds is not None:
+            known &= (odds > 0).sum(-1) == 1
         return Sentences(
             originals=tuple(sentences),
             inputs=self.encoder.tensorize(sentences),
@@ -185,18 +186,18 @@ class Tagger(Learner):
             tags=tags,
             labelled=labelled,
             numbers=tags.masked_fill(~known, -1),
-            allowed=allowed,
+            odds=odds,
         )
 
-    def _allowed(self, tags: Tensor, choices: Sequence[NDArray[np.bool_] | None]) -> Tensor | None:
-        """Which tags each word may have (sentence, word, tag); None where each has but one."""
+    def _odds(self, tags: Tensor, choices: Sequence[NDArray[np.float32] | None]) -> Tensor | None:
+        """Of the tags that each word may have (sentence, word, tag); None where each has but one."""
         if all(each is None for each in choices):
             return None
-        allowed = nn.functional.one_hot(tags, len(self.tags)).bool()
-        for row, each in zip(allowed, choices, strict=True):
+        odds = nn.functional.one_hot(tags, len(self.tags)).float()
+        for row, each in zip(odds, choices, strict=True):
             if each is not None:
                 row[: len(each)] = torch.from_numpy(each)
-        return allowed
+        return odds
 
     def view(self, part: Sequence[Sentence], domain: str = SOURCE) -> View:
         sentences = self.tensorize(part).to(self.device)
@@ -296,7 +297,7 @@ class Tagger(Learner):
         tagger.seen = read_seen(folder) if _SEEN in listed else None
         return tagger
 
-    def _number_tags(self, sentence: Sentence) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    def _number_tags(self, sentence: Sentence) -> tuple[NDArray[np.int64], NDArray[np.float32] | None]:
         """The tags' numbers, zeros where there are none; and which tags each word may have, if any is open."""
         if sentence.tags is None:
             return np.zeros(len(sentence), np.int64), None
@@ -310,19 +311,19 @@ class Tagger(Learner):
             self._numbered[sentence.tags] = numbered
         return numbered
 
-    def _choices(self, sentence: Sentence, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which tags each word may have, (word, tag). A span that is marked ends where it is marked: no tag goes on
-        with it."""
+    def _choices(self, sentence: Sentence, numbers: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The odds of the tags that each word may have, (word, tag): 1 where it may be anything, less where it may hide
+        a label that nobody looked for. A span that is marked ends where it is marked: no tag goes on with it."""
         assert sentence.tags is not None
         labels = [split_tag(tag)[1] for tag in self.tags]
-        choices = np.eye(len(self.tags), dtype=bool)[numbers]
+        choices = np.eye(len(self.tags), dtype=np.float32)[numbers]
         ends = {span.end for span in sentence.spans}
         for word, tag in enumerate(sentence.tags):
             hidden = hidden_labels(tag)
             for number, label in enumerate(labels):
                 begins = split_tag(self.tags[number])[0] in "BS" or self.scheme == "IO"
                 if label and (label in hidden or ANY_LABEL in hidden) and (begins or word not in ends):
-                    choices[word, number] = True
+                    choices[word, number] = 1 if ANY_LABEL in hidden else self.hidden_odds
         return choices
 
     def _looked_up(self, sentence: Sentence, tags: tuple[str, ...]) -> list[int]:

@@ -80,6 +80,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
         selector,
         for_target,
     )
+    tagger.hidden_odds = settings.sources.hidden_odds
     warnings = chosen.check(tagger, plan)
     if settings.sources.heads and (names := sizes_of(source)):
         if for_target:

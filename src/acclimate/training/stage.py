@@ -145,8 +145,8 @@ class Confidence:
 
     def _sure_of(self, sentence: Sentence) -> dict[str, Any]:
         view = View(self.tagger, self.tagger.tensorize([sentence]).to(self.tagger.device))
-        tags, allowed = view.sentences.tags[0], view.sentences.allowed
-        known = one_hot(tags, view.marginals.shape[-1]) if allowed is None else allowed[0]
+        tags, odds = view.sentences.tags[0], view.sentences.odds
+        known = one_hot(tags, view.marginals.shape[-1]) if odds is None else (odds[0] > 0).float()
         right = (view.marginals[0] * known).sum(-1)  # (word)
         probability = math.exp(-float(view.losses[0]))  # of a long sentence too small for float32
         marginals = [round(value, 6) for value in right.tolist()]

@@ -102,7 +102,7 @@ def test_softmax_sums_over_the_tags_that_each_word_may_have() -> None:
 def test_a_corpus_with_all_its_labels_is_learnt_bit_for_bit_as_before(head: str) -> None:
     tagger = tagger_for(head=head)
     view = tagger.view([sentence_of("B-PER I-PER O O"), sentence_of("O B-LOC")])
-    assert view.sentences.allowed is None
+    assert view.sentences.odds is None
     expected = -tagger.head.log_probability(view.scores, view.sentences.tags, view.sentences.mask)
     assert torch.equal(view.losses, expected)
 
@@ -123,7 +123,7 @@ def test_the_loss_has_the_derivatives_of_finite_differences(options: dict[str, A
     inputs = [scores] if options.get("head") else [scores, tagger.head.transitions]
 
     def loss(scores: Tensor, *transitions: Tensor) -> Tensor:
-        return tagger.head.loss(scores, sentences.tags, sentences.mask, sentences.allowed)
+        return tagger.head.loss(scores, sentences.tags, sentences.mask, sentences.odds)
 
     assert torch.autograd.gradcheck(loss, inputs)
 
@@ -185,5 +185,32 @@ def test_words_that_may_hide_a_label_have_no_tag_to_compare_domains_by() -> None
 def test_a_batch_moves_to_a_device_with_what_its_words_may_be() -> None:
     tagger = tagger_for()
     sentences = tagger.tensorize([sentence_of("O|LOC O")]).to("cpu")
-    assert sentences.allowed is not None
-    assert sentences.allowed.shape == (1, 2, len(tagger.tags))
+    assert sentences.odds is not None
+    assert sentences.odds.shape == (1, 2, len(tagger.tags))
+
+
+@pytest.mark.parametrize("head", ["crf", "softmax"])
+def test_a_label_that_nobody_looked_for_counts_by_its_odds_and_an_unread_word_may_be_anything(head: str) -> None:
+    tagger = tagger_for(head=head, scheme="IOB2")
+    tagger.hidden_odds = 0.2
+    sentence = sentence_of("O|LOC O|* B-PER")
+    view = tagger.view([sentence])
+    every = log_probabilities(tagger, view.scores[0, :3], constrained=True)
+    paths = {path: total for path, total in every.items() if agrees(path, sentence.tags or (), "IOB2")}
+    weights = [0.2 if path[0] == "B-LOC" else 1.0 for path in paths]
+    expected = (torch.stack(list(paths.values())) + torch.tensor(weights).double().log()).logsumexp(0)
+    if head == "softmax":  # words apart, whatever the law says of two neighbours
+        words, at = view.scores[0].log_softmax(-1), tagger.tags.index
+        doubted = torch.stack(
+            [words[0, at("O")], *(words[0, at(tag)] + torch.tensor(0.2).log() for tag in ("B-LOC", "I-LOC"))]
+        )
+        expected = doubted.logsumexp(0) + words[2, at("B-PER")]
+    torch.testing.assert_close(view.losses[0], -expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("head", ["crf", "softmax"])
+def test_with_hardly_any_odds_a_hidden_label_is_learnt_as_outside(head: str) -> None:
+    tagger = tagger_for(head=head, constrain_training=True)
+    tagger.hidden_odds = 1e-9
+    view = tagger.view([sentence_of("O|LOC O|PER B-PER"), sentence_of("O O B-PER")])
+    torch.testing.assert_close(view.losses[0], view.losses[1])

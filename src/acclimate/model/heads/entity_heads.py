@@ -131,9 +131,9 @@ class SpanTypes(nn.Module):
         chosen = scores.log_softmax(-1).gather(-1, self.types[tags].unsqueeze(-1)).squeeze(-1)
         return -chosen.masked_fill(~self.spans_begin(tags, mask), 0).sum(1)
 
-    def bare_allowed(self, allowed: Tensor) -> Tensor:
-        """Typed tags that a word may have (sentence, word, tag) → bare ones (sentence, word, bare tag)."""
-        return torch.stack([allowed[..., self.bare == bare].any(-1) for bare in range(len(self.inside))], -1)
+    def bare_odds(self, odds: Tensor) -> Tensor:
+        """Odds of typed tags (sentence, word, tag) → of bare ones (sentence, word, bare tag)."""
+        return torch.stack([odds[..., self.bare == bare].amax(-1) for bare in range(len(self.inside))], -1)
 
     def spans_begin(self, tags: Tensor, mask: Tensor) -> Tensor:
         """True at the first word of each span of typed `tags`, (sentence, word)."""

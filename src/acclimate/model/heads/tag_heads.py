@@ -103,13 +103,14 @@ class IndependentTags(nn.Module):
         self.register_buffer("legal_moves", self.legal.moves, persistent=False)
         self.register_buffer("legal_end", self.legal.end, persistent=False)
 
-    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
+    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
         """The cross-entropy summed over a sentence's words, (sentence,). Tags at padding may hold any number. With
-        `allowed` (sentence, word, tag), a word may have any of its tags, and their probabilities are summed."""
-        if allowed is None:
+        `odds` (sentence, word, tag), a word may have any tag whose odds are above 0: their probabilities, times their
+        odds, are summed."""
+        if odds is None:
             return -self.log_probability(scores, tags, mask)
         mask = mask.bool()
-        words = self._masked(scores, mask).log_softmax(-1).masked_fill(~allowed, -torch.inf)
+        words = self._masked(scores, mask).log_softmax(-1) + odds.log()
         return -torch.where(mask.unsqueeze(-1), words, 0).logsumexp(-1).masked_fill(~mask, 0).sum(1)
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
@@ -195,18 +196,18 @@ class ConditionalRandomField(nn.Module):
         self.register_buffer("legal_moves", self.legal.moves, persistent=False)
         self.register_buffer("legal_end", self.legal.end, persistent=False)
 
-    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, allowed: Tensor | None = None) -> Tensor:
+    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
         """Minus the log probability of the given tags, (sentence,). Tags at padding may hold any number. With
-        `allowed` (sentence, word, tag), a word may have any of its tags: minus the log probability of all legal paths
-        through them (Tsuboi et al. 2008). Of a sentence with such a word, that is among legal paths only: the law alone
+        `odds` (sentence, word, tag), a word may have any tag whose odds are above 0: minus the log probability of all
+        legal paths through them (Tsuboi et al. 2008), each times the odds of its tags. Of a sentence with such a word, that is among legal paths only: the law alone
         would favour O, and a sentence of which nothing is known is to teach nothing."""
-        if allowed is None:
+        if odds is None:
             return -self.log_probability(scores, tags, mask)
         transitions, start, end = self._chain_scores(True)
         # not through `active_acceleration`: it takes a head's transitions for those of the call before
-        within = linear_chain.log_partition(scores.masked_fill(~allowed, -torch.inf), transitions, mask, start, end)
+        within = linear_chain.log_partition(scores + odds.log(), transitions, mask, start, end)
         legal = linear_chain.log_partition(scores, transitions, mask, start, end)
-        is_open = ((allowed.sum(-1) > 1) & mask).any(1)
+        is_open = (((odds > 0).sum(-1) > 1) & mask).any(1)
         return torch.where(is_open, legal, self.log_partition(scores, mask)) - within
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:

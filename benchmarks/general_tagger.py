@@ -1,0 +1,186 @@
+"""Make the tagger `general` that comes with the package: names in English text, learnt from open corpora alone.
+
+    python benchmarks/general_tagger.py text --data FOLDER --out text.txt.gz [--sentences 7000]
+        --files FILE.txt.xz ...
+    python benchmarks/general_tagger.py train --data FOLDER --text text.txt.gz --out DIR [--members 5] [--students 3]
+        [--updates 800] [--student-updates 3000] [--jobs 5]
+
+`text` draws sentences from open text; those that a board measures on are left out. `train` teaches a committee (one
+member a seed) the open corpora (benchmarks/open_corpora.py), with copies in careless spelling. The members tag the
+text. A student learns the corpora and the text: a name that all members found is a name, a word that none called a
+name is none, and every other word may be anything. Of the students the one is kept that is best on `judges`, target
+sentences that are no board's test. DIR/tagger is the folder to ship; DIR/results.json tells all scores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import lzma
+import random
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from open_corpora import MAPS, TYPES, evaluation_texts, spelling_of, with_noise
+from sources import TRAINING, TYPED, golds, one_thread, open_texts
+
+NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
+WORDS = range(6, 61)  # of a sentence of text
+
+
+def main() -> None:
+    options = arguments()
+    if options.what == "text":
+        draw_text(options)
+        return
+    out = Path(options.out)
+    (out / "members").mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), one_thread) as pool:
+        members = list(pool.map(partial(learn_member, options), range(1, options.members + 1)))
+        print(f"{len(members)} members after {time.monotonic() - began:.0f} s", flush=True)
+        students = list(pool.map(partial(learn_student, options), range(1, options.students + 1)))
+    best = max(students, key=lambda student: mean_of(student, "judges"))
+    found = {"members": members, "students": students, "best": best["seed"], "seconds": time.monotonic() - began}
+    (out / "results.json").write_text(json.dumps(found, indent=2))
+    (out / f"student-{best['seed']}").rename(out / "tagger")
+    for one in (*members, *students):
+        parts = ("judges", "test", "lower", "upper")
+        print(one["name"], one["seed"], *(f"{part} {mean_of(one, part):.2f}" for part in parts))
+
+
+def mean_of(scores: dict[str, Any], part: str) -> float:
+    """Of the seven targets."""
+    return fmean(f1 for name, f1 in scores["f1"].items() if name.endswith(f"/{part}") and "conll2003" not in name)
+
+
+def learn_member(options: argparse.Namespace, seed: int) -> dict[str, Any]:
+    from acclimate.inference.predict import predict
+
+    found = Path(options.out) / "members" / f"{seed}.json"
+    if not found.exists():
+        tagger = train(options, labelled(options, seed), seed, options.updates)
+        spans = [
+            [(span.start, span.end, span.label) for span in sentence.spans]
+            for sentence in predict(tagger, text_of(options))
+        ]
+        found.write_text(json.dumps({"name": "member", "seed": seed, "f1": scores(options, tagger), "spans": spans}))
+    return {name: value for name, value in json.loads(found.read_text()).items() if name != "spans"}
+
+
+def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
+    import copy
+
+    from acclimate.model.tagger import Tagger
+
+    answers = [json.loads(file.read_text())["spans"] for file in sorted((Path(options.out) / "members").iterdir())]
+    voted = agreed(text_of(options), answers)
+    corpora = [*labelled(options, seed), with_noise(voted, NOISE_OF_TEXT, seed)]
+    tagger = train(options, corpora, seed, options.student_updates)
+    small = copy.deepcopy(tagger).cpu().half()
+    small.seen = None  # the words of the training text are not shipped
+    folder = Path(options.out) / f"student-{seed}"
+    small.save(folder)
+    return {"name": "student", "seed": seed, "f1": scores(options, Tagger.load(folder, tagger.device))}
+
+
+def agreed(text: Any, answers: list[list[list[list[Any]]]]) -> Any:
+    """What all members say of a text; what they do not agree on is open."""
+    sentences = []
+    for number, sentence in enumerate(text):
+        found = [{tuple(span) for span in member[number]} for member in answers]
+        disputed = set.union(*found) - set.intersection(*found)
+        tags = ["O"] * len(sentence)
+        for start, end, _ in disputed:
+            tags[start:end] = ["O|*"] * (end - start)
+        for start, end, label in set.intersection(*found):
+            tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+        sentences.append(sentence.with_tags(tags))
+    return replace(text, sentences=tuple(sentences), name="text", annotates=TYPES)
+
+
+def labelled(options: argparse.Namespace, seed: int) -> list[Any]:
+    corpora = [corpus[: options.limit] for corpus in open_texts(options.data, tuple(MAPS), True)]
+    return [with_noise(corpus, NOISE, seed) for corpus in corpora]
+
+
+def text_of(options: argparse.Namespace) -> Any:
+    from acclimate import Corpus
+
+    with gzip.open(options.text, "rt", encoding="utf-8") as file:
+        return Corpus.of_texts(file.read().splitlines()[: options.limit])
+
+
+def train(options: argparse.Namespace, corpora: list[Any], seed: int, updates: int) -> Any:
+    from acclimate.data.sources import join_sources
+    from acclimate.runs.settings import RunSettings
+    from acclimate.runs.task import Task
+    from acclimate.runs.train import train_run
+    from acclimate.settings import complete
+
+    training = {**TRAINING, "updates": updates}
+    values: dict[str, Any] = {"seed": seed, "recipe": "source-only", "select": "last", "training": training}
+    return train_run(
+        Task(join_sources(corpora)), complete(RunSettings, values, where="general"), baseline="none"
+    ).tagger
+
+
+def scores(options: argparse.Namespace, tagger: Any) -> dict[str, float]:
+    from acclimate.evaluation.scores import score
+    from acclimate.inference.predict import predict
+
+    parts = golds(options.data, TYPED, options.limit).items()
+    return {f"{name}/{part}": 100 * score(gold, predict(tagger, gold)).span.f1 for (name, part), gold in parts}
+
+
+def draw_text(options: argparse.Namespace) -> None:
+    """As many sentences from each file, no two alike."""
+    from acclimate.data.words import find_sentences, split_words
+
+    dice, drawn = random.Random(1), []
+    taken = evaluation_texts(Path(options.data))
+    for file in options.files:
+        opened = (lzma if file.endswith(".xz") else gzip).open(file, "rt", encoding="utf-8")
+        with opened as lines:
+            paragraphs = lines.read().splitlines()
+        dice.shuffle(paragraphs)
+        before = len(drawn)
+        for paragraph in paragraphs:
+            found = find_sentences(paragraph)
+            for start, end in dice.sample(found, min(2, len(found))):
+                sentence = paragraph[start:end]
+                words = split_words(sentence)
+                if len(words) in WORDS and (spelled := spelling_of(words)) not in taken:
+                    taken.add(spelled)
+                    drawn.append(sentence)
+            if len(drawn) - before >= options.sentences:
+                break
+    with gzip.open(options.out, "wt", encoding="utf-8") as file:
+        file.write("\n".join(drawn) + "\n")
+    print(f"{len(drawn):,} sentences in {options.out}")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("text", "train"))
+    parser.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
+    parser.add_argument("--data", required=True, metavar="FOLDER")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--text", metavar="FILE")
+    parser.add_argument("--sentences", type=int, default=7000, help="from each file")
+    for name, default in {"members": 5, "students": 3, "updates": 800, "student-updates": 3000, "jobs": 5}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--hidden-odds", type=float, default=0.1)
+    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
