@@ -157,6 +157,12 @@ def test_labels_of_its_own_leave_the_source_s_words_open_to_the_source_s_labels(
     assert outcome.before == "target-only"
 
 
+def test_a_tagger_that_is_trained_beside_doubts_as_much(build: Callable[..., Tagger]) -> None:
+    tagger = build(labels=LABELS, text=PLACES)
+    tagger.hidden_odds = 0.25
+    assert tagger.sibling(tagger.labels, tagger.encoder).hidden_odds == 0.25
+
+
 def test_a_single_source_that_does_not_annotate_what_the_tagger_knows_is_open_to_it(
     build: Callable[..., Tagger], read_with_tags: set[str]
 ) -> None:

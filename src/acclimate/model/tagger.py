@@ -227,6 +227,7 @@ class Tagger(Learner):
             raise InputError(f"one CRF for both domains needs the same scheme in both, not {scheme} and {self.scheme}.")
         other = Tagger(encoder, labels, self.head_name, scheme or self.scheme, **self.crf, entities=self.entities)
         other.to(self.device)
+        other.hidden_odds = self.hidden_odds
         if share_head:
             other.head = self.head
         return other

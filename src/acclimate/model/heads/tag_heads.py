@@ -199,8 +199,9 @@ class ConditionalRandomField(nn.Module):
     def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
         """Minus the log probability of the given tags, (sentence,). Tags at padding may hold any number. With
         `odds` (sentence, word, tag), a word may have any tag whose odds are above 0: minus the log probability of all
-        legal paths through them (Tsuboi et al. 2008), each times the odds of its tags. Of a sentence with such a word, that is among legal paths only: the law alone
-        would favour O, and a sentence of which nothing is known is to teach nothing."""
+        legal paths through them (Tsuboi et al. 2008), each times the odds of its tags. Of a sentence with such a word,
+        that is among legal paths only: the law alone would favour O, and a sentence of which nothing is known is to
+        teach nothing."""
         if odds is None:
             return -self.log_probability(scores, tags, mask)
         transitions, start, end = self._chain_scores(True)
