@@ -50,10 +50,26 @@ def main() -> None:
     best = max(students, key=lambda student: mean_of(student, "judges"))
     found = {"members": members, "students": students, "best": best["seed"], "seconds": time.monotonic() - began}
     (out / "results.json").write_text(json.dumps(found, indent=2))
-    (out / f"student-{best['seed']}").rename(out / "tagger")
+    finish(options, found, out / f"student-{best['seed']}")
     for one in (*members, *students):
         parts = ("judges", "test", "lower", "upper")
         print(one["name"], one["seed"], *(f"{part} {mean_of(one, part):.2f}" for part in parts))
+
+
+def finish(options: argparse.Namespace, found: dict[str, Any], student: Path) -> None:
+    """The student as it is shipped, with its card."""
+    from acclimate.model.tagger import Tagger
+
+    card = (Path(__file__).parent / "general_card.md").read_text(encoding="utf-8")
+    f1 = next(one["f1"] for one in found["students"] if one["seed"] == found["best"])
+    targets = [name.removesuffix("/lower") for name in f1 if name.endswith("/lower")]
+    rows = [[target, *(f"{f1[f'{target}/{part}']:.1f}" for part in ("test", "lower", "upper"))] for target in targets]
+    facts = {name: len(found[name]) for name in ("members", "students")}
+    text = f"{len(text_of(options)):,}"
+    lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    Tagger.load(student).half().save(
+        Path(options.out) / "tagger", **{"README.md": card.format(**facts, noise=NOISE, text=text, rows=lines)}
+    )
 
 
 def mean_of(scores: dict[str, Any], part: str) -> float:

@@ -27,7 +27,7 @@ from acclimate.inference.part_of_speech import (
     part_of_speech_tagger,
 )
 from acclimate.inference.predict import predict
-from acclimate.inference.shipped import PART_OF_SPEECH, resolved_tagger, shipped_tagger_path
+from acclimate.model.shipped import PART_OF_SPEECH, resolved_tagger, shipped_tagger_path
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
 from acclimate.settings import UsageError

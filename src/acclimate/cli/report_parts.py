@@ -31,7 +31,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.inference.predict import guess_terms, require_comparable
-from acclimate.inference.shipped import resolved_tagger
+from acclimate.model.shipped import resolved_tagger
 from acclimate.model.siblings import load_sibling
 from acclimate.model.tagger import Tagger
 from acclimate.reporting.charts.frame import Figure

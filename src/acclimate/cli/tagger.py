@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 
 from acclimate.data.problems import InputError
-from acclimate.inference.shipped import resolved_tagger
 from acclimate.layout import BASELINE, BEFORE, has_progress, is_comparison, runs_of_comparison
+from acclimate.model.shipped import resolved_tagger
 from acclimate.model.storage import MANIFEST
 from acclimate.settings import UsageError
 

@@ -11,7 +11,7 @@ import torch
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.inference.predict import predict
-from acclimate.inference.shipped import PART_OF_SPEECH, shipped_tagger_path
+from acclimate.model.shipped import PART_OF_SPEECH, shipped_tagger_path
 from acclimate.model.tagger import Tagger
 
 OWN, SPACY = "acclimate", "spacy"

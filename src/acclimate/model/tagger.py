@@ -32,6 +32,7 @@ from acclimate.model.heads.entity_heads import (
 from acclimate.model.heads.source_heads import SourceHeads
 from acclimate.model.heads.tag_heads import HeadName, build_head
 from acclimate.model.learner import Learner, Sentences, View
+from acclimate.model.shipped import resolved_tagger
 from acclimate.model.storage import (
     StorageError,
     atomic_folder,
@@ -247,8 +248,9 @@ class Tagger(Learner):
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Tagger:
-        """A tagger that `save` wrote, checked byte for byte first."""
-        folder = Path(folder)
+        """A tagger that `save` wrote, by its folder, or one that comes with the package, by its name (`general`,
+        `part-of-speech`). It is checked byte for byte first."""
+        folder = resolved_tagger(folder)
         listed = verify(folder)
         try:
             return cls._read(folder, listed).to(device).eval()

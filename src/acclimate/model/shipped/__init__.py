@@ -8,7 +8,11 @@ from acclimate.model.storage import StorageError
 from acclimate.settings import UsageError
 
 PART_OF_SPEECH = "part-of-speech"
-SHIPPED_TAGGERS = {PART_OF_SPEECH: "universal parts of speech of English"}
+GENERAL = "general"
+SHIPPED_TAGGERS = {
+    GENERAL: "people, places, organisations and other names in English",
+    PART_OF_SPEECH: "universal parts of speech of English",
+}
 HOME = Path(__file__).parent
 
 
