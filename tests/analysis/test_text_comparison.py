@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from mask_rows import corpus
 
-from acclimate.analysis.tables import write_csv, write_tables
 from acclimate.analysis.text_comparison import compare_text
 from acclimate.data.problems import InputError
+from acclimate.data.writers.shared import write_csv, write_tables
 
 NEWS, POSTS = corpus("the [bank] rose", "the bank"), corpus("lol the bank", "lol").unlabelled()
 

@@ -13,7 +13,7 @@ from acclimate.analysis.mask_statistics import (
     HiddenWords,
     MaskStatistics,
 )
-from acclimate.analysis.tables import CsvRow
+from acclimate.data.writers.shared import CsvRow
 from acclimate.evaluation.table import Row, align
 
 UNKNOWN = "-"

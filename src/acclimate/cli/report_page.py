@@ -123,9 +123,9 @@ def _print(
     as_json: bool,
 ) -> None:
     """Some parts, as text or JSON, with their tables and pictures."""
-    from acclimate.analysis.tables import write_tables
     from acclimate.cli.progress import stderr_console
     from acclimate.cli.report_parts import PARTS, Request
+    from acclimate.data.writers.shared import write_tables
 
     request = Request(folders, gold, settings, plot is not None, stderr_console(quiet))
     parts = {name: PARTS[name](request) for name in names}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from acclimate.comparison.choices import Choice
+from acclimate.comparison.judging import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.seen import Reservation, Shared, reservation

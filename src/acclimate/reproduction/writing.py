@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from acclimate.analysis.tables import write_csv
 from acclimate.comparison.tables import markdown_table
 from acclimate.data.problems import InputError
-from acclimate.data.writers.shared import save
+from acclimate.data.writers.shared import save, write_csv
 from acclimate.reproduction.cells import shared_settings
 from acclimate.reproduction.finished import Finished
 from acclimate.reproduction.pictures import draw, draw_maps
