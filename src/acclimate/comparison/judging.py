@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +34,7 @@ from acclimate.runs.prepare import choose_selector
 from acclimate.runs.run import PlannedRun, finish_run, working_alone
 from acclimate.runs.task import BlindTask
 from acclimate.settings import UsageError
+from acclimate.spelling import did_you_mean
 from acclimate.training.engine import device_for
 from acclimate.training.stage import DevelopmentScore
 
@@ -57,9 +57,9 @@ _FILE, _ANSWERS = JUDGEMENTS  # the second are those of the run on the target's 
 def require_selectors(names: Sequence[str]) -> None:
     for name in names:
         if name not in ALL_SELECTORS:
-            close = difflib.get_close_matches(name, ALL_SELECTORS, n=1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(ALL_SELECTORS)}.")
+            raise UsageError(
+                f"Unknown selector {name!r}.{did_you_mean(name, ALL_SELECTORS)} Known: {', '.join(ALL_SELECTORS)}."
+            )
 
 
 def judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str]) -> None:

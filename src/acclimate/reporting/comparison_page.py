@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison.tables import MATERIAL
-from acclimate.reporting.comparison_data import ComparisonData, collect_comparison
 from acclimate.reporting.figures import listed, p_equals, percent, signed, signed_between
 from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page
 from acclimate.reporting.run_data import NO_MATERIAL, Known, collect_run
 from acclimate.reporting.run_page import Look, chosen, run_sections
 from acclimate.reporting.sections.comparison import (
+    ComparisonData,
+    collect_comparison,
     comparison_settings_section,
     costs_section,
     recipes_section,

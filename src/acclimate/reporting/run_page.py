@@ -14,11 +14,16 @@ from acclimate.evaluation.table import duration
 from acclimate.reporting.figures import equals, figures_of, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.page import Opening, Section, page
 from acclimate.reporting.run_data import RunData
-from acclimate.reporting.score_lines import ScoreLine, score_lines
 from acclimate.reporting.sections.domains import Measures, Places, distance_section, map_of, map_section, measure
 from acclimate.reporting.sections.gallery import gallery_section
 from acclimate.reporting.sections.masks import masks_section
-from acclimate.reporting.sections.scores import confusion_section, labels_section, scores_section
+from acclimate.reporting.sections.scores import (
+    ScoreLine,
+    confusion_section,
+    labels_section,
+    score_lines,
+    scores_section,
+)
 from acclimate.reporting.sections.training import adversary_sections, curves_section, race_sections, settings_section
 from acclimate.runs.evidence import SOURCE, TARGET
 from acclimate.settings import UsageError

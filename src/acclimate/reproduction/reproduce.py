@@ -10,8 +10,7 @@ from pathlib import Path
 from acclimate.data.problems import InputError
 from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.reproduction.datasets import Datasets, Missing, find_dataset
-from acclimate.reproduction.figures import counted, gains, means, measured, with_paper_only
-from acclimate.reproduction.results import Reproduction
+from acclimate.reproduction.results import Reproduction, counted, gains, means, measured, with_paper_only
 from acclimate.reproduction.runs import Tell, finished_runs, make_runs, runs_of, tell_states, text_folder
 from acclimate.reproduction.table import Scale, find_table
 from acclimate.reproduction.tasks import ExtraText, needed_parts

@@ -3,7 +3,6 @@ to add a file; what tables of one paper share stands in `tables/shared/`."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import cache
 from importlib.resources import as_file, files
@@ -15,6 +14,7 @@ from pydantic import Field, field_validator
 from acclimate.comparison.plan import merged
 from acclimate.runs.settings import SelectorName, TaggerSettings
 from acclimate.settings import Settings, SettingsError, UsageError, complete, load_yaml
+from acclimate.spelling import did_you_mean
 from acclimate.training.settings import TrainingSettings
 
 _FILES = files("acclimate.reproduction") / "tables"
@@ -146,9 +146,9 @@ def find_table(name: str) -> Table:
     tables = all_tables()
     if name.lower() in tables:
         return tables[name.lower()]
-    close = difflib.get_close_matches(name.lower(), tables, n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise UsageError(f"Unknown table {name!r}. {hint}`acclimate papers list` names all {len(tables)} of them.")
+    raise UsageError(
+        f"Unknown table {name!r}.{did_you_mean(name.lower(), tables)} `acclimate papers list` names all {len(tables)} of them."
+    )
 
 
 def read_table(file: str | Path) -> Table:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acclimate.data.concepts.files import Concept
-from acclimate.data.concepts.mentions import NO_TYPE, Groups, Mention
+from acclimate.data.concepts.labelling import NO_TYPE, Groups, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.spelling import argument

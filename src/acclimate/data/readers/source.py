@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import gzip
 import io
 import lzma
@@ -22,7 +21,7 @@ from acclimate.data.corpus import BorderMiss, Kind
 from acclimate.data.problems import InputError, Skipped
 from acclimate.data.schemes import Scheme, Span
 from acclimate.data.words import Offsets, find_blank_separated, find_words
-from acclimate.spelling import argument
+from acclimate.spelling import argument, did_you_mean
 
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
@@ -292,8 +291,7 @@ class Source:
         folder = self.path.parent
         if not folder.is_dir():
             return f" There is no folder {str(folder)!r} either."
-        close = difflib.get_close_matches(self.path.name, [entry.name for entry in folder.iterdir()], n=1)
-        return f" Did you mean {close[0]!r}?" if close else ""
+        return did_you_mean(self.path.name, [entry.name for entry in folder.iterdir()])
 
     @cached_property
     def text(self) -> str:
