@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from random import Random
 from typing import Any
 
 from acclimate.data.corpus import Corpus
@@ -18,6 +19,11 @@ from acclimate.data.words import STOP_WORDS
 from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.seen import fold
 from acclimate.evaluation.table import Row, align
+
+
+def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
+    """So many sentences at most, in random order: the first ones of a sample are a sample, too."""
+    return corpus.select(Random(seed).sample(range(len(corpus)), min(most, len(corpus))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from acclimate.analysis.inspection.measures import sampled
+from acclimate.analysis.text_comparison import sampled
 from acclimate.comparison.judging import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison, Mean, RecipeResult

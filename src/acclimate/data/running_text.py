@@ -7,53 +7,29 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from acclimate.data.batches import TARGET
+from acclimate.data.batches import TARGET, Stream
 from acclimate.data.problems import InputError
-from acclimate.data.readers.source import DAMAGE, XZ, compression_of, decompressing
+from acclimate.data.selection.text_files import decompressed, not_utf8, opened
 
 _AT_ONCE = 20_000  # paragraphs handed to the tokenizer together
 
 
 def paragraphs(path: str | Path) -> Iterator[str]:
     """The lines of a text file that are not blank; plain, .gz or .xz, read one by one: it may exceed the memory."""
-    number = 0
-    try:
-        with _open(path) as stored, _decompressed(stored, path) as lines:
-            for number, line in enumerate(lines, start=1):
+    with opened(path) as stored, decompressed(stored, path) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                if text:
-                    yield text
-    except UnicodeDecodeError as failure:
-        byte = f"0x{failure.object[failure.start]:02x}"
-        raise InputError(
-            f"byte {byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW).",
-            file=path,
-            line=number,
-        ) from None
-    except DAMAGE as failure:
-        problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
-        raise InputError(problem, file=path, line=number + 1) from None
-
-
-def _open(path: str | Path) -> IO[bytes]:
-    try:
-        return open(path, "rb")
-    except FileNotFoundError:
-        raise InputError("there is no such text file.", file=path) from None
-    except IsADirectoryError:
-        raise InputError("this is a folder; name the text files in it.", file=path) from None
-
-
-def _decompressed(stored: IO[bytes], path: str | Path) -> IO[bytes]:
-    start = stored.read(len(XZ))
-    stored.seek(0)
-    return decompressing(stored, compression_of(start, Path(path).suffix.lower()))
+            except UnicodeDecodeError as failure:
+                raise InputError(not_utf8(failure.object[failure.start]), file=path, line=number) from None
+            if text:
+                yield text
 
 
 @dataclass(frozen=True)
@@ -121,7 +97,7 @@ def read_pieces(place: Path, vocabulary: int) -> np.ndarray[Any, Any]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Stream):
     """An endless stream of rows of equal length, cut from one long row of pieces.
 
     Each pass cuts at other places and goes through the rows in another order, both fixed by the seed and the number of
@@ -161,11 +137,6 @@ class Rows:
         offset, order = self._order(which)
         chosen = order[place * self.rows_per_batch : (place + 1) * self.rows_per_batch]
         return {TARGET: self.cut(offset + chosen * self.room)}
-
-    def starting_at(self, number: int, step: int = 1) -> Iterator[Mapping[str, Tensor]]:
-        while True:
-            yield self.batch(number)
-            number += step
 
     def size(self, batch: Mapping[str, Tensor]) -> int:
         return batch[TARGET].numel()

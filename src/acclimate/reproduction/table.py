@@ -146,9 +146,8 @@ def find_table(name: str) -> Table:
     tables = all_tables()
     if name.lower() in tables:
         return tables[name.lower()]
-    raise UsageError(
-        f"Unknown table {name!r}.{did_you_mean(name.lower(), tables)} `acclimate papers list` names all {len(tables)} of them."
-    )
+    listing = f"`acclimate papers list` names all {len(tables)} of them."
+    raise UsageError(f"Unknown table {name!r}.{did_you_mean(name.lower(), tables)} {listing}")
 
 
 def read_table(file: str | Path) -> Table:

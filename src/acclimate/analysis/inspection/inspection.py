@@ -20,9 +20,9 @@ from acclimate.analysis.inspection.facts import (
     label_support,
     look_through,
 )
-from acclimate.analysis.inspection.measures import Surface, compare_words, sampled
+from acclimate.analysis.inspection.measures import Surface, compare_words
 from acclimate.analysis.inspection.rules import suggestions
-from acclimate.analysis.text_comparison import DensityRatio
+from acclimate.analysis.text_comparison import DensityRatio, sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import Row, align

@@ -6,17 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from random import Random
 from typing import Any
 
 from acclimate.analysis.text_comparison import DensityRatio, TypicalWord, count_words, frequent_words, jaccard_percent
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import ratio
-
-
-def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
-    """So many sentences at most, in random order: the first ones of a sample are a sample, too."""
-    return corpus.select(Random(seed).sample(range(len(corpus)), min(most, len(corpus))))
 
 
 def within(corpus: Corpus, words: int) -> Corpus:

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from acclimate.data.character_spans import check_characters, sentences_of_text
+from acclimate.data.character_spans import sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import expect, sentence_of_fields
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, check_characters
 from acclimate.spelling import argument, did_you_mean
 
 # one word per row …

@@ -356,3 +356,15 @@ class Source:
         if self.faults and not log.options.skip_bad:
             raise next(iter(self.faults.values()))
         return self.lines
+
+
+def check_characters(text: str) -> None:
+    """JSON can spell characters that no text file can hold and no tokenizer takes."""
+    if "\0" in text:
+        raise InputError("a NUL character in the text. Remove it where the text comes from.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = f"U+{ord(text[error.start]):04X}"
+        problem = f"half of a surrogate pair ({half}) at character {error.start} of the text; it is no character."
+        raise InputError(f"{problem} An emoji was cut in two where the text comes from; repair it there.") from None
