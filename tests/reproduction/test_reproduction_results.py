@@ -124,7 +124,7 @@ def test_a_map_renames_the_labels_of_a_set(tmp_path: Path) -> None:
 
 
 def test_measures_that_ask_the_learner_name_facts_that_are_known() -> None:
-    from acclimate.reproduction.runs import _FACTS
+    from acclimate.reproduction.reproduce import _FACTS
 
     asked = {fact for measure in MEASURES.values() for fact in measure.facts}
     assert asked - {"tagger"} == set(_FACTS)

@@ -61,9 +61,6 @@ class HiddenWords:
     parts_of_speech: Mapping[str, Compared] | None
     over_hidden: tuple[OverHidden, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class MaskStatistics:
@@ -82,8 +79,8 @@ class MaskStatistics:
 
     def as_dict(self) -> dict[str, Any]:
         head = {"run": self.run, "policy": self.policy, "updates": self.updates, "every": self.every}
-        by = {name: group.as_dict() for name, group in self.by.items()}
-        return {**head, **self.everything.as_dict(), "by": by}
+        by = {name: asdict(group) for name, group in self.by.items()}
+        return {**head, **asdict(self.everything), "by": by}
 
 
 def mask_statistics(
@@ -212,9 +209,6 @@ class Curve:
     runs: int
     points: tuple[CurvePoint, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def density_curves(statistics: Sequence[MaskStatistics], *, split: bool = False) -> list[Curve]:
     """A curve of the hidden words for each policy, and one of all words of the same rows, which comes last.
@@ -245,7 +239,7 @@ def mean_part_of_speech_shares(
 
 def policies_as_dict(statistics: Sequence[MaskStatistics]) -> dict[str, Any]:
     """Curves and parts of speech by policy, in plain JSON types."""
-    curves = [curve.as_dict() for curve in density_curves(statistics)]
+    curves = [asdict(curve) for curve in density_curves(statistics)]
     return {"density_ratio": curves, "parts_of_speech": mean_part_of_speech_shares(statistics)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from acclimate.data.corpus import Corpus
@@ -118,9 +118,6 @@ class OverLabelled:
     times: int
     gold_elsewhere: int
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"text": self.text, "label": self.label, "times": self.times, "gold_elsewhere": self.gold_elsewhere}
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
@@ -143,7 +140,7 @@ class ErrorReport:
             "borders": dict(self.borders),
             "over_labelled": {
                 "times": self.times_over_labelled,
-                "strings": [string.as_dict() for string in self.over_labelled],
+                "strings": [asdict(string) for string in self.over_labelled],
             },
             "by_entity_length": {
                 bucket: {**tally.as_dict(), "mistakes": dict(self.kinds_by_length[bucket])}

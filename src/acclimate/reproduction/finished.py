@@ -23,6 +23,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.runs.task import BlindTask
 
 FACTS = "facts.json"  # what was measured on the trained learner itself
+Place = tuple[str, str, int]  # row, column, seed
 TAGGER = "tagger"  # in the place of such a fact: the tagger is kept
 
 

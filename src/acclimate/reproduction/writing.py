@@ -17,7 +17,7 @@ from acclimate.reporting.charts.heat_map import heat_map
 from acclimate.reporting.charts.lines import lines, lines_legend
 from acclimate.reporting.charts.points import scatter, scatter_legend
 from acclimate.reproduction.cells import shared_settings
-from acclimate.reproduction.finished import Finished
+from acclimate.reproduction.finished import Finished, Place
 from acclimate.reproduction.results import PAPER, Figure, Panel, Reproduction, by_sweep, panels
 from acclimate.reproduction.table import Number
 
@@ -126,7 +126,7 @@ def _spoken(panel: Panel) -> str:
     )
 
 
-def draw_maps(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> list[str]:
+def draw_maps(found: Reproduction, out: Path, finished: Mapping[Place, Finished]) -> list[str]:
     """Features on flat maps, of the first seed, where the learner was asked for them."""
     names: list[str] = []
     for cell in found.cells:
@@ -149,7 +149,7 @@ def draw_maps(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, 
 SMALL = "**Small scale: shows that the runner runs, not the paper's result.** Bundled corpora stand in for the data."
 
 
-def write_all(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> None:
+def write_all(found: Reproduction, out: Path, finished: Mapping[Place, Finished]) -> None:
     """ID.md, ID.csv and ID.svg; with mistakes and maps in folders beside them where the table has such."""
     out.mkdir(parents=True, exist_ok=True)
     name = found.table.name
@@ -163,7 +163,7 @@ def write_all(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, 
             place.write_text(json.dumps(run.errors.as_dict(), ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _pictures(found: Reproduction, out: Path, finished: Mapping[tuple[str, str, int], Finished]) -> list[str]:
+def _pictures(found: Reproduction, out: Path, finished: Mapping[Place, Finished]) -> list[str]:
     """Their file names; empty where there is nothing to draw."""
     try:
         draw(found, out / f"{found.table.name}.svg")

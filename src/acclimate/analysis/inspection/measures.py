@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from acclimate.analysis.text_comparison import DensityRatio, TypicalWord, count_words, frequent_words, jaccard_percent
@@ -103,16 +103,6 @@ class Surface:
             },
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "sentences": self.sentences,
-            "words": self.words,
-            "mean_length": self.mean_length,
-            "long_length": self.long_length,
-            "of_sentences": self.of_sentences,
-            "of_words": self.of_words,
-        }
-
 
 MANY = 3  # pieces: a word in so many is spelled out rather than known
 PiecesOf = Callable[[Sequence[str]], list[list[int]]]
@@ -128,9 +118,6 @@ class WordFigures:
     distance: float  # mean density ratio: 0 for the same mix of words, 1 for none shared
     typical: tuple[TypicalWord, ...]  # what sets the target apart
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class PieceFigures:
@@ -142,9 +129,6 @@ class PieceFigures:
     unseen_broken: float  # that are MANY pieces or more
     source_unknown: float  # share of running words with a piece that stands for anything unknown
     target_unknown: float
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def compare_words(
