@@ -17,7 +17,7 @@ from acclimate.reporting.figures import (
     signed,
     signed_between,
 )
-from acclimate.reporting.run_page import forgetting
+from acclimate.reporting.report import forgetting
 from acclimate.reporting.sections.gallery import BROKEN, MENDED, WRONG, Example
 from acclimate.reporting.sections.scores import ScoreLine, judge
 from acclimate.reporting.sections.training import flat

@@ -10,11 +10,10 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
-from acclimate.reproduction.cells import cells_of
 from acclimate.reproduction.datasets import Datasets
 from acclimate.reproduction.measures import MEASURES, STATISTICS, FocalSettings, OverlapSettings
 from acclimate.reproduction.results import Figure, Reproduction, panels, printed, with_paper_only
-from acclimate.reproduction.table import find_table
+from acclimate.reproduction.table import cells_of, find_table
 from acclimate.reproduction.writing import csv_rows, markdown
 
 

@@ -90,8 +90,7 @@ def _page(
 ) -> None:
     """The page of one folder, or some parts of it."""
     from acclimate.cli.progress import stderr_console
-    from acclimate.reporting.report import report_page
-    from acclimate.reporting.run_page import Look
+    from acclimate.reporting.report import Look, report_page
     from acclimate.settings import UsageError
 
     if len(folders) > 1:

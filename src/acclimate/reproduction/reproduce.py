@@ -26,12 +26,10 @@ from acclimate.model.learner import Learner
 from acclimate.model.siblings import Siblings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import perplexity
-from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.reproduction.datasets import Datasets, Missing, find_dataset
-from acclimate.reproduction.finished import FACTS, TAGGER, Finished, Place
-from acclimate.reproduction.measures import MEASURES
+from acclimate.reproduction.measures import FACTS, MEASURES, TAGGER, Finished, Place
 from acclimate.reproduction.results import Reproduction, counted, gains, means, measured, with_paper_only
-from acclimate.reproduction.table import Scale, Table, find_table
+from acclimate.reproduction.table import Cell, Scale, Table, cells_of, find_table
 from acclimate.reproduction.tasks import ExtraText, Prepared, extra_files, needed_parts, prepare_task
 from acclimate.reproduction.writing import write_all
 from acclimate.runs.result import Outcome

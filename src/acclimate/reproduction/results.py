@@ -10,11 +10,9 @@ from statistics import fmean
 
 from acclimate.comparison.summary import Mean
 from acclimate.evaluation.significance import SeedsComparison, compare_seeds, holm
-from acclimate.reproduction.cells import Cell
 from acclimate.reproduction.datasets import Datasets, Missing
-from acclimate.reproduction.finished import Finished, Place
-from acclimate.reproduction.measures import MEASURES, STATISTICS
-from acclimate.reproduction.table import CellSettings, Number, Printed, Scale, Table
+from acclimate.reproduction.measures import MEASURES, STATISTICS, Finished, Place
+from acclimate.reproduction.table import Cell, CellSettings, Number, Printed, Scale, Table
 from acclimate.settings import complete
 
 COUNTED = "counted"  # in the place of a measure

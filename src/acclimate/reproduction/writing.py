@@ -16,10 +16,9 @@ from acclimate.reporting.charts.frame import save_sheet
 from acclimate.reporting.charts.heat_map import heat_map
 from acclimate.reporting.charts.lines import lines, lines_legend
 from acclimate.reporting.charts.points import scatter, scatter_legend
-from acclimate.reproduction.cells import shared_settings
-from acclimate.reproduction.finished import Finished, Place
+from acclimate.reproduction.measures import Finished, Place
 from acclimate.reproduction.results import PAPER, Figure, Panel, Reproduction, by_sweep, panels
-from acclimate.reproduction.table import Number
+from acclimate.reproduction.table import Number, shared_settings
 
 _MOST_PANELS = 6
 _WIDE = 1000  # times the smallest number: a scale of powers of ten
