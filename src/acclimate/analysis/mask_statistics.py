@@ -134,10 +134,10 @@ def describe(counts: Counts, updates: int, every: int, most: int = 20) -> Hidden
     )
 
 
-def period_length(updates: int, wanted: int = 10) -> int:
+def period_length(updates: int) -> int:
     """A round number of updates (1, 2, 2.5 or 5 times a power of ten) that makes ten periods or fewer."""
     rounds = (step * 10**power for power in count() for step in (1, 2, 2.5, 5) if step * 10**power % 1 == 0)
-    return int(next(length for length in rounds if length * wanted >= updates))
+    return int(next(length for length in rounds if 10 * length >= updates))
 
 
 def part_of_speech_shares(

@@ -104,6 +104,7 @@ class Surface:
         )
 
 
+_TYPICAL = 8  # words that set the target apart
 MANY = 3  # pieces: a word in so many is spelled out rather than known
 PiecesOf = Callable[[Sequence[str]], list[list[int]]]
 
@@ -131,9 +132,7 @@ class PieceFigures:
     target_unknown: float
 
 
-def compare_words(
-    source: Corpus, samples: tuple[Corpus, Corpus], least_sentences: int = 3, most: int = 8
-) -> WordFigures:
+def compare_words(source: Corpus, samples: tuple[Corpus, Corpus], least_sentences: int = 3) -> WordFigures:
     """The samples of both, of like size; what is unseen is told by the whole source."""
     one, other = samples
     frequent = [frequent_words(sample, least_sentences=least_sentences) for sample in samples]
@@ -144,7 +143,7 @@ def compare_words(
         unseen_words=ratio(unseen.total(), counts.total()),
         unseen_types=ratio(len(unseen), len(counts)),
         distance=ratios.distance,
-        typical=tuple(ratios.top_words(most, frequent[1])),
+        typical=tuple(ratios.top_words(_TYPICAL, frequent[1])),
     )
 
 

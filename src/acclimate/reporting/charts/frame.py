@@ -52,7 +52,7 @@ class Scale:
         width = self.high - self.low
         return self.start + (self.end - self.start) * ((value - self.low) / width if width else 0.5)
 
-    def ticks(self, most: int = 6) -> list[float]:
+    def ticks(self, most: int = 5) -> list[float]:
         """Round numbers inside the range."""
         width = self.high - self.low
         if width <= 0 or not math.isfinite(width):
@@ -111,10 +111,10 @@ def box(x: float, y: float, width: float, height: float, class_: str, **attribut
     return tag("rect", x=coordinate(x), y=coordinate(y), **size, class_=class_, **attributes)
 
 
-def x_axis(scale: Scale, top: float, bottom: float, name: str = "", most: int = 5) -> list[Markup]:
+def x_axis(scale: Scale, top: float, bottom: float, name: str = "") -> list[Markup]:
     """Thin lines at round numbers, the numbers under them, and what they count."""
     drawn = []
-    for value in scale.ticks(most):
+    for value in scale.ticks():
         drawn += [
             line(scale(value), top, scale(value), bottom, "grid"),
             text(scale(value), bottom + 14, tick_text(value), "middle"),
@@ -124,9 +124,9 @@ def x_axis(scale: Scale, top: float, bottom: float, name: str = "", most: int = 
     return drawn
 
 
-def y_axis(scale: Scale, left: float, right: float, most: int = 5) -> list[Markup]:
+def y_axis(scale: Scale, left: float, right: float) -> list[Markup]:
     drawn = []
-    for value in scale.ticks(most):
+    for value in scale.ticks():
         drawn += [
             line(left, scale(value), right, scale(value), "grid"),
             text(left - 6, scale(value) + 4, tick_text(value), "end"),
@@ -134,9 +134,9 @@ def y_axis(scale: Scale, left: float, right: float, most: int = 5) -> list[Marku
     return drawn
 
 
-def room_for(labels: Sequence[str], least: float = 30, most: float = 145) -> float:
+def room_for(labels: Sequence[str], least: float = 30) -> float:
     """How much place labels at the left need."""
-    return min(most, max([least, *(LETTER * len(label) + 10 for label in labels)]))
+    return min(145.0, max([least, *(LETTER * len(label) + 10 for label in labels)]))
 
 
 _MARGIN, _GAP, _LINE = 18.0, 26.0, 17.0
@@ -149,9 +149,9 @@ def check_picture(file: Path) -> None:
         raise InputError(f"{file}: the name of a picture must end in .svg.")
 
 
-def save_sheet(file: Path, title: str, figures: Sequence[Figure], across: int = 2) -> None:
+def save_sheet(file: Path, title: str, figures: Sequence[Figure]) -> None:
     check_picture(file)
-    save(sheet(title, figures, across).encode("utf-8"), file)
+    save(sheet(title, figures).encode("utf-8"), file)
 
 
 def chart_style() -> str:
