@@ -154,22 +154,10 @@ class Choice:
     recipe: str
     seed: int
     value: float
-    f1: float | None
+    target_f1: float | None
     regret: float | None
     silent: int = 0
     tied: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "selector": self.selector,
-            "recipe": self.recipe,
-            "seed": self.seed,
-            "value": self.value,
-            "target_f1": self.f1,
-            "regret": self.regret,
-            "silent": self.silent,
-            "tied": self.tied,
-        }
 
 
 def choose(selector: str, runs: Sequence[RunResult]) -> Choice | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from acclimate.comparison.judging import Choice
@@ -138,7 +138,7 @@ class Comparison:
             "best": self.best,
             "leaders": self.leaders,
             "recipes": [recipe.as_dict() for recipe in self.recipes],
-            "selectors": [choice.as_dict() for choice in self.choices],
+            "selectors": [asdict(choice) for choice in self.choices],
             "failures": dict(self.failures),
             "remarks": list(self.remarks),
             "target_test_learnt": None if self.learnt is None else self.learnt.as_dict(),

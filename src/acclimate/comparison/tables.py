@@ -71,7 +71,7 @@ def choice_rows(choices: Sequence[Choice], is_scored: bool) -> list[Row]:
     for choice in choices:
         cells = [choice.selector, f"{choice.recipe}, seed {choice.seed}", f"{choice.value:.4g}"]
         if is_scored:
-            cells += ["-" if figure is None else f"{100 * figure:.2f}" for figure in (choice.f1, choice.regret)]
+            cells += ["-" if figure is None else f"{100 * figure:.2f}" for figure in (choice.target_f1, choice.regret)]
         rows.append(cells)
     return rows
 

@@ -33,13 +33,7 @@ class Mistake:
         return f"sentence {self.sentence + 1}, {self.kind}: gold {gold}, predicted {predicted}"
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "sentence": self.sentence,
-            "kind": self.kind,
-            "gold": _span_as_dict(self.gold),
-            "predicted": _span_as_dict(self.predicted),
-            "words": list(self.words),
-        }
+        return {**asdict(self), "words": list(self.words)}
 
 
 def find_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenient") -> list[Mistake]:
@@ -75,10 +69,6 @@ def count_errors(mistakes: Iterable[Mistake]) -> dict[MistakeKind, int]:
 
 def _show(span: Span | None, words: tuple[str, ...]) -> str:
     return "nothing" if span is None else f"{span.label} {' '.join(words[span.start : span.end])!r}"
-
-
-def _span_as_dict(span: Span | None) -> dict[str, Any] | None:
-    return None if span is None else {"start": span.start, "end": span.end, "label": span.label}
 
 
 # how many words the longest entity of each bucket may have
