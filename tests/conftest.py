@@ -17,8 +17,8 @@ from hypothesis import settings
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.running_text import train_word_pieces
 from acclimate.data.schemes import Span
-from acclimate.data.word_pieces import train_word_pieces
 
 torch.set_num_threads(1)
 settings.register_profile(

@@ -17,8 +17,7 @@ from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import options_of, with_fitting_encoder
 from acclimate.comparison.race_settings import AUTO
 from acclimate.recipes.catalogue import RECIPES, find_recipe
-from acclimate.reproduction.cells import cells_of
-from acclimate.reproduction.table import CellSettings, find_table
+from acclimate.reproduction.table import CellSettings, cells_of, find_table
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
 from acclimate.runs.settings import RunSettings

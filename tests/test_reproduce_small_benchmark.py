@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from acclimate.analysis.tables import write_csv
+from acclimate.data.writers.shared import write_csv
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 

@@ -6,8 +6,9 @@ command: the command line says how while a command runs.
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,12 @@ def spelled_by(speller: Speller) -> Iterator[None]:
         yield
     finally:
         _of_command.reset(token)
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A question with the closest of the known names, to stand behind a sentence; nothing where none is close."""
+    close = difflib.get_close_matches(given, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def count(number: int, noun: str) -> str:

@@ -11,10 +11,10 @@ from acclimate.analysis.inspection.measures import (
     Surface,
     compare_pieces,
     compare_words,
-    sampled,
     unseen_counts,
     within,
 )
+from acclimate.analysis.text_comparison import sampled
 from acclimate.data.corpus import Corpus, Sentence
 
 

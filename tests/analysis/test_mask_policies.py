@@ -12,8 +12,8 @@ from acclimate.analysis.mask_statistics import (
     mask_statistics,
     mean_part_of_speech_shares,
     policies_as_dict,
+    render_masks,
 )
-from acclimate.analysis.mask_tables import render_masks
 from acclimate.data.problems import InputError
 
 YARDSTICKS = Yardsticks(corpus("old"), corpus("new"), tagger=TagsByRule({"new": "NOUN", "old": "ADJ"}))

@@ -21,8 +21,7 @@ from acclimate.analysis.mask_log import (
     chunks,
     count_rows,
 )
-from acclimate.analysis.mask_statistics import MaskStatistics, mask_statistics, over_hidden, period_length
-from acclimate.analysis.mask_tables import mask_tables
+from acclimate.analysis.mask_statistics import MaskStatistics, mask_statistics, mask_tables, over_hidden, period_length
 from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError

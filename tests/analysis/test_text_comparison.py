@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from mask_rows import corpus
 
-from acclimate.analysis.tables import write_csv, write_tables
 from acclimate.analysis.text_comparison import compare_text
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.writers.shared import write_csv, write_tables
 
 NEWS, POSTS = corpus("the [bank] rose", "the bank"), corpus("lol the bank", "lol").unlabelled()
 
@@ -23,21 +24,15 @@ def test_the_last_corpus_is_set_against_the_first() -> None:
     assert found.overlap.words == (1, 1, 1)
 
 
-def test_one_corpus_alone_is_set_against_nothing() -> None:
-    found = compare_text({"news": NEWS})
-    assert found.as_dict()["density_ratio"] is None
-    assert found.target is None
-
-
-def test_no_corpus_is_refused() -> None:
-    with pytest.raises(InputError, match="no corpus to compare"):
-        compare_text({})
+@pytest.mark.parametrize(("given", "told"), [({}, "none"), ({"news": NEWS}, "news")])
+def test_less_than_two_corpora_are_refused(given: dict[str, Corpus], told: str) -> None:
+    with pytest.raises(InputError, match=f"compared with other text; corpora given: {told}"):
+        compare_text(given)
 
 
 def test_the_page_says_which_words_were_compared() -> None:
-    assert compare_text({"news": NEWS}).words_compared == "in lower case, in 3 sentences or more, without stop words"
-    every_word = compare_text({"news": NEWS}, lower_case=False, least_sentences=1, stop_words=())
-    assert every_word.words_compared == "as written"
+    found = compare_text({"news": NEWS, "posts": POSTS})
+    assert found.words_compared == "in lower case, in 3 sentences or more, without stop words"
 
 
 def test_figures_are_given_and_what_is_not_known() -> None:

@@ -20,8 +20,7 @@ from acclimate.model.encoders.pretrained import load_backbone, load_masked_langu
 from acclimate.model.language_model import save_language_model
 from acclimate.model.storage import CHECKSUMS, MANIFEST, StorageError, listed_files, verify
 from acclimate.model.tagger import Tagger
-from acclimate.reporting.report import report_page
-from acclimate.reporting.run_page import Look
+from acclimate.reporting.report import Look, report_page
 from acclimate.runs.pretrain import PretrainSettings, pretrain
 from acclimate.runs.train import adapt
 from acclimate.training.run import Nobody

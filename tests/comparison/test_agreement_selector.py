@@ -16,7 +16,7 @@ from acclimate.comparison import race as race_module
 from acclimate.comparison.judging import run_and_judge
 from acclimate.comparison.race import race
 from acclimate.comparison.race_settings import judge_of
-from acclimate.comparison.selectors.agreement import agreement
+from acclimate.comparison.selectors import agreement
 from acclimate.data.corpus import Corpus, Kind, Sentence
 from acclimate.data.problems import InputError
 from acclimate.evaluation.scores import score

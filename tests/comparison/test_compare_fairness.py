@@ -16,8 +16,7 @@ from acclimate.comparison.plan import fitting_recipes
 from acclimate.comparison.race import race
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison, Mean
-from acclimate.comparison.tables import markdown, render, score_rows
-from acclimate.comparison.warnings import remarks_of_runs
+from acclimate.comparison.tables import markdown, remarks_of_runs, render, score_rows
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.counts import Tally

@@ -16,17 +16,24 @@ import torch
 from comparing import compare
 
 from acclimate.analysis.features import domain_separability, feature_points
-from acclimate.comparison.choices import choose
-from acclimate.comparison.judging import ALL_SELECTORS, SELECTORS
+from acclimate.comparison import selectors
+from acclimate.comparison.judging import ALL_SELECTORS, SELECTORS, choose
 from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.selectors import certainty, domain_gap, reverse_validation
-from acclimate.comparison.selectors import material as material_module
-from acclimate.comparison.selectors.agreement import sample_answers
-from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy, word_probabilities
-from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
-from acclimate.comparison.selectors.material import Material, SourceDev
-from acclimate.comparison.selectors.neighbourhood import NeighbourhoodDensity, density
-from acclimate.comparison.selectors.reverse_validation import ReverseValidation, tags_by_linear_layer, word_features
+from acclimate.comparison.selectors import (
+    InformationMaximisation,
+    Material,
+    MeanDiscrepancy,
+    MeanEntropy,
+    NeighbourhoodDensity,
+    ProxyADistance,
+    ReverseValidation,
+    SourceDev,
+    density,
+    sample_answers,
+    tags_by_linear_layer,
+    word_features,
+    word_probabilities,
+)
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
@@ -145,8 +152,8 @@ def test_what_two_selectors_read_is_read_once(
 ) -> None:
     fresh = replace(material, _read={})
     values = [selector(trained, fresh) for selector in (MeanEntropy(), NeighbourhoodDensity(), ProxyADistance())]
-    monkeypatch.setattr(certainty, "word_probabilities", lambda *_: pytest.fail("read again"))
-    monkeypatch.setattr(domain_gap, "feature_points", lambda *_, **__: pytest.fail("read again"))
+    monkeypatch.setattr(selectors, "word_probabilities", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr(selectors, "feature_points", lambda *_, **__: pytest.fail("read again"))
     again = [selector(trained, fresh) for selector in (MeanEntropy(), NeighbourhoodDensity(), ProxyADistance())]
     assert values == again
     assert InformationMaximisation()(trained, fresh) is not None
@@ -185,7 +192,7 @@ def test_on_a_pre_trained_encoder_right_tags_teach_more_than_mixed_up_and_missin
     }
     values = {}
     for name, told in said.items():
-        monkeypatch.setattr(material_module, "predict", lambda tagger, text, told=told: told)
+        monkeypatch.setattr(selectors, "predict", lambda tagger, text, told=told: told)
         values[name] = ReverseValidation()(build("bert"), on_bert)
     assert values["right"] > 0.2 > 0.1 > values["mixed up"], values
     assert values["missing"] == 0.0
@@ -201,7 +208,7 @@ def test_judges_that_ask_for_answers_have_them_made_once(trained: Tagger, materi
 def test_plain_tags_teach_back_too(
     build: Callable[..., Tagger], on_bert: Material, part_of_speech: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(material_module, "predict", lambda tagger, text: part_of_speech)
+    monkeypatch.setattr(selectors, "predict", lambda tagger, text: part_of_speech)
     plain = replace(on_bert, target=part_of_speech.unlabelled(), source_dev=part_of_speech)
     assert ReverseValidation()(build("bert", text=part_of_speech), plain) == 1.0
 
@@ -213,7 +220,7 @@ def test_the_encoder_that_is_taught_back_is_one_that_no_run_has_touched(
     adapt(tagger, on_bert.source_dev, None, select="last", training=TRAINING)
     before = copy.deepcopy(tagger.state_dict())
     read: list[Corpus] = []
-    kept = reverse_validation.answers
+    kept = selectors.answers
 
     def watched(reader: Tagger, text: Corpus, ask: Any) -> Any:
         read.append(text)
@@ -222,7 +229,7 @@ def test_the_encoder_that_is_taught_back_is_one_that_no_run_has_touched(
         assert all(torch.equal(tensor, fresh[name]) for name, tensor in reader.encoder.state_dict().items())
         return kept(reader, text, ask)
 
-    monkeypatch.setattr(reverse_validation, "answers", watched)
+    monkeypatch.setattr(selectors, "answers", watched)
     value = ReverseValidation()(tagger, on_bert)
     assert value == ReverseValidation()(tagger, on_bert)
     assert len(read) == 2  # the second run finds them in memory
@@ -250,7 +257,7 @@ def test_the_linear_layer_is_that_of_many_small_steps() -> None:
     for _ in range(5_000):
         away = (wide @ weight).softmax(1) - torch.nn.functional.one_hot(tags, 4)
         slope = wide.T @ away / 60
-        slope[:3] += reverse_validation.STRENGTH * weight[:3]
+        slope[:3] += selectors.STRENGTH * weight[:3]
         weight -= 0.5 * slope
     expected = ((others - points.mean(0)) / points.std(0, correction=0) @ weight[:3] + weight[3]).argmax(1)
     found = tags_by_linear_layer(points, tags, others)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from acclimate.data.concepts.dictionary import ConceptDictionary, NameConflict, atoms, is_abbreviation
 from acclimate.data.concepts.files import Concept
-from acclimate.data.concepts.mentions import BUNDLED_GROUPS, Groups
+from acclimate.data.concepts.labelling import BUNDLED_GROUPS, Groups
 from acclimate.data.problems import InputError
 from acclimate.data.words import split_words
 

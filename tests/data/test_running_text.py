@@ -19,10 +19,10 @@ from acclimate.data.running_text import (
     held_out_text,
     paragraphs,
     read_pieces,
+    train_word_pieces,
     training_text,
     write_pieces,
 )
-from acclimate.data.word_pieces import train_word_pieces
 
 LINES = [f"Paragraph number {number} of the Wider World ." for number in range(400)]
 

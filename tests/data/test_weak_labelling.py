@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from acclimate.data.concepts.annotators import load_annotator
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import Concept
-from acclimate.data.concepts.labelling import Labeller, RawText, choose
-from acclimate.data.concepts.mentions import REACH, Groups, Mention, explains
+from acclimate.data.concepts.labelling import REACH, Groups, Labeller, Mention, RawText, choose, explains
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus

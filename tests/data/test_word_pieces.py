@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from transformers import AutoTokenizer
 
-from acclimate.data.word_pieces import SPECIAL, train_word_pieces
+from acclimate.data.running_text import SPECIAL, train_word_pieces
 
 TEXT = ["The quick brown Fox jumps over the lazy Dog .", "Münchner Straße, naïve café!"] * 20
 

@@ -18,7 +18,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.problems import InputError
-from acclimate.data.word_pieces import train_word_pieces
+from acclimate.data.running_text import train_word_pieces
 from acclimate.model.encoders.shipped import EncoderNotFound
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger

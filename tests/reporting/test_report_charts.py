@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from acclimate.data.problems import InputError
 from acclimate.reporting.charts.bars import BarRow, bars
-from acclimate.reporting.charts.frame import Figure, Scale, padded
+from acclimate.reporting.charts.frame import Figure, Scale, check_picture, padded, save_sheet, sheet
 from acclimate.reporting.charts.heat_map import heat_map
 from acclimate.reporting.charts.lines import lines, lines_legend, thinned
 from acclimate.reporting.charts.points import Dot, DotRow, dots, scatter
-from acclimate.reporting.charts.sheet import check_picture, save_sheet, sheet
 
 SERIES = {"before": "before", "after": "after"}
 

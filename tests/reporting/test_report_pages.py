@@ -17,8 +17,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
 from acclimate.layout import PREDICTIONS
 from acclimate.model.storage import MANIFEST, seal, write_checksums
-from acclimate.reporting.report import report_page
-from acclimate.reporting.run_page import QUICK, Look
+from acclimate.reporting.report import QUICK, Look, report_page
 from acclimate.runs.evidence import DOMAINS, FEATURES
 
 OF_RUN = [

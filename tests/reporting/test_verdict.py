@@ -17,9 +17,9 @@ from acclimate.reporting.figures import (
     signed,
     signed_between,
 )
-from acclimate.reporting.run_page import forgetting
-from acclimate.reporting.score_lines import ScoreLine, judge
+from acclimate.reporting.report import forgetting
 from acclimate.reporting.sections.gallery import BROKEN, MENDED, WRONG, Example
+from acclimate.reporting.sections.scores import ScoreLine, judge
 from acclimate.reporting.sections.training import flat
 
 

@@ -10,11 +10,9 @@ from typing import Any
 import pytest
 
 from acclimate.data.corpus import Corpus
-from acclimate.reproduction.cells import cells_of
-from acclimate.reproduction.figures import gains
-from acclimate.reproduction.finished import Finished
-from acclimate.reproduction.results import Figure, Gain, Reproduction
-from acclimate.reproduction.table import find_table
+from acclimate.reproduction.measures import Finished
+from acclimate.reproduction.results import Figure, Gain, Reproduction, gains
+from acclimate.reproduction.table import cells_of, find_table
 from acclimate.reproduction.writing import SAME, change_rows, csv_rows, markdown
 
 WITH, WITHOUT = "MSLM", "MSLM, no weights"

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
-from acclimate.reproduction.cells import Cell, cells_of, shared_settings
 from acclimate.reproduction.results import Figure, Reproduction
-from acclimate.reproduction.table import Scale, all_tables, find_table
+from acclimate.reproduction.table import Cell, Scale, all_tables, cells_of, find_table, shared_settings
 from acclimate.reproduction.writing import markdown
 
 FIGURE = Figure("MSLM", "BC2GM", "span f1", "span f1", (50.0,))

@@ -6,10 +6,8 @@ from statistics import fmean
 
 import pytest
 
-from acclimate.reproduction.cells import cells_of
-from acclimate.reproduction.figures import means, with_paper_only
-from acclimate.reproduction.results import Figure, Reproduction, panels
-from acclimate.reproduction.table import all_tables, find_table
+from acclimate.reproduction.results import Figure, Reproduction, means, panels, with_paper_only
+from acclimate.reproduction.table import all_tables, cells_of, find_table
 
 NOT_ENGLISH = ("conll2002_es", "conll2002_nl")
 OUR_OWN = "character-cnn-lstm"

@@ -10,12 +10,10 @@ import pytest
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
-from acclimate.reproduction.cells import cells_of
 from acclimate.reproduction.datasets import Datasets
-from acclimate.reproduction.figures import with_paper_only
 from acclimate.reproduction.measures import MEASURES, STATISTICS, FocalSettings, OverlapSettings
-from acclimate.reproduction.results import Figure, Reproduction, panels, printed
-from acclimate.reproduction.table import find_table
+from acclimate.reproduction.results import Figure, Reproduction, panels, printed, with_paper_only
+from acclimate.reproduction.table import cells_of, find_table
 from acclimate.reproduction.writing import csv_rows, markdown
 
 
@@ -125,7 +123,7 @@ def test_a_map_renames_the_labels_of_a_set(tmp_path: Path) -> None:
 
 
 def test_measures_that_ask_the_learner_name_facts_that_are_known() -> None:
-    from acclimate.reproduction.training import _FACTS
+    from acclimate.reproduction.reproduce import _FACTS
 
     asked = {fact for measure in MEASURES.values() for fact in measure.facts}
     assert asked - {"tagger"} == set(_FACTS)

@@ -13,8 +13,7 @@ from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.model.heads.entity_heads import EntitySettings
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.pdaln import AnchorSettings, PdalnSettings, exchanged
-from acclimate.reproduction.cells import Cell, cells_of
-from acclimate.reproduction.table import all_tables, find_table
+from acclimate.reproduction.table import Cell, all_tables, cells_of, find_table
 from acclimate.settings import complete
 
 

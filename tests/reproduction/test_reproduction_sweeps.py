@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from acclimate.reproduction.cells import cells_of
 from acclimate.reproduction.results import Figure, Panel, Reproduction, by_sweep, panels
-from acclimate.reproduction.table import find_table
+from acclimate.reproduction.table import cells_of, find_table
 
 
 def panel_of(table_id: str) -> Panel:

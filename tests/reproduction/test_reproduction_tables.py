@@ -14,9 +14,8 @@ import yaml
 
 from acclimate.comparison.plan import merged
 from acclimate.model.encoders.shipped import CNN_LSTM
-from acclimate.reproduction.cells import Cell, cells_of
 from acclimate.reproduction.datasets import find_dataset, known_datasets
-from acclimate.reproduction.table import Scale, Table, all_tables, find_table, read_table
+from acclimate.reproduction.table import Cell, Scale, Table, all_tables, cells_of, find_table, read_table
 from acclimate.settings import SettingsError, UsageError
 
 NAMES = list(all_tables())

@@ -141,10 +141,10 @@ def unknown_share(tagger: Tagger, corpus: Corpus) -> float:
     return sum(count for count, row in zip(words.values(), rows, strict=True) if row is None) / corpus.word_count
 
 
-def project(points: NDArray[np.float32], seed: int = 0, perplexity: float = PERPLEXITY) -> NDArray[np.float32]:
+def project(points: NDArray[np.float32], seed: int = 0) -> NDArray[np.float32]:
     """Places on a flat map, (point, 2), by t-SNE from the two main axes on. Neighbours stay neighbours.
 
-    `perplexity` is about the number of neighbours that count; where there are few points, it is a third of them.
+    The perplexity, about the number of neighbours that count, is a third of the points where there are few.
     """
     require_scikit_learn()
     from sklearn.manifold import TSNE
@@ -155,7 +155,7 @@ def project(points: NDArray[np.float32], seed: int = 0, perplexity: float = PERP
     if not np.ptp(points, axis=0).any():
         return np.zeros((count, 2), np.float32)  # all of them in one place: there is no direction to spread them in
     way = TSNE(
-        perplexity=min(perplexity, (count - 1) / 3),
+        perplexity=min(PERPLEXITY, (count - 1) / 3),
         init="pca" if width > 1 else "random",
         method="exact" if count <= FEW else "barnes_hut",
         random_state=seed,

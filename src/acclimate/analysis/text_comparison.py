@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from random import Random
 from typing import Any
 
 from acclimate.data.corpus import Corpus
@@ -18,6 +19,11 @@ from acclimate.data.words import STOP_WORDS
 from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.seen import fold
 from acclimate.evaluation.table import Row, align
+
+
+def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
+    """So many sentences at most, in random order: the first ones of a sample are a sample, too."""
+    return corpus.select(Random(seed).sample(range(len(corpus)), min(most, len(corpus))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +55,11 @@ class Overlap:
 
 def vocabulary_overlap(
     corpora: Mapping[str, Corpus],
-    *,
-    lower_case: bool = True,
     least_sentences: int = 3,
-    stop_words: Collection[str] = STOP_WORDS,
 ) -> Overlap:
-    """The overlap of all pairs. The defaults are those of the paper's code; `stop_words=()` keeps every word."""
+    """The overlap of all pairs, of the words that the paper's code compares."""
     return overlap_of_sets(
-        {
-            name: frequent_words(corpus, lower_case=lower_case, least_sentences=least_sentences, stop_words=stop_words)
-            for name, corpus in corpora.items()
-        }
+        {name: frequent_words(corpus, least_sentences=least_sentences) for name, corpus in corpora.items()}
     )
 
 
@@ -235,14 +235,14 @@ def _spans(corpus: Corpus, lower_case: bool) -> tuple[int, int, float, float] | 
 
 @dataclass(frozen=True, slots=True)
 class TextComparison:
-    """The first corpus is the source, the last one the target that is set against it; alone, a corpus has none."""
+    """The first corpus is the source, the last one the target that is set against it."""
 
     statistics: tuple[CorpusStatistics, ...]
     overlap: Overlap
     words_compared: str  # which words count for the overlap, said in words
     source: str
-    target: str | None
-    distance: float | None  # mean density ratio of the target's running words
+    target: str
+    distance: float  # mean density ratio of the target's running words
     top_words: tuple[TypicalWord, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -251,7 +251,7 @@ class TextComparison:
         return {
             "statistics": [row.as_dict() for row in self.statistics],
             "overlap": {"words_compared": self.words_compared, **self.overlap.as_dict()},
-            "density_ratio": None if self.target is None else apart,
+            "density_ratio": apart,
         }
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
@@ -278,33 +278,22 @@ class TextComparison:
 def compare_text(
     corpora: Mapping[str, Corpus],
     *,
-    lower_case: bool = True,
     least_sentences: int = 3,
-    stop_words: Collection[str] = STOP_WORDS,
     most: int = 10,
 ) -> TextComparison:
-    """Compare corpora. Overlap and top words leave out stop words and words that stand in few sentences."""
-    if not corpora:
-        raise InputError("there is no corpus to compare.")
+    """Compare two corpora or more. Overlap and top words leave out stop words and words that stand in few sentences."""
+    if len(corpora) < 2:
+        raise InputError(f"text is compared with other text; corpora given: {', '.join(corpora) or 'none'}.")
     names = list(corpora)
     source, target = corpora[names[0]], corpora[names[-1]]
-    words = {
-        name: frequent_words(corpus, lower_case=lower_case, least_sentences=least_sentences, stop_words=stop_words)
-        for name, corpus in corpora.items()
-    }
-    ratio = DensityRatio.of(source, target, lower_case=lower_case) if len(names) > 1 else None
+    words = {name: frequent_words(corpus, least_sentences=least_sentences) for name, corpus in corpora.items()}
+    ratio = DensityRatio.of(source, target)
     return TextComparison(
-        statistics=tuple(corpus_statistics(corpora, source, lower_case=lower_case)),
+        statistics=tuple(corpus_statistics(corpora, source)),
         overlap=overlap_of_sets(words),
-        words_compared=_words_compared(lower_case, least_sentences, bool(stop_words)),
+        words_compared=f"in lower case, in {least_sentences} sentences or more, without stop words",
         source=names[0],
-        target=None if ratio is None else names[-1],
-        distance=None if ratio is None else ratio.distance,
-        top_words=() if ratio is None else tuple(ratio.top_words(most, words[names[-1]])),
+        target=names[-1],
+        distance=ratio.distance,
+        top_words=tuple(ratio.top_words(most, words[names[-1]])),
     )
-
-
-def _words_compared(lower_case: bool, least_sentences: int, without_stop_words: bool) -> str:
-    how = ["in lower case" if lower_case else "as written"]
-    how += [f"in {least_sentences} sentences or more"] if least_sentences > 1 else []
-    return ", ".join([*how, "without stop words"] if without_stop_words else how)

@@ -51,13 +51,7 @@ def collocations_command(
     from acclimate.cli.data_settings import CollocationSettings, settings_of
     from acclimate.cli.progress import stderr_console, warn
     from acclimate.cli.reading import TextReading, read
-    from acclimate.data.collocations import (
-        Collocations,
-        number_words,
-        rank_collocations,
-        require_sensible,
-        usual_shares,
-    )
+    from acclimate.data.collocations import build_collocations, number_words, require_sensible, usual_shares
 
     settings = settings_of(CollocationSettings, assignments)
     shares = usual_shares(_numbers(settings.lengths))
@@ -71,8 +65,9 @@ def collocations_command(
     if not len(text.numbers):
         raise reading.nothing_found()
     with stderr_console(quiet).status("counting"):
-        ranked = rank_collocations(text, at_least, settings.size, shares, settings.relative_to, settings.measure)
-    found = Collocations(ranked, settings.lower_case)
+        found = build_collocations(
+            text, at_least, settings.size, shares, settings.relative_to, settings.measure, settings.lower_case
+        )
     found.save(out)
     compared = labelled or reading.labelled
     overlap = term_overlap(found, compared, settings.most) if compared else None

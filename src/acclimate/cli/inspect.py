@@ -56,12 +56,12 @@ def inspect_command(
     check_folder_to_write("--csv", csv)
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
-    from acclimate.analysis.tables import write_tables
     from acclimate.analysis.text_comparison import compare_text
     from acclimate.cli.data_settings import InspectSettings, settings_of
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.cli.sources import read_source
+    from acclimate.data.writers.shared import write_tables
 
     settings = settings_of(InspectSettings, assignments)
     of_target = settings.reading.of_target()

@@ -78,7 +78,7 @@ def recipes_command(
     """List the recipes and their own settings."""
     from acclimate.comparison.race_settings import AUTO, RaceSettings
     from acclimate.recipes.catalogue import RECIPES, find_recipe
-    from acclimate.recipes.compose import COMPOSE, PARTS
+    from acclimate.recipes.compose import COMPOSE, parts
 
     race = "a race of the others, of which the winner is taken (see docs/how-to/race-recipes.md)"
     listed = {
@@ -92,14 +92,14 @@ def recipes_command(
         listed = {name: listed[name if name == AUTO else find_recipe(name).name] for name in names}
     if as_json:
         if COMPOSE.name in listed:
-            listed[COMPOSE.name]["parts"] = PARTS
+            listed[COMPOSE.name]["parts"] = parts()
         typer.echo(json.dumps(listed, ensure_ascii=False))
         return
     for name, found in listed.items():
         typer.echo(f"{name}: {found['summary']}")
         for line in _option_lines(name, found["options"]):
             typer.echo(f"  {line}")
-        for kind, part_names in PARTS.items() if name == COMPOSE.name else ():
+        for kind, part_names in parts().items() if name == COMPOSE.name else ():
             typer.echo("\n".join([f"  {kind}:", *(f"    {part}" for part in part_names)]))
 
 

@@ -90,8 +90,7 @@ def _page(
 ) -> None:
     """The page of one folder, or some parts of it."""
     from acclimate.cli.progress import stderr_console
-    from acclimate.reporting.report import report_page
-    from acclimate.reporting.run_page import Look
+    from acclimate.reporting.report import Look, report_page
     from acclimate.settings import UsageError
 
     if len(folders) > 1:
@@ -123,9 +122,9 @@ def _print(
     as_json: bool,
 ) -> None:
     """Some parts, as text or JSON, with their tables and pictures."""
-    from acclimate.analysis.tables import write_tables
     from acclimate.cli.progress import stderr_console
     from acclimate.cli.report_parts import PARTS, Request
+    from acclimate.data.writers.shared import write_tables
 
     request = Request(folders, gold, settings, plot is not None, stderr_console(quiet))
     parts = {name: PARTS[name](request) for name in names}
@@ -153,7 +152,7 @@ def _check_plot(plot: Path | None) -> None:
 
 
 def _draw(parts: dict[str, Part], plot: Path) -> None:
-    from acclimate.reporting.charts.sheet import save_sheet
+    from acclimate.reporting.charts.frame import save_sheet
     from acclimate.settings import UsageError
 
     pictures = {name: figures for part in parts.values() for name, figures in part.pictures.items()}

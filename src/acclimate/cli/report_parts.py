@@ -20,8 +20,7 @@ from acclimate.analysis.features import (
     require_scikit_learn,
 )
 from acclimate.analysis.mask_log import Yardsticks, read_masks
-from acclimate.analysis.mask_statistics import mask_statistics, policies_as_dict
-from acclimate.analysis.mask_tables import mask_tables, render_masks
+from acclimate.analysis.mask_statistics import mask_statistics, mask_tables, policies_as_dict, render_masks
 from acclimate.analysis.terms import compare_term_confidences
 from acclimate.cli.data_settings import ReadingSettings
 from acclimate.cli.progress import sentence_bar, warn

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from acclimate.cli.data_settings import WeakLabelSettings
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.files import Concept
-    from acclimate.data.concepts.mentions import Annotator, Groups
+    from acclimate.data.concepts.labelling import Annotator, Groups
 
 
 DICTIONARY = "dictionary"
@@ -124,7 +124,7 @@ def _groups(
     others: Literal["drop", "keep"],
     label: str | None,
 ) -> Groups:
-    from acclimate.data.concepts.mentions import AUTO_GROUPS, Groups
+    from acclimate.data.concepts.labelling import AUTO_GROUPS, Groups
 
     if name != AUTO_GROUPS:
         return Groups.load(name, others, label)

@@ -15,8 +15,7 @@ from acclimate.cli.places import check_place_to_write, remark_on_folder
 from acclimate.cli.progress import LabellingBar
 from acclimate.cli.reading import is_bundled, read
 from acclimate.data.concepts.dictionary import ConceptDictionary
-from acclimate.data.concepts.labelling import Coverage, Labeller, RawText
-from acclimate.data.concepts.mentions import NO_GROUPS, Groups
+from acclimate.data.concepts.labelling import NO_GROUPS, Coverage, Groups, Labeller, RawText
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import Tokenize, inner_name

@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.choices import choices_of, missing_judgements
-from acclimate.comparison.judging import ALL_SELECTORS, read_judgements, require_selectors, run_and_judge
+from acclimate.comparison.judging import (
+    ALL_SELECTORS,
+    Choice,
+    choices_of,
+    missing_judgements,
+    read_judgements,
+    require_selectors,
+    run_and_judge,
+)
 from acclimate.comparison.plan import plan_runs, require_scorable_test, with_baseline
 from acclimate.comparison.run_result import read_run
 from acclimate.comparison.scheduler import Job, estimate_lines, make_all
-from acclimate.comparison.summary import Comparison, by_recipe
+from acclimate.comparison.summary import Comparison, RecipeResult, by_recipe
 from acclimate.comparison.tables import MATERIAL, write_material, write_tables
-from acclimate.comparison.warnings import (
-    learnt_by_any,
-    remarks_on_makes,
-    remarks_on_scores,
-    remarks_on_share,
-    remarks_on_test,
-)
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.significance import Metric
 from acclimate.inference.predict import require_spans
 from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
-from acclimate.recipes.catalogue import BASELINE
+from acclimate.recipes.catalogue import BASELINE, find_recipe
 from acclimate.runs.folder import State, require_same_data
 from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.prepare import (
+    TARGET_TEST,
+    LearntTests,
+    look_for_learnt,
+    remarks_on_choice,
+    remarks_on_text,
+    taught_by,
+)
 from acclimate.runs.run import PlannedRun
-from acclimate.runs.settings import SharedSettings
+from acclimate.runs.settings import SelectorName, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import complete
 from acclimate.spelling import count
@@ -161,3 +169,73 @@ def _make_runs(
         Job(run.name, run_and_judge, (run, task, selectors, threads), names.get(run.baseline or Path())) for run in runs
     ]
     return make_all(work, executor, jobs, tell)
+
+
+def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> LearntTests:
+    """Of all recipes together; nothing is said of a test without gold tags, which is not scored."""
+    test, source = task.target_test, task.source
+    if train_on_dev and task.source_dev is not None:
+        source += task.source_dev
+    taught = {
+        where: corpus
+        for name in recipes
+        for where, corpus in taught_by(find_recipe(name), source, task.target_labelled).items()
+    }
+    return look_for_learnt({TARGET_TEST: test if test is not None and test.is_labelled else None}, taught)
+
+
+def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, train_on_dev: bool) -> Iterator[str]:
+    """Where the test's sentences choose the models as well, or stand in the target's text."""
+    test = task.target_test
+    if test is None or not test.is_labelled:
+        return
+    own = [name for name in recipes if task.trains_target(name)]
+    by_source = select in ("auto", "source-dev") and not train_on_dev and len(own) < len(recipes)
+    by_target = select == "target-dev" or (select == "auto" and own)
+    judges = {
+        "source dev": task.source_dev if by_source else None,
+        "target dev": task.target_dev if by_target else None,
+    }
+    yield from remarks_on_choice({TARGET_TEST: test}, judges)
+    without_text = {BASELINE.name, *(name for name in own if find_recipe(name).own_tagger == "always")}
+    if not set(recipes) <= without_text:
+        yield from remarks_on_text(test, task.target)
+
+
+def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Sequence[Choice]) -> Iterator[str]:
+    """Why nothing is scored on the target, and what is shown all the same."""
+    if test is not None and test.is_labelled:
+        return
+    why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
+    told = f"{why}: nothing can be scored on the target."
+    if choices:
+        told += " Shown is what the selectors would choose without labels."
+    elif not selectors:
+        told += " No selector was asked, either."
+    yield told
+
+
+def remarks_on_share(share: float) -> Iterator[str]:
+    if share < 1:
+        yield f"A first look: every recipe made {100 * share:.3g} % of its updates."
+
+
+def remarks_on_makes(recipes: Iterable[RecipeResult], against: str) -> Iterator[str]:
+    """Which recipes work on a tagger of another make than the one they are compared with, and what was done about
+    it."""
+    results = {result.recipe: result for result in recipes if result.runs}
+    base = results[against].runs[0].make if against in results else ()
+    for name, result in results.items():
+        run = result.runs[0]
+        if run.make == base or run.target is None:
+            continue
+        made = " and ".join(run.make) or "nothing of that"
+        if result.against is not None:
+            score = f"{100 * result.against.found.first:.2f}"
+            yield f"{name}: the tagger has {made}. Its change is against {against} on such a tagger, which has {score}."
+        else:
+            other = " and ".join(base) or "none of that"
+            yield (
+                f"{name}: not tested against {against}. Its tagger has {made}, that of {against} {other}: the "
+                "difference would not tell the recipe from the tagger. Set the same for both."
+            )

@@ -1,18 +1,29 @@
-"""Let selectors judge a finished run, and keep what they say beside it."""
+"""Let selectors judge finished runs, keep what they say, and tell what they would choose."""
 
 from __future__ import annotations
 
-import difflib
+import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from acclimate.comparison.selectors.agreement import Tags, agreement, sample_answers
-from acclimate.comparison.selectors.certainty import InformationMaximisation, MeanEntropy
-from acclimate.comparison.selectors.domain_gap import MeanDiscrepancy, ProxyADistance
-from acclimate.comparison.selectors.material import Material, RunSelector, SourceDev
-from acclimate.comparison.selectors.neighbourhood import NeighbourhoodDensity
-from acclimate.comparison.selectors.reverse_validation import ReverseValidation
+from acclimate.comparison.run_result import RunResult
+from acclimate.comparison.selectors import (
+    FEWEST,
+    InformationMaximisation,
+    Material,
+    MeanDiscrepancy,
+    MeanEntropy,
+    NeighbourhoodDensity,
+    ProxyADistance,
+    ReverseValidation,
+    RunSelector,
+    SourceDev,
+    Tags,
+    agreement,
+    sample_answers,
+)
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.model.storage import StorageError
@@ -23,6 +34,7 @@ from acclimate.runs.prepare import choose_selector
 from acclimate.runs.run import PlannedRun, finish_run, working_alone
 from acclimate.runs.task import BlindTask
 from acclimate.settings import UsageError
+from acclimate.spelling import did_you_mean
 from acclimate.training.engine import device_for
 from acclimate.training.stage import DevelopmentScore
 
@@ -45,9 +57,9 @@ _FILE, _ANSWERS = JUDGEMENTS  # the second are those of the run on the target's 
 def require_selectors(names: Sequence[str]) -> None:
     for name in names:
         if name not in ALL_SELECTORS:
-            close = difflib.get_close_matches(name, ALL_SELECTORS, n=1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise UsageError(f"Unknown selector {name!r}. {hint}Known: {', '.join(ALL_SELECTORS)}.")
+            raise UsageError(
+                f"Unknown selector {name!r}.{did_you_mean(name, ALL_SELECTORS)} Known: {', '.join(ALL_SELECTORS)}."
+            )
 
 
 def judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str]) -> None:
@@ -130,3 +142,79 @@ def run_and_judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str] = (
         finish_run(run, task)
         judge(run, task, selectors)
     return time.monotonic() - started
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A selector, the run that it prefers, and the regret: how much better the best run is, on the test. The last two
+    are None without gold tags. `silent` runs are those that the selector could not judge, `tied` ones have the same
+    value as the chosen one, which is only the first of them."""
+
+    selector: str
+    recipe: str
+    seed: int
+    value: float
+    target_f1: float | None
+    regret: float | None
+    silent: int = 0
+    tied: int = 0
+
+
+def choose(selector: str, runs: Sequence[RunResult]) -> Choice | None:
+    """The run with the highest judgement, of equal ones the first; None where it could judge none."""
+    judged = [(run, value) for run in runs if (value := run.judgements.get(selector)) is not None]
+    judged = [(run, value) for run, value in judged if math.isfinite(value)]
+    if not judged:
+        return None
+    run, value = max(judged, key=lambda pair: pair[1])
+    best = max((other.f1 for other in runs if other.f1 is not None), default=None)
+    regret = None if best is None or run.f1 is None else best - run.f1
+    tied = sum(other == value for _, other in judged) - 1
+    return Choice(selector, run.recipe, run.seed, value, run.f1, regret, len(runs) - len(judged), tied)
+
+
+def choices_of(selectors: Iterable[str], runs: Sequence[RunResult]) -> tuple[Choice, ...]:
+    found = (choose(selector, runs) for selector in selectors)
+    return tuple(choice for choice in found if choice is not None)
+
+
+NO_TEXT = "there is no target text"
+NO_SOURCE = "there are no held-out source sentences to measure runs on"
+LEARNT = "the source's dev sentences were learnt, too (train_on_dev)"
+OWN = "a tagger of the target's own knows nothing of the source"
+
+_ON_HELD_OUT_SOURCE = ("source-dev", "reverse-validation")
+_ON_SOURCE = (*_ON_HELD_OUT_SOURCE, "mmd", "a-distance")
+
+
+def why_no_judgement(selector: str, run: PlannedRun, task: BlindTask) -> str:
+    """Why it will not judge this run, whatever comes of it; empty where it may."""
+    target = task.target
+    if target is None or not target.word_count:
+        return NO_TEXT
+    material = material_for(run, task, target)
+    if selector in _ON_SOURCE and material.source is None:
+        return OWN
+    if selector in _ON_HELD_OUT_SOURCE and material.source_dev is None:
+        return LEARNT if run.settings.train_on_dev else NO_SOURCE
+    return ""
+
+
+def missing_judgements(
+    selectors: Sequence[str], choices: Sequence[Choice], runs: Sequence[PlannedRun], task: BlindTask
+) -> Iterator[str]:
+    """Which of the selectors could judge none of the runs, and why."""
+    spoken = {choice.selector for choice in choices}
+    mute: dict[str, list[str]] = {}
+    for selector in selectors:
+        if selector not in spoken:
+            mute.setdefault(_reason(selector, runs, task), []).append(selector)
+    for reason, names in mute.items():
+        yield f"Could judge no run: {', '.join(names)}{reason and f' ({reason})'}."
+
+
+def _reason(selector: str, runs: Sequence[PlannedRun], task: BlindTask) -> str:
+    reasons = [why_no_judgement(selector, run, task) for run in runs]
+    if all(reasons):
+        return reasons[0]
+    return f"it asks {FEWEST} runs at least" if selector == AGREEMENT and len(runs) < FEWEST else ""

@@ -9,8 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.choices import NO_SOURCE, NO_TEXT, why_no_judgement
-from acclimate.comparison.judging import read_judgements, run_and_judge
+from acclimate.comparison.judging import NO_SOURCE, NO_TEXT, read_judgements, run_and_judge, why_no_judgement
 from acclimate.comparison.plan import obstacle_for
 from acclimate.comparison.race_settings import (
     LEFT_TO_THE_USER,
@@ -23,10 +22,10 @@ from acclimate.comparison.race_settings import (
     read_budget,
 )
 from acclimate.comparison.scheduler import is_expected
-from acclimate.comparison.tables import aligned
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.subsets import split
+from acclimate.evaluation.table import align
 from acclimate.layout import REPORT
 from acclimate.model.storage import read_sealed_json
 from acclimate.model.tagger import Tagger
@@ -159,7 +158,7 @@ def render_race(race: Race) -> str:
         mark = " *" if entry.recipe == race.choice else ""
         rows.append([entry.recipe + mark, _told(entry), source, f"{entry.updates:,}", f"{entry.seconds:.1f}"])
     lines = [f"race of {count(len(race.entries), 'recipe')}, {race.budget}, judged by {race.measure}", ""]
-    lines += [*aligned(rows), ""]
+    lines += [*align(rows), ""]
     lines += [f"left out: {name}. {why}" for name, why in race.left_out.items()]
     return "\n".join([*lines, *race.reasons])
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from acclimate.comparison.judging import AGREEMENT, require_selectors
-from acclimate.comparison.selectors.agreement import FEWEST
+from acclimate.comparison.selectors import FEWEST
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.settings import Settings, SettingsError
 

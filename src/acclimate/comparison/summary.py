@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acclimate.comparison.choices import Choice
+from acclimate.comparison.judging import Choice
 from acclimate.comparison.run_result import RunResult
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.seen import Reservation, Shared, reservation
@@ -138,7 +138,7 @@ class Comparison:
             "best": self.best,
             "leaders": self.leaders,
             "recipes": [recipe.as_dict() for recipe in self.recipes],
-            "selectors": [choice.as_dict() for choice in self.choices],
+            "selectors": [asdict(choice) for choice in self.choices],
             "failures": dict(self.failures),
             "remarks": list(self.remarks),
             "target_test_learnt": None if self.learnt is None else self.learnt.as_dict(),

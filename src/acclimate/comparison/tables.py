@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.cells import cell_len
-
-from acclimate.analysis.inspection.measures import sampled
-from acclimate.comparison.choices import Choice
+from acclimate.analysis.text_comparison import sampled
+from acclimate.comparison.judging import Choice
+from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison, Mean, RecipeResult
-from acclimate.comparison.warnings import remarks_of_runs
 from acclimate.data.corpus import Corpus
+from acclimate.data.writers.shared import encoded, save, write_csv
+from acclimate.evaluation.table import Row, align
 from acclimate.layout import COMPARISON
 from acclimate.runs.evidence import SOURCE, TARGET, text_figures
 from acclimate.runs.task import Task
-
-Row = Sequence[str]
 
 _SCORES = ("recipe", "runs", "F1", "precision", "recall", "seen", "unseen")
 _COSTS = ("source before", "after", "seconds", "MB")
@@ -73,7 +71,7 @@ def choice_rows(choices: Sequence[Choice], is_scored: bool) -> list[Row]:
     for choice in choices:
         cells = [choice.selector, f"{choice.recipe}, seed {choice.seed}", f"{choice.value:.4g}"]
         if is_scored:
-            cells += ["-" if figure is None else f"{100 * figure:.2f}" for figure in (choice.f1, choice.regret)]
+            cells += ["-" if figure is None else f"{100 * figure:.2f}" for figure in (choice.target_f1, choice.regret)]
         rows.append(cells)
     return rows
 
@@ -107,15 +105,48 @@ def legend(found: Comparison) -> Iterator[str]:
     yield from (remark for remark in remarks_of_runs(found) if reserved is None or reserved.why not in remark)
 
 
+_FIGURE = re.compile(r"\d[\d,.]*\d|\d")
+
+
+def remarks_of_runs(found: Comparison) -> Iterator[str]:
+    """What the runs remark themselves, each once: with the recipes whose runs do, unless all do or it names one. Of a
+    recipe's remarks that differ in figures alone, the first seed's is told."""
+    sayers: dict[str, dict[str, None]] = {}
+    for result in found.recipes:
+        for alike in _by_words(result.runs).values():
+            sayers.setdefault(_told(alike), {})[result.recipe] = None
+    everybody = {run.recipe for run in found.runs}
+    for remark, recipes in sayers.items():
+        is_clear = recipes.keys() == everybody or all(remark.startswith(f"{name} ") for name in recipes)
+        yield remark if is_clear else f"{', '.join(recipes)}: {remark}"
+
+
+def _told(alike: Mapping[int, str]) -> str:
+    """A remark of several seeds, whose figures may differ."""
+    (seed, remark), *others = alike.items()
+    if all(other == remark for _, other in others):
+        return remark
+    return f"{remark} (Seed {seed}; alike with {', '.join(str(other) for other, _ in others)}.)"
+
+
+def _by_words(runs: Iterable[RunResult]) -> dict[str, dict[int, str]]:
+    """Remarks by their words, whatever the figures, and by the seed."""
+    alike: dict[str, dict[int, str]] = {}
+    for run in runs:
+        for remark in run.remarks:
+            alike.setdefault(_FIGURE.sub("#", remark), {})[run.seed] = remark
+    return alike
+
+
 def _star(found: Comparison) -> str:
     return "* is the best mean" if len(found.leaders) == 1 else "* are the best means, equal as far as they are printed"
 
 
 def render(found: Comparison) -> str:
     """The tables for a terminal."""
-    parts = ["\n".join(aligned(rows)) for rows in (score_rows(found), source_rows(found)) if rows]
+    parts = ["\n".join(align(rows)) for rows in (score_rows(found), source_rows(found)) if rows]
     if found.choices:
-        parts.append("\n".join(aligned(choice_rows(found.choices, found.is_scored), words=2)))
+        parts.append("\n".join(align(choice_rows(found.choices, found.is_scored), words=2)))
     return "\n\n".join([found.title, *parts, "\n".join(legend(found))])
 
 
@@ -141,19 +172,6 @@ def markdown_table(rows: Sequence[Row]) -> list[str]:
     return [shown[0], f"|---|{'---:|' * (len(rows[0]) - 1)}", *shown[1:]]
 
 
-def aligned(rows: Sequence[Row], words: int = 1) -> list[str]:
-    """Columns of words to the left, figures to the right."""
-    widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for cells in rows:
-        padded = [
-            cell + " " * (most - cell_len(cell)) if number < words else " " * (most - cell_len(cell)) + cell
-            for number, (cell, most) in enumerate(zip(cells, widths, strict=True))
-        ]
-        lines.append("  ".join(padded).rstrip())
-    return lines
-
-
 def percents(found: Mean | None) -> str:
     return "-" if found is None else plain(Mean(100 * found.mean, 100 * found.deviation), 2)
 
@@ -167,28 +185,15 @@ def plain(found: Mean | None, digits: int) -> str:
 
 def write_tables(found: Comparison, folder: Path) -> None:
     """comparison.json with all there is, comparison.csv with a row per run, comparison.md for reading."""
-    folder.mkdir(parents=True, exist_ok=True)
-    put(folder / COMPARISON, json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n")
-    put(folder / "comparison.md", markdown(found))
+    save(encoded(json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n"), folder / COMPARISON)
+    save(encoded(markdown(found)), folder / "comparison.md")
     nested = ("selectors", "remarks", "target_scores", "sources_after")
     rows = []
     for run in found.runs:
         row = run.as_dict()
         judged = {f"selector {name}": value for name, value in run.judgements.items()}
         rows.append({name: value for name, value in row.items() if name not in nested} | judged)
-    aside = folder / "comparison.csv.part"
-    with aside.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    aside.replace(folder / "comparison.csv")
-
-
-def put(place: Path, text: str) -> None:
-    """Whole or not at all."""
-    aside = place.with_name(f"{place.name}.part")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(place)
+    write_csv(rows, folder / "comparison.csv")
 
 
 MATERIAL = "material.json"
@@ -206,7 +211,7 @@ def write_material(task: Task, folder: Path) -> None:
         "sample": {SOURCE: _words(source_text), TARGET: None if target_text is None else _words(target_text)},
         "text": text_figures(task.source, target),
     }
-    put(folder / MATERIAL, json.dumps(kept))  # pure ASCII: a word may hold half a surrogate pair
+    save(encoded(json.dumps(kept)), folder / MATERIAL)  # pure ASCII: a word may hold half a surrogate pair
 
 
 def _labelled(test: Corpus) -> dict[str, Any]:

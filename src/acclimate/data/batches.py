@@ -31,11 +31,19 @@ class Stream(Protocol):
     @property
     def epoch_length(self) -> int: ...
 
-    def starting_at(self, number: int, step: int = 1) -> Iterator[Mapping[str, Any]]: ...
+    def batch(self, number: int) -> Mapping[str, Any]:
+        """Batch number n of the endless stream."""
+        ...
+
+    def starting_at(self, number: int, step: int = 1) -> Iterator[Mapping[str, Any]]:
+        """All batches from number n on; `step` is the number of processes that share the stream."""
+        while True:
+            yield self.batch(number)
+            number += step
 
     def size(self, batch: Mapping[str, Any]) -> int:
-        """How much text is in a batch: words, or pieces."""
-        ...
+        """How much text is in a batch, in words unless the stream counts something else."""
+        return sum(len(sentence) for sentences in batch.values() for sentence in sentences)
 
 
 def plan(
@@ -77,7 +85,7 @@ def plan(
 
 
 @dataclass(frozen=True)
-class Batches:
+class Batches(Stream):
     """An endless stream of batches from one corpus or from several side by side.
 
     An epoch is one pass over the first corpus; the others go round as often as is needed to keep it company (a
@@ -117,20 +125,9 @@ class Batches:
         return max(1, round(self.pass_share * len(self._plan(next(iter(self.corpora)), 0))))
 
     def batch(self, number: int) -> Batch:
-        """Batch number n of the endless stream."""
         first, *others = self.corpora
         beside = {name: self._sentences(name, self._indices(name, number, self.beside or self)) for name in others}
         return {first: self.part(first, number), **beside}
-
-    def starting_at(self, number: int, step: int = 1) -> Iterator[Batch]:
-        """All batches from number n on; `step` is the number of processes that share the stream."""
-        while True:
-            yield self.batch(number)
-            number += step
-
-    def size(self, batch: Batch) -> int:
-        """Words in a batch."""
-        return sum(len(sentence) for sentences in batch.values() for sentence in sentences)
 
     def part(self, name: str, number: int) -> list[Sentence]:
         """What batch number n holds of one corpus, where no other corpus of this stream stands beside it."""
@@ -204,7 +201,7 @@ def _ranked(values: Sequence[float]) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Joined:
+class Joined(Stream):
     """An endless stream whose batch number n has, for each domain, what its own streams have there, one after the
     other. So a hundred labelled sentences are in every batch, however many unlabelled ones there are. An epoch is one
     of the first stream of all."""
@@ -221,27 +218,17 @@ class Joined:
         return next(iter(self.parts.values()))[0].epoch_length
 
     def batch(self, number: int) -> Batch:
-        """Batch number n of the endless stream."""
         return {
             domain: [sentence for stream in streams for sentence in stream.part(domain, number)]
             for domain, streams in self.parts.items()
         }
-
-    def starting_at(self, number: int, step: int = 1) -> Iterator[Batch]:
-        while True:
-            yield self.batch(number)
-            number += step
-
-    def size(self, batch: Batch) -> int:
-        """Words in a batch."""
-        return sum(len(sentence) for sentences in batch.values() for sentence in sentences)
 
 
 Balance = Literal["none", "square-root"]
 
 
 @dataclass(frozen=True)
-class Alternating:
+class Alternating(Stream):
     """An endless stream of batches that hold one corpus each, where `Batches` puts the corpora side by side.
 
     As it stands, an epoch is all batches of all corpora, shuffled: each has its turns in proportion to its size (tasks
@@ -288,22 +275,11 @@ class Alternating:
         return _total(self._after(0))
 
     def batch(self, number: int) -> Batch:
-        """Batch number n of the endless stream."""
         while number >= _total(self._before[-1]):
             self._before.append(self._after(len(self._before) - 1))
         epoch = bisect_right(self._before, number, key=_total) - 1
         name, own = self._turns_of(epoch)[number - _total(self._before[epoch])]
         return {name: self._batches.part(name, own)}
-
-    def starting_at(self, number: int, step: int = 1) -> Iterator[Batch]:
-        """All batches from number n on; `step` is the number of processes that share the stream."""
-        while True:
-            yield self.batch(number)
-            number += step
-
-    def size(self, batch: Batch) -> int:
-        """Words in a batch."""
-        return self._batches.size(batch)
 
     @cached_property
     def _batches(self) -> Batches:

@@ -18,7 +18,7 @@ from operator import attrgetter, itemgetter
 
 from acclimate.data.corpus import BorderMiss
 from acclimate.data.problems import InputError, Place, shorten
-from acclimate.data.readers.source import RawSentence, ReadingLog
+from acclimate.data.readers.source import RawSentence, ReadingLog, check_characters
 from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets, find_lines, find_sentences, grouped, trimmed
 from acclimate.spelling import argument
@@ -242,15 +242,3 @@ def spans_within(spans: list[Span], first: int, last: int) -> list[Span]:
 
 
 _start = attrgetter("start")
-
-
-def check_characters(text: str) -> None:
-    """JSON can spell characters that no text file can hold and no tokenizer takes."""
-    if "\0" in text:
-        raise InputError("a NUL character in the text. Remove it where the text comes from.")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        half = f"U+{ord(text[error.start]):04X}"
-        problem = f"half of a surrogate pair ({half}) at character {error.start} of the text; it is no character."
-        raise InputError(f"{problem} An emoji was cut in two where the text comes from; repair it there.") from None

@@ -335,7 +335,7 @@ class Collocations:
 
 
 def build_collocations(
-    sentences: Iterable[Sentence | Sequence[str]],
+    sentences: NumberedText | Iterable[Sentence | Sequence[str]],
     at_least: int = 5,
     size: int | None = None,
     shares: Mapping[int, float] = SHARES,
@@ -349,25 +349,13 @@ def build_collocations(
     such a way that the vocabulary's first entries, however many, have the lengths in these `shares`. `size` cuts it
     there: a smaller vocabulary is the beginning of a larger one. Where a length runs out, the others take its room.
 
-    `relative_to` and `measure` are explained with `mutual_information`. No collocation crosses a sentence's end.
+    `relative_to` and `measure` are explained with `mutual_information`. No collocation crosses a sentence's end. A text
+    that is numbered already has its words in lower case or not, as `lower_case` must then say.
     """
-    require_sensible(at_least, size, shares)
-    entries = rank_collocations(number_words(sentences, lower_case), at_least, size, shares, relative_to, measure)
-    return Collocations(entries, lower_case)
-
-
-def rank_collocations(
-    text: NumberedText,
-    at_least: int = 5,
-    size: int | None = None,
-    shares: Mapping[int, float] = SHARES,
-    relative_to: RelativeTo = "length",
-    measure: Measure = "levine",
-) -> tuple[Collocation, ...]:
-    """The same for a text that is numbered already."""
     require_sensible(at_least, size, shares)
     _require_known(relative_to, get_args(RelativeTo))
     _require_known(measure, get_args(Measure))
+    text = sentences if isinstance(sentences, NumberedText) else number_words(sentences, lower_case)
     by_length = count_ngrams(text, max(shares), at_least)
     placed = [
         (place / share, -length, entry)
@@ -375,7 +363,7 @@ def rank_collocations(
         for place, entry in enumerate(_ranking(text, by_length, length, relative_to, measure, size), start=1)
     ]
     placed.sort(key=lambda item: (round(item[0], _DIGITS), item[1]))
-    return tuple(entry for _, _, entry in placed[:size])
+    return Collocations(tuple(entry for _, _, entry in placed[:size]), lower_case)
 
 
 def usual_shares(lengths: Iterable[int]) -> dict[int, float]:

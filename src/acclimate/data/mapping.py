@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +18,7 @@ import yaml
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, TYPELESS, Span, hidden_labels, open_tag
-from acclimate.spelling import argument, either
+from acclimate.spelling import argument, did_you_mean, either
 
 _SHORTEST = 3  # letters of a name that may be a word of another one: LOC in geo-loc, not P in p-value
 _BEGINNING = 4  # letters that two names must begin with: CHEM and chemical, but ORG and organism do not mean the same
@@ -291,7 +290,7 @@ def _text_of(path: Path) -> str:
         raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start}).", file=path) from error
     except OSError as error:
         raise InputError(
-            f"there is no such label map ({error.strerror or error}).{_suggestion(str(path), bundled_maps())} "
+            f"there is no such label map ({error.strerror or error}).{did_you_mean(str(path), bundled_maps())} "
             f"Give a YAML file, or a bundled map: {', '.join(bundled_maps())}.",
             file=path,
         ) from error
@@ -310,7 +309,7 @@ def _parse(text: str, name: str, file: str) -> LabelMap:
     for key, (line, _) in sections.items():
         if key not in KEYS:
             raise InputError(
-                f"unknown key {key!r}.{_suggestion(key, KEYS)} Expected {', '.join(KEYS)}; "
+                f"unknown key {key!r}.{did_you_mean(key, KEYS)} Expected {', '.join(KEYS)}; "
                 "the labels themselves stand under `labels:`, one `old: new` per line.",
                 file=file,
                 line=line,
@@ -357,8 +356,3 @@ def _new_name(old: str, node: yaml.Node, line: int, file: str) -> str | None:
             f"{old!r}: {node.value!r} lacks a name after |. Write for example O|MISC.", file=file, line=line
         )
     return str(node.value)
-
-
-def _suggestion(given: str, known: Iterable[str]) -> str:
-    close = get_close_matches(given, list(known), 1)
-    return f" Did you mean {close[0]!r}?" if close else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, Read
 from acclimate.data.readers.tables import read_csv, read_parquet, read_tsv
 from acclimate.data.readers.tagging import to_sentences
 from acclimate.data.schemes import SCHEMES, Scheme
-from acclimate.spelling import argument
+from acclimate.spelling import argument, did_you_mean
 
 Name = TypeVar("Name", bound=str)
 Reader = Callable[[Source, ReadingLog], Iterable[RawSentence]]
@@ -167,9 +166,9 @@ def _collector_at_rest() -> Iterator[None]:
 def unknown_format(format: str, known: Iterable[str]) -> InputError:
     """What to say of a format that does not exist."""
     known = list(known)
-    close = difflib.get_close_matches(format.lower(), known, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
-    return InputError(f"unknown format {format!r}.{hint} The formats are {', '.join(known)}.")
+    return InputError(
+        f"unknown format {format!r}.{did_you_mean(format.lower(), known)} The formats are {', '.join(known)}."
+    )
 
 
 def _one_of(value: Name | None, choices: Iterable[str], option: str) -> Name | None:

@@ -1,4 +1,7 @@
-"""Running text: paragraphs of raw text files → one long row of pieces on disk → rows to read."""
+"""Text to pre-train on: paragraphs of raw text files → one long row of pieces on disk → rows to read.
+
+And the WordPiece tokenizer that is learnt from such text, cased, as BERT has it.
+"""
 
 from __future__ import annotations
 
@@ -7,53 +10,78 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from acclimate.data.batches import TARGET
+from acclimate.data.batches import TARGET, Stream
 from acclimate.data.problems import InputError
-from acclimate.data.readers.source import DAMAGE, XZ, compression_of, decompressing
+from acclimate.data.selection.text_files import decompressed, not_utf8, opened
+
+PADDING, UNKNOWN, FIRST, LAST, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_INSIDE = "##"  # before a piece that goes on with a word
+_ALPHABET = 1_000  # characters with a piece of their own; one that is rarer makes its word unknown
+
+
+def train_word_pieces(text: Callable[[], Iterable[str]], size: int, longest_row: int) -> Any:
+    """A tokenizer of at most `size` pieces, learnt from the text. A small text gives fewer.
+
+    `text` is called twice. The library's trainer numbers the letters inside of words as it meets them, in an order
+    that changes from run to run, and breaks ties by those numbers; so a first pass finds the letters, and the second
+    is told their order. The same text gives the same pieces.
+    """
+    from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    def learnt(first: list[str], most: int) -> dict[str, int]:
+        apprentice = Tokenizer(models.WordPiece(unk_token=UNKNOWN))
+        apprentice.normalizer, apprentice.pre_tokenizer = normalizer, pre_tokenizer
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=most, min_frequency=2, limit_alphabet=_ALPHABET, special_tokens=first, show_progress=False
+        )
+        apprentice.train_from_iterator(text(), trainer)
+        return apprentice.get_vocab(with_added_tokens=True)
+
+    normalizer = normalizers.BertNormalizer(lowercase=False, strip_accents=False)
+    pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    letters = learnt(list(SPECIAL), 0)
+    inside = sorted(piece for piece in letters if piece.startswith(_INSIDE) and len(piece) == len(_INSIDE) + 1)
+    tokenizer = Tokenizer(models.WordPiece(learnt([*SPECIAL, *inside], size), unk_token=UNKNOWN))
+    tokenizer.add_special_tokens([AddedToken(piece, special=True, normalized=False) for piece in SPECIAL])
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizer, pre_tokenizer
+    tokenizer.decoder = decoders.WordPiece()
+    ends = [(piece, tokenizer.token_to_id(piece)) for piece in (FIRST, LAST)]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{FIRST} $A {LAST}", pair=f"{FIRST} $A {LAST} $B:1 {LAST}:1", special_tokens=ends
+    )
+    wrapper: Any = PreTrainedTokenizerFast
+    return wrapper(
+        tokenizer_object=tokenizer,
+        model_max_length=longest_row,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+        pad_token=PADDING,
+        unk_token=UNKNOWN,
+        cls_token=FIRST,
+        sep_token=LAST,
+        mask_token=MASK,
+    )
+
 
 _AT_ONCE = 20_000  # paragraphs handed to the tokenizer together
 
 
 def paragraphs(path: str | Path) -> Iterator[str]:
     """The lines of a text file that are not blank; plain, .gz or .xz, read one by one: it may exceed the memory."""
-    number = 0
-    try:
-        with _open(path) as stored, _decompressed(stored, path) as lines:
-            for number, line in enumerate(lines, start=1):
+    with opened(path) as stored, decompressed(stored, path) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-                if text:
-                    yield text
-    except UnicodeDecodeError as failure:
-        byte = f"0x{failure.object[failure.start]:02x}"
-        raise InputError(
-            f"byte {byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW).",
-            file=path,
-            line=number,
-        ) from None
-    except DAMAGE as failure:
-        problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
-        raise InputError(problem, file=path, line=number + 1) from None
-
-
-def _open(path: str | Path) -> IO[bytes]:
-    try:
-        return open(path, "rb")
-    except FileNotFoundError:
-        raise InputError("there is no such text file.", file=path) from None
-    except IsADirectoryError:
-        raise InputError("this is a folder; name the text files in it.", file=path) from None
-
-
-def _decompressed(stored: IO[bytes], path: str | Path) -> IO[bytes]:
-    start = stored.read(len(XZ))
-    stored.seek(0)
-    return decompressing(stored, compression_of(start, Path(path).suffix.lower()))
+            except UnicodeDecodeError as failure:
+                raise InputError(not_utf8(failure.object[failure.start]), file=path, line=number) from None
+            if text:
+                yield text
 
 
 @dataclass(frozen=True)
@@ -121,7 +149,7 @@ def read_pieces(place: Path, vocabulary: int) -> np.ndarray[Any, Any]:
 
 
 @dataclass(frozen=True)
-class Rows:
+class Rows(Stream):
     """An endless stream of rows of equal length, cut from one long row of pieces.
 
     Each pass cuts at other places and goes through the rows in another order, both fixed by the seed and the number of
@@ -161,11 +189,6 @@ class Rows:
         offset, order = self._order(which)
         chosen = order[place * self.rows_per_batch : (place + 1) * self.rows_per_batch]
         return {TARGET: self.cut(offset + chosen * self.room)}
-
-    def starting_at(self, number: int, step: int = 1) -> Iterator[Mapping[str, Tensor]]:
-        while True:
-            yield self.batch(number)
-            number += step
 
     def size(self, batch: Mapping[str, Tensor]) -> int:
         return batch[TARGET].numel()

@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-from acclimate.data.character_spans import check_characters
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.readers.source import inner_name
+from acclimate.data.readers.source import check_characters, inner_name
 from acclimate.data.reading import known_scheme, unknown_format
 from acclimate.data.schemes import Scheme
 from acclimate.data.writers.brat import files_of_pair, is_pair, write_brat

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from acclimate.data.corpus import Corpus
@@ -33,13 +33,7 @@ class Mistake:
         return f"sentence {self.sentence + 1}, {self.kind}: gold {gold}, predicted {predicted}"
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "sentence": self.sentence,
-            "kind": self.kind,
-            "gold": _span_as_dict(self.gold),
-            "predicted": _span_as_dict(self.predicted),
-            "words": list(self.words),
-        }
+        return {**asdict(self), "words": list(self.words)}
 
 
 def find_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenient") -> list[Mistake]:
@@ -75,10 +69,6 @@ def count_errors(mistakes: Iterable[Mistake]) -> dict[MistakeKind, int]:
 
 def _show(span: Span | None, words: tuple[str, ...]) -> str:
     return "nothing" if span is None else f"{span.label} {' '.join(words[span.start : span.end])!r}"
-
-
-def _span_as_dict(span: Span | None) -> dict[str, Any] | None:
-    return None if span is None else {"start": span.start, "end": span.end, "label": span.label}
 
 
 # how many words the longest entity of each bucket may have
@@ -118,9 +108,6 @@ class OverLabelled:
     times: int
     gold_elsewhere: int
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"text": self.text, "label": self.label, "times": self.times, "gold_elsewhere": self.gold_elsewhere}
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorReport:
@@ -143,7 +130,7 @@ class ErrorReport:
             "borders": dict(self.borders),
             "over_labelled": {
                 "times": self.times_over_labelled,
-                "strings": [string.as_dict() for string in self.over_labelled],
+                "strings": [asdict(string) for string in self.over_labelled],
             },
             "by_entity_length": {
                 bucket: {**tally.as_dict(), "mistakes": dict(self.kinds_by_length[bucket])}

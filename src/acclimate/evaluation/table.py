@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 from rich.cells import cell_len
 
@@ -89,17 +90,16 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
-def align(rows: Sequence[Row]) -> list[str]:
-    """Names to the left, figures to the right. A title stands alone in its row and does not widen a column."""
+def align(rows: Sequence[Row], words: int = 1) -> list[str]:
+    """Columns of words to the left, figures to the right; short rows are filled up. A title stands alone in its row and
+    does not widen a column."""
     figures = [cells for cells in rows if len(cells) > 1]
-    widths = [max(map(cell_len, column)) for column in zip(*(pad(cells) for cells in figures), strict=True)]
+    widths = [max(map(cell_len, column)) for column in zip_longest(*figures, fillvalue="")]
     lines = []
     for cells in rows:
-        name, *values = cells or ("",)
-        padded = [" " * (place - cell_len(value)) + value for place, value in zip(widths[1:], values, strict=False)]
-        lines.append("  ".join([name + " " * (widths[0] - cell_len(name)), *padded]).rstrip())
+        padded = [
+            cell + " " * (width - cell_len(cell)) if number < words else " " * (width - cell_len(cell)) + cell
+            for number, (cell, width) in enumerate(zip(cells, widths, strict=False))
+        ]
+        lines.append("  ".join(padded).rstrip())
     return lines
-
-
-def pad(cells: Row) -> Row:
-    return [*cells, *[""] * (len(HEADER) - len(cells))]

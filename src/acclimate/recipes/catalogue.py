@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,6 +18,7 @@ from acclimate.recipes.pdaln import PDALN
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SELF_TRAINING
 from acclimate.settings import UsageError
+from acclimate.spelling import did_you_mean
 
 __all__ = ["BASELINE", "RECIPES", "TARGET_ONLY", "default_recipe", "find_recipe", "for_target_labels", "record_remarks"]
 
@@ -59,9 +59,9 @@ def find_recipe(name: str) -> Recipe:
             "auto is a race of recipes, and no recipe: acclimate adapt --recipe auto, or race(...) in Python. See "
             "docs/how-to/race-recipes.md."
         )
-    close = difflib.get_close_matches(name, RECIPES, n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise UsageError(f"Unknown recipe {name!r}. {hint}Known: {', '.join(RECIPES)}; for adapt, also auto.")
+    raise UsageError(
+        f"Unknown recipe {name!r}.{did_you_mean(name, RECIPES)} Known: {', '.join(RECIPES)}; for adapt, also auto."
+    )
 
 
 def record_remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -58,11 +58,14 @@ from acclimate.settings import UsageError
 from acclimate.training.settings import Schedule, TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage, Watch
 
-PARTS = {
-    "objectives": [f"{name}: {part.summary}" for name, part in OBJECTIVES.items()],
-    "learns, beside": list(TEXTS),
-    "domain_tuning.masking, masked-words' masking": policy_names(),
-}
+
+def parts() -> dict[str, list[str]]:
+    """What may be named in its options."""
+    return {
+        "objectives": [f"{name}: {part.summary}" for name, part in OBJECTIVES.items()],
+        "learns, beside": list(TEXTS),
+        "domain_tuning.masking, masked-words' masking": policy_names(),
+    }
 
 
 def compose(tagger: Tagger, plan: Plan) -> Iterator[Stage]:

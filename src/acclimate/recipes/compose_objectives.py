@@ -236,10 +236,6 @@ def hidden_words(stage: StageContext, settings: MaskedWordsSettings) -> Built:
     return Built({"": objective, **({"-policy": PolicyLoss(policy)} if learns else {})})
 
 
-def _needs(*needs: Need) -> frozenset[Need]:
-    return frozenset(needs)
-
-
 OBJECTIVES: dict[str, ObjectiveKind] = {
     "tagging": ObjectiveKind(
         "learn the tags", TaggingSettings, lambda stage, settings: alone(task_for(settings)), learns_tags=True
@@ -263,28 +259,28 @@ OBJECTIVES: dict[str, ObjectiveKind] = {
         learns_tags=True,
     ),
     "virtual-adversarial": ObjectiveKind(
-        "tags must not change under noise (VAT)", VirtualNoiseSettings, virtual, _needs("noise")
+        "tags must not change under noise (VAT)", VirtualNoiseSettings, virtual, frozenset({"noise"})
     ),
     "discriminator": ObjectiveKind(
         "features must not tell the domains apart (plain, or GRAD), its gradient reversed",
         DiscriminatorTermSettings,
         discriminator,
-        _needs("beside"),
+        frozenset({"beside"}),
     ),
     "sentence-mmd": ObjectiveKind(
-        "sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, _needs("beside")
+        "sentences of both domains made alike", SentenceMmdSettings, sentence_mmd, frozenset({"beside"})
     ),
     "word-mmd": ObjectiveKind(
-        "words of one tag made alike in both domains", WordMmdSettings, word_mmd, _needs("labels beside")
+        "words of one tag made alike in both domains", WordMmdSettings, word_mmd, frozenset({"labels beside"})
     ),
     "contrast": ObjectiveKind("sentences told from one another, beside edited twins", ContrastSettings, contrast_of),
     "distillation": ObjectiveKind(
-        "agree with the tagger of the stage before", DistillationSettings, distillation, _needs("teacher")
+        "agree with the tagger of the stage before", DistillationSettings, distillation, frozenset({"teacher"})
     ),
     "mean-teacher": ObjectiveKind(
-        "agree with the average of one's own past", MeanTeacherTermSettings, mean_teacher, _needs("text beside")
+        "agree with the average of one's own past", MeanTeacherTermSettings, mean_teacher, frozenset({"text beside"})
     ),
     "masked-words": ObjectiveKind(
-        "guess hidden words, under any masking", MaskedWordsSettings, hidden_words, _needs("language model")
+        "guess hidden words, under any masking", MaskedWordsSettings, hidden_words, frozenset({"language model"})
     ),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
@@ -24,6 +23,7 @@ from acclimate.recipes.pdaln_edits import EditSettings, synonyms_for
 from acclimate.recipes.recipe import Plan
 from acclimate.recipes.self_training import surest
 from acclimate.settings import Settings, complete
+from acclimate.spelling import did_you_mean
 from acclimate.training.stage import Watch
 
 TextName = Literal["source", "target", "target-labelled", "pseudo-labelled", "anchors", "synonyms", "deletion"]
@@ -117,9 +117,7 @@ def known(name: str, names: Iterable[str], what: str) -> str:
     names = list(names)
     if name in names:
         return name
-    close = difflib.get_close_matches(name, names, n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise ValueError(f"unknown {what} {name!r}. {hint}Known: {', '.join(names)}")
+    raise ValueError(f"unknown {what} {name!r}.{did_you_mean(name, names)} Known: {', '.join(names)}")
 
 
 def _term(name: str, value: Any) -> dict[str, Any]:

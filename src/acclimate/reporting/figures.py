@@ -15,12 +15,12 @@ def percent(value: float | None, digits: int = 1) -> str:
     return UNKNOWN if value is None else f"{100 * value:.{digits}f}"
 
 
-def signed(value: float | None, digits: int = 1) -> str:
+def signed(value: float | None) -> str:
     """In percent points, with its sign; a true minus is as wide as the plus."""
     if value is None:
         return UNKNOWN
-    shown = f"{100 * value:+.{digits}f}"
-    return f"±{0:.{digits}f}" if float(shown) == 0 else shown.replace("-", MINUS)
+    shown = f"{100 * value:+.1f}"
+    return "±0.0" if float(shown) == 0 else shown.replace("-", MINUS)
 
 
 def between(low: float, high: float) -> str:

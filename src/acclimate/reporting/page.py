@@ -9,8 +9,7 @@ from importlib.resources import files
 from typing import Any, ClassVar
 
 from acclimate import __version__
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.sheet import chart_style
+from acclimate.reporting.charts.frame import Figure, chart_style
 from acclimate.reporting.markup import Markup, render
 
 

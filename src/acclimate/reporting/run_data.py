@@ -22,10 +22,9 @@ from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric, compare_seeds
 from acclimate.layout import COMPARISON, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import load_sibling
-from acclimate.model.storage import StorageError
+from acclimate.model.storage import StorageError, read_json, require_unchanged
 from acclimate.model.tagger import Tagger, read_seen
 from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
-from acclimate.reporting.folders import check, read_object
 from acclimate.runs.evidence import (
     AFTER,
     BEFORE,
@@ -124,6 +123,26 @@ def _run_alone(folder: Path) -> RunData:
 def _named(source: Any) -> str:
     """One source, or several, in a heading."""
     return " + ".join(map(str, source)) if isinstance(source, list) else str(source or "source")
+
+
+def check(file: Path) -> None:
+    """Refuse a file that is not what was written when the run was over."""
+    try:
+        require_unchanged(file)
+    except StorageError as damage:
+        raise InputError(str(damage)) from None
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """A JSON object; a damaged or changed file is named."""
+    check(file)
+    try:
+        found = read_json(file)
+    except (ValueError, RecursionError):
+        raise InputError("this file is damaged: it is not JSON. Make the run again.", file=file) from None
+    if not isinstance(found, dict):
+        raise InputError("this file is damaged: something else was expected in it. Make the run again.", file=file)
+    return found
 
 
 def what_before_is(recipe: str) -> str:

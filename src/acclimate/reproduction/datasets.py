@@ -6,7 +6,6 @@ and so on. What every set is stands in `datasets.yaml`. With `--scale small` a b
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -16,8 +15,7 @@ from typing import Literal
 
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import load_concepts
-from acclimate.data.concepts.labelling import Labeller
-from acclimate.data.concepts.mentions import Groups
+from acclimate.data.concepts.labelling import Groups, Labeller
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
@@ -25,6 +23,7 @@ from acclimate.data.reading import load_bundled, read_corpus
 from acclimate.data.subsets import split
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.settings import Settings, SettingsError, complete, load_yaml
+from acclimate.spelling import did_you_mean
 
 
 class WeakLabels(Settings):
@@ -90,9 +89,7 @@ def known_datasets() -> dict[str, Dataset]:
 def find_dataset(name: str) -> Dataset:
     sets = known_datasets()
     if name not in sets:
-        close = difflib.get_close_matches(name, sets, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
-        raise SettingsError(f"datasets.yaml has no data set {name!r}.{hint}")
+        raise SettingsError(f"datasets.yaml has no data set {name!r}.{did_you_mean(name, sets)}")
     return sets[name]
 
 

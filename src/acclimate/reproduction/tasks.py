@@ -13,9 +13,8 @@ from acclimate.data.problems import InputError
 from acclimate.data.selection.select import select_text
 from acclimate.data.subsets import take_sentences, take_share_of_words
 from acclimate.data.writing import write_corpus
-from acclimate.reproduction.cells import Cell
 from acclimate.reproduction.datasets import Datasets
-from acclimate.reproduction.table import CellSettings, Extra, Watch
+from acclimate.reproduction.table import Cell, CellSettings, Extra, Watch
 from acclimate.runs.task import BlindTask, Task
 from acclimate.spelling import count
 

@@ -23,10 +23,10 @@ from acclimate.data.running_text import (
     TextChoice,
     held_out_text,
     read_pieces,
+    train_word_pieces,
     training_text,
     write_pieces,
 )
-from acclimate.data.word_pieces import train_word_pieces
 from acclimate.layout import RUN
 from acclimate.methods.masked_words import Budget, MaskedWords
 from acclimate.methods.masking.masked_batch import Corruption

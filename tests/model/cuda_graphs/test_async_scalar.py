@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from acclimate.model.cuda_graphs.chain_graphs import _UNDER_WAY, AsyncScalar
+from acclimate.model.cuda_graphs.training_graphs import _UNDER_WAY, AsyncScalar
 
 
 def test_on_a_cpu_it_is_the_number_itself() -> None:

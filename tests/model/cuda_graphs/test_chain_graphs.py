@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from acclimate.model.cuda_graphs import graph_cache
-from acclimate.model.cuda_graphs.chain_graphs import ChainGraphs
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
+from acclimate.model.cuda_graphs.training_graphs import ChainGraphs
 from acclimate.model.heads import linear_chain
 
 SHAPES = [(1, 1, 2), (3, 5, 4), (8, 8, 3), (9, 17, 5), (2, 1, 9)]

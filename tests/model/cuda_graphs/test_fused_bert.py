@@ -9,8 +9,7 @@ from torch.nn.functional import layer_norm
 
 from acclimate.model.cuda_graphs import fused_bert
 from acclimate.model.cuda_graphs.cast_weights import WeightCast, uncast_weights
-from acclimate.model.cuda_graphs.eval_states import EvalStates
-from acclimate.model.cuda_graphs.fused_bert import FusedBert, _weights, fused_add_layer_norm
+from acclimate.model.cuda_graphs.fused_bert import EvalStates, FusedBert, _weights, fused_add_layer_norm
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.tagger import Tagger
 

@@ -21,8 +21,7 @@ from acclimate.methods.perturbation.adversarial import AdversarialTraining
 from acclimate.methods.tagging import Tagging, TaggingOfAll
 from acclimate.model.acceleration import Acceleration, Read, active_acceleration
 from acclimate.model.cuda_graphs.cast_weights import CastOnce
-from acclimate.model.cuda_graphs.encoder_graph import EncoderGraph, Slot, _fresh, gradients
-from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraphs
+from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraph, EncoderGraphs, Slot, _fresh, gradients
 from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import View

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from acclimate.analysis.inspection import thresholds
 from acclimate.analysis.inspection.facts import Facts
@@ -30,9 +29,6 @@ class Suggestion:
     why: str
     commands: tuple[str, ...] = ()
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Standing:
@@ -40,9 +36,6 @@ class Standing:
 
     recipe: str
     lacks: str | None
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def standings(facts: Facts) -> tuple[Standing, ...]:

@@ -59,7 +59,7 @@ class EncoderFigures:
             losses = {SOURCE: self.losses[0].as_dict(), TARGET: self.losses[1].as_dict(), "gap": self.loss_gap}
         return {
             "encoder": self.encoder,
-            "pieces": self.pieces.as_dict(),
+            "pieces": asdict(self.pieces),
             "masked_words": losses,
             "separability": self.separability and self.separability.as_dict(),
             "squared_mmd": self.mmd,
@@ -157,9 +157,6 @@ class TargetLabels:
             by_new_name.setdefault(names.get(label) or label, []).append(label)
         return by_new_name
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class LabelSupport:
@@ -170,9 +167,6 @@ class LabelSupport:
     sentences: int  # of the source, that carry tags
     entity_length: float | None
     target: TargetLabels | None
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def figures_of_sources(source: Corpus) -> tuple[SourceFigures, ...]:
@@ -285,9 +279,6 @@ class ExtraText:
     words: int
     distance: float  # mean density ratio of the target's words against this text
     cut: bool = False  # only the beginning was read
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"sentences": self.sentences, "words": self.words, "distance": self.distance, "cut": self.cut}
 
 
 @dataclass(frozen=True, slots=True)

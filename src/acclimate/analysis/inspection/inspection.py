@@ -20,9 +20,9 @@ from acclimate.analysis.inspection.facts import (
     label_support,
     look_through,
 )
-from acclimate.analysis.inspection.measures import Surface, compare_words, sampled
+from acclimate.analysis.inspection.measures import Surface, compare_words
 from acclimate.analysis.inspection.rules import suggestions
-from acclimate.analysis.text_comparison import DensityRatio
+from acclimate.analysis.text_comparison import DensityRatio, sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.evaluation.table import Row, align
@@ -53,13 +53,13 @@ class Inspection:
                 "words_for_loss": LOSS_WORDS,
             },
             "sources": [asdict(each) for each in facts.sources],
-            "surface": {"source": facts.source.as_dict(), "target": facts.target.as_dict()},
-            "words": facts.words.as_dict(),
+            "surface": {"source": asdict(facts.source), "target": asdict(facts.target)},
+            "words": asdict(facts.words),
             "encoder": facts.encoder.as_dict(),
-            "labels": facts.labels.as_dict(),
-            "extra": facts.extra and facts.extra.as_dict(),
-            "recipes": [standing.as_dict() for standing in self.standings],
-            "suggestions": [suggestion.as_dict() for suggestion in self.suggestions],
+            "labels": asdict(facts.labels),
+            "extra": facts.extra and asdict(facts.extra),
+            "recipes": [asdict(standing) for standing in self.standings],
+            "suggestions": [asdict(suggestion) for suggestion in self.suggestions],
             "notes": list(self.notes),
         }
 

@@ -5,18 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from random import Random
+from dataclasses import dataclass
 from typing import Any
 
 from acclimate.analysis.text_comparison import DensityRatio, TypicalWord, count_words, frequent_words, jaccard_percent
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import ratio
-
-
-def sampled(corpus: Corpus, most: int, seed: int = 0) -> Corpus:
-    """So many sentences at most, in random order: the first ones of a sample are a sample, too."""
-    return corpus.select(Random(seed).sample(range(len(corpus)), min(most, len(corpus))))
 
 
 def within(corpus: Corpus, words: int) -> Corpus:
@@ -109,17 +103,8 @@ class Surface:
             },
         )
 
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "sentences": self.sentences,
-            "words": self.words,
-            "mean_length": self.mean_length,
-            "long_length": self.long_length,
-            "of_sentences": self.of_sentences,
-            "of_words": self.of_words,
-        }
 
-
+_TYPICAL = 8  # words that set the target apart
 MANY = 3  # pieces: a word in so many is spelled out rather than known
 PiecesOf = Callable[[Sequence[str]], list[list[int]]]
 
@@ -134,9 +119,6 @@ class WordFigures:
     distance: float  # mean density ratio: 0 for the same mix of words, 1 for none shared
     typical: tuple[TypicalWord, ...]  # what sets the target apart
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class PieceFigures:
@@ -149,13 +131,8 @@ class PieceFigures:
     source_unknown: float  # share of running words with a piece that stands for anything unknown
     target_unknown: float
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
-
-def compare_words(
-    source: Corpus, samples: tuple[Corpus, Corpus], least_sentences: int = 3, most: int = 8
-) -> WordFigures:
+def compare_words(source: Corpus, samples: tuple[Corpus, Corpus], least_sentences: int = 3) -> WordFigures:
     """The samples of both, of like size; what is unseen is told by the whole source."""
     one, other = samples
     frequent = [frequent_words(sample, least_sentences=least_sentences) for sample in samples]
@@ -166,7 +143,7 @@ def compare_words(
         unseen_words=ratio(unseen.total(), counts.total()),
         unseen_types=ratio(len(unseen), len(counts)),
         distance=ratios.distance,
-        typical=tuple(ratios.top_words(most, frequent[1])),
+        typical=tuple(ratios.top_words(_TYPICAL, frequent[1])),
     )
 
 

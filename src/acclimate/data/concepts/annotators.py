@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from acclimate.data.concepts.mentions import Annotator, Mention
+from acclimate.data.concepts.labelling import Annotator, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from acclimate.data.concepts.files import Concept
-from acclimate.data.concepts.mentions import NO_TYPE, Groups, Mention
+from acclimate.data.concepts.labelling import NO_TYPE, Groups, Mention
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.spelling import argument
@@ -25,19 +25,16 @@ UNKNOWN = -1
 _BITS = 32
 
 
-class Automaton:
-    """Add rows, `close`, then ask for matches. A row is known by the number of its last node."""
+class Trie:
+    """Rows of words that share their beginnings. A row is known by the number of its last node."""
 
     def __init__(self) -> None:
         self.words: dict[str, int] = {}
-        self.depth = array("i", [0])
         self._next: dict[int, int] = {}  # node and word → node
         self._is_row = bytearray(1)
-        self._parent, self._word = array("i", [0]), array("i", [0])
-        self._fail, self._shorter = array("i"), array("i")
 
     def __len__(self) -> int:
-        return len(self.depth)
+        return len(self._is_row)
 
     def add(self, row: Sequence[str]) -> int:
         """The node of a row, which is made if it is new. An empty row has none."""
@@ -46,27 +43,12 @@ class Automaton:
         node = 0
         for text in row:
             word = self.words.setdefault(text, len(self.words))
-            key = node << _BITS | word
-            following = self._next.get(key)
-            if following is None:
-                following = self._next[key] = len(self.depth)
-                self.depth.append(self.depth[node] + 1)
-                self._parent.append(node)
-                self._word.append(word)
+            following = self._next.setdefault(node << _BITS | word, len(self._is_row))
+            if following == len(self._is_row):
                 self._is_row.append(0)
             node = following
         self._is_row[node] = 1
         return node
-
-    def close(self) -> None:
-        """Find the suffixes, those of short nodes first. No row can be added afterwards."""
-        self._fail, self._shorter = array("i", [0]) * len(self), array("i", [0]) * len(self)
-        for node in sorted(range(1, len(self)), key=self.depth.__getitem__):
-            parent, word = self._parent[node], self._word[node]
-            suffix = self._follow(self._fail[parent], word) if parent else 0
-            self._fail[node] = suffix
-            self._shorter[node] = suffix if self._is_row[suffix] else self._shorter[suffix]
-        self._parent = self._word = array("i")  # not needed any more
 
     def numbers(self, row: Sequence[str]) -> tuple[int, ...]:
         """Words as `matches` takes them; UNKNOWN for one that is in no row."""
@@ -74,29 +56,14 @@ class Automaton:
 
     def matches(self, words: Sequence[int]) -> Iterator[tuple[int, int, int]]:
         """Every row in the text: where it begins, where it ends (exclusive), and its node."""
-        following, fail, shorter, is_row, depth = self._next.get, self._fail, self._shorter, self._is_row, self.depth
-        node = 0
-        for place, word in enumerate(words, start=1):
-            if word < 0:
-                node = 0
-                continue
-            following_node = following(node << _BITS | word, 0)
-            while not following_node and node:
-                node = fail[node]
-                following_node = following(node << _BITS | word, 0)
-            node = following_node
-            row = node if is_row[node] else shorter[node]
-            while row:
-                yield place - depth[row], place, row
-                row = shorter[row]
-
-    def _follow(self, node: int, word: int) -> int:
-        """The node after a word, of the longest suffix that goes on with it."""
-        while True:
-            following_node = self._next.get(node << _BITS | word, 0)
-            if following_node or not node:
-                return following_node
-            node = self._fail[node]
+        following, is_row, size = self._next.get, self._is_row, len(words)
+        for start in range(size):
+            node, end = 0, start
+            # few rows begin with the words that stand here, and the walk along them soon ends
+            while end < size and words[end] >= 0 and (node := following(node << _BITS | words[end], 0)):
+                end += 1
+                if is_row[node]:
+                    yield start, end, node
 
 
 CasePolicy = Literal["smart", "lower", "exact"]
@@ -183,7 +150,7 @@ class ConceptDictionary:
     def __init__(self, case: CasePolicy = "smart") -> None:
         self.case = case
         self.notes = DictionaryNotes()
-        self._automaton = Automaton()
+        self._trie = Trie()
         self._names: list[_Name] = []
         self._name_at: array[int] = array("i")  # by node: the number of its name, or -1
         self._more: dict[int, list[int]] = {}  # by node: other names that differ in capitals
@@ -211,7 +178,6 @@ class ConceptDictionary:
             dictionary._add_source(source, list(concepts), groups, shortest, plurals, unwanted)
         if not dictionary._names:
             raise _nothing_left(dictionary.notes, groups)
-        dictionary._automaton.close()
         return dictionary
 
     def __len__(self) -> int:
@@ -233,7 +199,7 @@ class ConceptDictionary:
             word_at += [place] if len(known) == 1 else [place, *[-1] * (len(known) - 1)][: len(known)]
         word_at.append(len(words))
         mentions: list[Mention] = []
-        for first, last, node in self._automaton.matches(numbers):
+        for first, last, node in self._trie.matches(numbers):
             start, end = word_at[first], word_at[last]
             if start >= 0 and end >= 0:
                 name = self._name_here(node, words[start:end])
@@ -244,7 +210,7 @@ class ConceptDictionary:
     def _remember(self, word: str) -> tuple[int, ...]:
         if len(self._atoms) >= _MOST_REMEMBERED:
             self._atoms.clear()
-        numbers = self._automaton.numbers([atom.lower() for atom in atoms(word)])
+        numbers = self._trie.numbers([atom.lower() for atom in atoms(word)])
         self._atoms[word] = numbers
         return numbers
 
@@ -296,8 +262,8 @@ class ConceptDictionary:
         return False
 
     def _add(self, spelled: str, name: _Name) -> None:
-        node = self._automaton.add([atom.lower() for atom in atoms(spelled)])
-        self._name_at.extend([-1] * (len(self._automaton) - len(self._name_at)))
+        node = self._trie.add([atom.lower() for atom in atoms(spelled)])
+        self._name_at.extend([-1] * (len(self._trie) - len(self._name_at)))
         here = [] if self._name_at[node] < 0 else [self._name_at[node], *self._more.get(node, ())]
         before = next((number for number in here if self._names[number].written == name.written), None)
         if before is None:

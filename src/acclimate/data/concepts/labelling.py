@@ -1,25 +1,186 @@
 """Weak labels: mentions that an annotator finds become spans of a corpus, or of a stream of raw text.
 
-Of overlapping mentions the one with more words wins, then the one that begins first, then the one found first.
-What lost to a mention of another label is counted.
+A map of semantic types gives them labels. Of overlapping mentions the one with more words wins, then the one that
+begins first, then the one found first. What lost to a mention of another label is counted.
+
+After `familial adenomatous polyposis (FAP)`, FAP is that disease to the end of the document. Without documents the
+abbreviation holds for the next few sentences only: the next article may mean something else by it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
-from acclimate.data.concepts.mentions import NO_TYPE, Abbreviations, Annotator, Groups, Mention
 from acclimate.data.corpus import Sentence
+from acclimate.data.mapping import LabelMap
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.source import Tokenize, inner_name
 from acclimate.data.schemes import Span
 from acclimate.data.selection.text_files import cut_into_pieces, read_blocks
 from acclimate.data.words import find_blank_separated, find_sentences, find_words, grouped
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """The words `start` to `end` (exclusive) are a name of a concept of these types."""
+
+    start: int
+    end: int
+    types: tuple[str, ...]
+    name: str  # as the dictionary spells it
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+class Annotator(Protocol):
+    """Whatever finds concepts in sentences. Findings may overlap; the labeller chooses among them."""
+
+    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[Sequence[Mention]]:
+        """The findings of each sentence, in the sentences' order. Tags are not there to be looked at."""
+        ...
+
+
+BUNDLED_GROUPS = {
+    "table-12": "15 UMLS types as DISEASE, SYMPTOM, TREATMENT, as in MSLM's Table 12",
+    "clinical": "the same, and also procedures, devices, injuries, pathologic functions and findings",
+}
+NO_GROUPS = "none"
+AUTO_GROUPS = "auto"
+NO_TYPE = "(none)"  # what reports call it
+Others = Literal["drop", "keep"]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Which label a semantic type gets; None where its names are left out.
+
+    Types are compared without regard to capitals. A type that is itself one of the labels needs no line in the map.
+    """
+
+    labels: Mapping[str, str | None] = field(default_factory=dict)  # by types in lower case
+    others: Others = "drop"  # what becomes of types that the map does not name
+    single: str | None = None  # one label for all that is not left out
+    name: str = NO_GROUPS
+
+    @classmethod
+    def load(cls, source: str | Path = "table-12", others: Others = "drop", single: str | None = None) -> Groups:
+        """From a YAML file as `--map` takes it, a bundled map by its name, or `none`: every type is its own label."""
+        if source == NO_GROUPS:
+            return cls({}, "keep", single)
+        if source in BUNDLED_GROUPS and not Path(source).exists():
+            return cls.of(_bundled(str(source)), others, single)
+        if not Path(source).exists():
+            problem = (
+                f"there is no such map of types. Give a YAML file, or one of {', '.join(BUNDLED_GROUPS)}, {NO_GROUPS}."
+            )
+            raise InputError(problem, file=source)
+        return cls.of(LabelMap.load(source), others, single)
+
+    @classmethod
+    def suited_to(cls, types: Iterable[str], others: Others = "drop", single: str | None = None) -> Groups:
+        """`table-12` where it names one of these types; else they are no UMLS types, but labels already."""
+        label_map = _bundled("table-12")
+        named = {type.lower() for type, _ in label_map.items()}
+        if any(type.lower() in named for type in types):
+            return cls.of(label_map, others, single)
+        return cls.load(NO_GROUPS, single=single)
+
+    @classmethod
+    def of(cls, label_map: LabelMap, others: Others = "drop", single: str | None = None) -> Groups:
+        labels: dict[str, str | None] = {label.lower(): label for label in label_map.results}
+        return cls(labels | {type.lower(): label for type, label in label_map.items()}, others, single, label_map.name)
+
+    def label(self, type: str) -> str | None:
+        """A type without a name (a list of names alone) is left out, unless there is one label for all."""
+        if not type:
+            return self.single
+        label = self.labels.get(type.lower(), type if self.others == "keep" else None)
+        return None if label is None else self.single or "_".join(label.split())
+
+    def choose(self, types: Iterable[str]) -> tuple[str, str | None]:
+        """Of the types of one concept the first that has a label, and the label."""
+        first = ""
+        for type in types or ("",):
+            first = first or type
+            label = self.label(type)
+            if label is not None:
+                return type, label
+        return first, None
+
+
+def _bundled(name: str) -> LabelMap:
+    with as_file(files("acclimate.data.concepts") / "groups" / f"{name}.yaml") as file:
+        return LabelMap.load(file)
+
+
+REACH = 20  # sentences, where documents are not known
+LONGEST = 10  # letters and digits of an abbreviation
+MOST_WORDS = 4  # `A - T` is three words in some corpora
+_OPEN, _CLOSE = "([", ")]"
+
+Explained = tuple[Mention, int]  # the finding that it stands for, and the sentence where that was
+
+
+class Abbreviations:
+    """What was explained so far, as sentences come one after another."""
+
+    def __init__(self) -> None:
+        self.count = 0  # explanations met
+        self._known: dict[str, dict[tuple[str, ...], Explained]] = {}  # by the first word
+        self._document: str | None = None
+        self._sentence = 0
+
+    def begin(self, sentence: Sentence) -> None:
+        """The next sentence; a new document forgets what the last one explained."""
+        if sentence.document != self._document:
+            self._known.clear()
+            self._document = sentence.document
+        self._sentence += 1
+
+    def learn(self, words: Sequence[str], mentions: Sequence[Mention]) -> bool:
+        """Look for explanations behind these findings. Whether there were any."""
+        learnt = False
+        for mention in mentions:
+            short = _bracketed(words, mention.end)
+            if short and explains(" ".join(words[mention.start : mention.end]), "".join(short)):
+                self._known.setdefault(short[0], {})[short] = (mention, self._sentence)
+                self.count += 1
+                learnt = True
+        return learnt
+
+    def find(self, words: Sequence[str]) -> Iterator[Mention]:
+        """Where explained abbreviations stand, written as they were explained."""
+        for start, word in enumerate(words):
+            for short, (meaning, since) in self._known.get(word, {}).items():
+                near = self._document is not None or self._sentence - since <= REACH
+                if near and tuple(words[start : start + len(short)]) == short:
+                    yield Mention(start, start + len(short), meaning.types, meaning.name)
+
+
+def explains(long: str, short: str) -> bool:
+    """Whether a short form may stand for a long one: it begins alike, and its letters stand there in that order."""
+    letters = [letter for letter in short if letter.isalnum()]
+    if not 2 <= len(letters) <= LONGEST or sum(map(str.isupper, letters)) < 2 or len(long) <= len(short):
+        return False
+    left = iter(long.lower())
+    in_order = all(letter.lower() in left for letter in letters if letter.isalpha())
+    return in_order and long[0].lower() == letters[0].lower()
+
+
+def _bracketed(words: Sequence[str], place: int) -> tuple[str, ...]:
+    """The few words between brackets that open at a place."""
+    if place >= len(words) or words[place] not in tuple(_OPEN):
+        return ()
+    inside = words[place + 1 : place + 2 + MOST_WORDS]
+    end = next((number for number, word in enumerate(inside) if word in tuple(_CLOSE)), 0)
+    return tuple(inside[:end])
 
 
 class RawText:

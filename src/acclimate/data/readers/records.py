@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from acclimate.data.character_spans import check_characters
 from acclimate.data.problems import InputError, Place, shorten
-from acclimate.data.readers.source import RawSentence, ReadingLog, Source
+from acclimate.data.readers.source import RawSentence, ReadingLog, Source, check_characters
 
 Value = TypeVar("Value")
 Fields = dict[str, Any]

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import difflib
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from acclimate.data.character_spans import check_characters, sentences_of_text
+from acclimate.data.character_spans import sentences_of_text
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import expect, sentence_of_fields
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions
-from acclimate.spelling import argument
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, check_characters
+from acclimate.spelling import argument, did_you_mean
 
 # one word per row …
 ONE_WORD = ("word", "token", "form")
@@ -94,11 +93,11 @@ def _wanted(column: int | str | None, header: Sequence[str], option: str, file: 
     try:
         index = int(column)
     except ValueError:
-        close = difflib.get_close_matches(str(column), header, n=1)
-        hint = f" Did you mean {close[0]!r}?" if close else ""
         has = ", ".join(map(repr, header))
         raise InputError(
-            f"{option}={column!r}: there is no such column.{hint} There are {has}.", file=file, line=1
+            f"{option}={column!r}: there is no such column.{did_you_mean(str(column), header)} There are {has}.",
+            file=file,
+            line=1,
         ) from None
     if not -len(header) <= index < len(header):
         raise InputError(f"{option}={index}, but there are {len(header)} columns (numbered from 0).", file=file, line=1)

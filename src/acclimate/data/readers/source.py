@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import gzip
 import io
 import lzma
@@ -22,7 +21,7 @@ from acclimate.data.corpus import BorderMiss, Kind
 from acclimate.data.problems import InputError, Skipped
 from acclimate.data.schemes import Scheme, Span
 from acclimate.data.words import Offsets, find_blank_separated, find_words
-from acclimate.spelling import argument
+from acclimate.spelling import argument, did_you_mean
 
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)  # what reading a damaged file raises
@@ -292,8 +291,7 @@ class Source:
         folder = self.path.parent
         if not folder.is_dir():
             return f" There is no folder {str(folder)!r} either."
-        close = difflib.get_close_matches(self.path.name, [entry.name for entry in folder.iterdir()], n=1)
-        return f" Did you mean {close[0]!r}?" if close else ""
+        return did_you_mean(self.path.name, [entry.name for entry in folder.iterdir()])
 
     @cached_property
     def text(self) -> str:
@@ -358,3 +356,15 @@ class Source:
         if self.faults and not log.options.skip_bad:
             raise next(iter(self.faults.values()))
         return self.lines
+
+
+def check_characters(text: str) -> None:
+    """JSON can spell characters that no text file can hold and no tokenizer takes."""
+    if "\0" in text:
+        raise InputError("a NUL character in the text. Remove it where the text comes from.")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        half = f"U+{ord(text[error.start]):04X}"
+        problem = f"half of a surrogate pair ({half}) at character {error.start} of the text; it is no character."
+        raise InputError(f"{problem} An emoji was cut in two where the text comes from; repair it there.") from None

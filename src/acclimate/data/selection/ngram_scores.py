@@ -88,22 +88,19 @@ class TargetNgrams:
     def candidate_lines(self, block: Block, least_score: float, measure: Measure) -> Numbers:
         """Lines with some text, less those that cannot have so high a score: most of them, once many have been seen.
 
-        The words of a line are only looked at one by one when this cannot be told from their number.
+        The words of a line are only looked at one by one when this cannot be told from their number. It tells nothing
+        of "overlap", which any known word may bring to the top.
         """
         lines = np.flatnonzero(np.diff(block.borders) > 0)
-        if least_score <= 0:
+        if least_score <= 0 or measure == "overlap":
             return lines
         known = block.most_known
-        lines = lines[self._highest_possible(known[lines], known[lines], measure) >= least_score]
-        if measure == "overlap":
-            return lines
-        return lines[self._highest_possible(known[lines], block.most_different_known(lines), measure) >= least_score]
+        lines = lines[self._highest_jaccard(known[lines], known[lines]) >= least_score]
+        return lines[self._highest_jaccard(known[lines], block.most_different_known(lines)) >= least_score]
 
-    def _highest_possible(self, known: Numbers, known_once: Numbers, measure: Measure) -> Scores:
+    def _highest_jaccard(self, known: Numbers, known_once: Numbers) -> Scores:
         """No line with so many known words, so many of them different, has a higher score, not even in the last digit:
-        the operations are those of the score. For "overlap" there is little to be told."""
-        if measure == "overlap":
-            return np.where(known > 0, 1.0, 0.0)
+        the operations are those of the score."""
         most = np.maximum(known - np.arange(LONGEST)[:, None], 0)
         most[0] = known_once
         return _mean_share(most, np.broadcast_to(self.sizes[:, None], most.shape))

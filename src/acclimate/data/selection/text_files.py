@@ -44,8 +44,8 @@ def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
     """All pieces of files, in order. A file that cannot be opened is told at once, not after hours."""
     pieces: list[Piece] = []
     for file in files:
-        with _opened(file) as stored:
-            compressed = _compression(stored) is not None
+        with opened(file) as stored:
+            compressed = _compression(stored, file) is not None
             size = stored.seek(0, 2)
         starts = [0] if compressed else list(range(0, size, PIECE))
         for start in starts:
@@ -57,7 +57,7 @@ def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
 def read_blocks(piece: Piece) -> Iterator[TextBlock]:
     """The lines of a piece, about a megabyte at a time."""
     line = 0
-    with _opened(piece.file) as stored, _decompressed(stored, piece.file) as file:
+    with opened(piece.file) as stored, decompressed(stored, piece.file) as file:
         if piece.start:
             file.seek(piece.start - 1)
             _finish_line(file)
@@ -76,8 +76,8 @@ def read_blocks(piece: Piece) -> Iterator[TextBlock]:
 
 def read_beginning(file: str | Path) -> bytes:
     """The first bytes, decompressed, whatever they are."""
-    with _opened(file) as stored, _decompressed(stored, file) as opened:
-        return opened.read(BLOCK)
+    with opened(file) as stored, decompressed(stored, file) as text:
+        return text.read(BLOCK)
 
 
 def _whole_lines(text: bytes, file: IO[bytes]) -> tuple[bytes, int]:
@@ -103,13 +103,15 @@ def _check(text: bytes, piece: Piece, lines_before: int) -> None:
         try:
             text.decode("utf-8")
         except UnicodeDecodeError as failure:
-            byte = f"byte 0x{text[failure.start]:02x} is not UTF-8"
-            advice = "save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)"
-            raise _bad_line(f"{byte}; {advice}.", text, failure.start, piece, lines_before) from None
+            raise _bad_line(not_utf8(text[failure.start]), text, failure.start, piece, lines_before) from None
     nul = text.find(b"\0")
     if nul >= 0:
         problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
         raise _bad_line(problem, text, nul, piece, lines_before)
+
+
+def not_utf8(byte: int) -> str:
+    return f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
 
 
 def _bad_line(problem: str, text: bytes, place: int, piece: Piece, lines_before: int) -> InputError:
@@ -124,7 +126,7 @@ def _lines_before(piece: Piece) -> int:
     if not piece.start:
         return 0
     left, lines = piece.start - 1, 1  # the last of them reaches to the byte before the piece, or beyond
-    with _opened(piece.file) as stored:
+    with opened(piece.file) as stored:
         while left and (block := stored.read(min(left, BLOCK))):
             left, lines = left - len(block), lines + block.count(b"\n")
     return lines
@@ -132,13 +134,13 @@ def _lines_before(piece: Piece) -> int:
 
 def first_lines(file: str | Path, most: int = 1 << 16) -> list[str]:
     """Whole lines from the beginning of a file, as far as `most` bytes go."""
-    with _opened(file) as stored, _decompressed(stored, file) as lines:
+    with opened(file) as stored, decompressed(stored, file) as lines:
         begun = lines.read(most)
     return begun[: begun.rfind(b"\n") + 1 or None].decode("utf-8", "replace").splitlines()
 
 
 @contextmanager
-def _opened(file: str | Path) -> Iterator[IO[bytes]]:
+def opened(file: str | Path) -> Iterator[IO[bytes]]:
     try:
         stored = open(file, "rb")  # noqa: SIM115
     except FileNotFoundError:
@@ -151,22 +153,21 @@ def _opened(file: str | Path) -> Iterator[IO[bytes]]:
         yield stored
 
 
-def _compression(stored: IO[bytes]) -> Compression | None:
-    """By what is in it and not by its name, as corpora are read."""
+def _compression(stored: IO[bytes], file: str | Path) -> Compression | None:
     start = stored.read(len(XZ))
     stored.seek(0)
-    return compression_of(start)
+    return compression_of(start, Path(file).suffix.lower())
 
 
 @contextmanager
-def _decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
-    compression = _compression(stored)
+def decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
+    compression = _compression(stored, file)
     if compression is None:
         yield stored
         return
     try:
-        with decompressing(stored, compression) as opened:
-            yield opened
+        with decompressing(stored, compression) as text:
+            yield text
     except DAMAGE as failure:
         problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
         raise InputError(problem, file=file, line=_damaged_line(file)) from None
@@ -175,7 +176,7 @@ def _decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
 def _damaged_line(file: str | Path) -> int:
     number = 1
     with suppress(*DAMAGE), open(file, "rb") as stored:
-        for _ in decompressing(stored, _compression(stored)):
+        for _ in decompressing(stored, _compression(stored, file)):
             number += 1
     return number
 

@@ -7,22 +7,26 @@ document are missing (a subset was taken), the text is cut: what is not in the c
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import lzma
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, keep_open, tags_from_spans
 from acclimate.spelling import either
+
+CsvRow = Mapping[str, Any]
 
 
 def encoded(text: str) -> bytes:
@@ -48,6 +52,21 @@ def save(data: bytes, path: str | Path) -> None:
         return
     with atomic_file(path) as file:
         file.write(data)
+
+
+def write_csv(rows: Sequence[CsvRow], path: str | Path) -> None:
+    """A line per row under the names of the first one. What is not known stays empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]) if rows else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    save(encoded(text.getvalue()), path)
+
+
+def write_tables(tables: Mapping[str, Sequence[CsvRow]], folder: str | Path) -> None:
+    """One file per table, under its name."""
+    for name, rows in tables.items():
+        write_csv(rows, Path(folder) / f"{name}.csv")
 
 
 @contextmanager

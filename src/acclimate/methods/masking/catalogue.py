@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -20,6 +19,7 @@ from acclimate.methods.masking.policy import Mixture, Policy, Uniform
 from acclimate.methods.masking.word_runs import collocations, spans
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.settings import Settings, UsageError
+from acclimate.spelling import did_you_mean
 
 MIXED = "mix-"
 
@@ -162,9 +162,9 @@ def known_policy(name: str) -> str:
     """The name, if there is such a policy."""
     if name in policy_names():
         return name
-    close = difflib.get_close_matches(name, policy_names(), n=1)
-    hint = f"Did you mean {close[0]!r}? " if close else ""
-    raise UsageError(f"Unknown masking {name!r}. {hint}Known: {', '.join(policy_names())}.")
+    raise UsageError(
+        f"Unknown masking {name!r}.{did_you_mean(name, policy_names())} Known: {', '.join(policy_names())}."
+    )
 
 
 def require_texts(name: str, source: Corpus | None, target: Corpus) -> None:

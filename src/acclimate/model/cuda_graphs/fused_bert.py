@@ -9,13 +9,18 @@ GPUs and needs a C compiler; elsewhere it is two steps.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import layer_norm, linear, scaled_dot_product_attention
+from torch.nn.functional import layer_norm, linear, pad, scaled_dot_product_attention
 
-from acclimate.model.encoders.transformer import embeds_then_encodes
+from acclimate.model.cuda_graphs.cast_weights import WeightCast, cast_module, uncast_weights
+from acclimate.model.cuda_graphs.graph_cache import GraphCache
+from acclimate.model.encoders.transformer import Transformer, embeds_then_encodes
+from acclimate.model.learner import eval_mode
 
 try:
     import triton
@@ -148,3 +153,62 @@ def _sum_row(one, other, weight, shift, found, count, eps, size: tl.constexpr): 
 
 
 _sum: Any = None if triton is None else triton.jit(_sum_row)
+
+
+_BUCKET = 8  # rows and pieces that are not full are rounded up to multiples of this, so that many batches share a shape
+
+
+@dataclass
+class EvalStates:
+    """`Transformer.states` without dropout and gradient, in whichever mode the encoder is.
+
+    On a GPU each shape has a graph, and under autocast all of it runs in half precision. Elsewhere it is read as usual.
+    Graphs read the weights where they stand, so that they follow the training.
+    """
+
+    cache: GraphCache = field(default_factory=lambda: GraphCache(most=32, on_second_use=True))
+
+    def __call__(self, encoder: Transformer, pieces: Tensor, attention: Tensor | None) -> Tensor:
+        kind = pieces.device.type
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else None
+        rows, length = pieces.shape
+        if attention is not None and kind == "cuda":
+            pieces, attention = pad_rows(pieces, attention, encoder.pieces.longest)
+
+        def read(pieces: Tensor, attention: Tensor | None = None) -> tuple[Tensor]:
+            with eval_mode(encoder):  # not for every replay: to turn hundreds of parts costs the CPU milliseconds
+                return (in_this_mode(pieces, attention),)
+
+        def in_this_mode(pieces: Tensor, attention: Tensor | None) -> Tensor:
+            if dtype is not None and kind == "cuda":
+                fused = FusedBert.of(encoder.model)
+                if fused is not None:
+                    with uncast_weights(encoder):
+                        return fused(pieces, attention, dtype)
+                with cast_module(encoder, dtype):
+                    return encoder.plain_states(pieces, attention)
+            # all weights are cast together: one by one that is a hundred small kernels more
+            cast = nullcontext() if dtype is None else WeightCast(encoder)(dtype)
+            with uncast_weights(encoder), cast:
+                return encoder.plain_states(pieces, attention)
+
+        key = (dtype, next(encoder.parameters()).data_ptr())  # other weights, another graph
+        (states,) = self.cache(key, read, pieces, *(() if attention is None else (attention,)))
+        return states[:rows, :length]
+
+
+def pad_rows(pieces: Tensor, attention: Tensor, longest: int) -> tuple[Tensor, Tensor]:
+    """The same rows, of pieces or of their embeddings, with padding, and rows of padding, behind them; none longer than
+    the encoder can read."""
+    rows, length = pieces.shape[:2]
+    all_rows, whole = rounded(pieces.shape, longest)[:2]
+    more, wider = all_rows - rows, whole - length
+    attention = pad(attention, (0, wider, 0, more))
+    attention[rows:, 0] = 1  # a row of which nothing is read has no states that are numbers
+    return pad(pieces, (*(0, 0) * (pieces.ndim - 2), 0, wider, 0, more)), attention
+
+
+def rounded(shape: Sequence[int], longest: int, step: int = _BUCKET) -> tuple[int, ...]:
+    """(row, piece, ...), rows and pieces rounded up; no row becomes longer than the encoder can read."""
+    rows, pieces = (size + -size % step for size in shape[:2])
+    return (rows, max(shape[1], min(pieces, longest)), *shape[2:])

@@ -2,18 +2,183 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from acclimate.model.acceleration import Acceleration, Read
-from acclimate.model.cuda_graphs.chain_graphs import ChainGraphs
 from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraphs
+from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.heads import linear_chain
 
 Result = TypeVar("Result")
+_BUCKET = 8  # sentences and words are rounded up to multiples of this
+_UNDER_WAY = 4  # numbers on their way to the CPU; then the first of them is waited for
+
+
+class ChainGraphs:
+    """The functions of `linear_chain` for one head, with the same arguments and results.
+
+    On a CPU they compute as usual. Marginals are differentiable once.
+    """
+
+    def __init__(self, cache: GraphCache | None = None) -> None:
+        self.cache = cache or GraphCache(most=64, on_second_use=True)
+        self.spread = AsyncScalar()
+
+    def __call__(self, work: Callable[..., Any], *inputs: Tensor | None) -> Any:
+        """`work(*inputs)`, a function of `linear_chain`; one that is not known here is done as usual."""
+        known: dict[Callable[..., Any], Callable[..., Any]] = {
+            linear_chain.log_partition: self.log_partition,
+            linear_chain.marginals: self.marginals,
+            linear_chain.best_path: self.best_path,
+        }
+        return known.get(work, work)(*inputs)
+
+    def log_partition(
+        self,
+        scores: Tensor,
+        transitions: Tensor,
+        mask: Tensor,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+    ) -> Tensor:
+        return linear_chain.log_partition(scores, transitions, mask, start, end, self._partition_and_counts)
+
+    def marginals(
+        self,
+        scores: Tensor,
+        transitions: Tensor,
+        mask: Tensor,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+    ) -> Tensor:
+        return linear_chain.marginals(scores, transitions, mask, start, end, self._word_marginals)
+
+    @torch.no_grad()
+    def best_path(
+        self,
+        scores: Tensor,
+        transitions: Tensor,
+        mask: Tensor,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        given = (scores, transitions, mask, start, end)
+        tags, totals = self._bucketed("best path", linear_chain.best_path, *given)
+        return tags[:, : scores.shape[1]], totals
+
+    def _partition_and_counts(
+        self, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        period = self._period(transitions)
+
+        def work(
+            scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
+        ) -> tuple[Tensor, Tensor, Tensor]:
+            return linear_chain.partition_and_counts(scores, transitions, start, end, mask, period)
+
+        given = (scores, transitions, mask, start, end)
+        total, words, moves = self._bucketed(f"partition {period}", work, *given)
+        return total, words[:, : scores.shape[1]], moves
+
+    def _word_marginals(
+        self, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
+    ) -> Tensor:
+        period = self._period(transitions)
+
+        def work(scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None) -> Tensor:
+            return linear_chain.word_marginals(scores, transitions, start, end, mask, period)
+
+        given = (scores, transitions, mask.bool(), start, end)
+        if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in given):
+            key = (f"marginals {period}", start is None, end is None, scores.device)
+            whole = _without_absent(work, start, end)
+            words = self.cache.with_gradient(key, whole, *pad_to_bucket(*given))[: len(scores)]
+        else:
+            (words,) = self._bucketed(f"marginals {period}", lambda *inputs: (work(*inputs),), *given)
+        return words[:, : scores.shape[1]]
+
+    def _bucketed(
+        self,
+        name: str,
+        work: Callable[..., tuple[Tensor, ...]],
+        scores: Tensor,
+        transitions: Tensor,
+        mask: Tensor,
+        start: Tensor | None,
+        end: Tensor | None,
+    ) -> tuple[Tensor, ...]:
+        """The work on padded sentences, without gradient. Results may be longer than the sentences."""
+        key = (name, start is None, end is None, scores.device)
+        given = pad_to_bucket(scores, transitions, mask, start, end)
+        return tuple(result[: len(scores)] for result in self.cache(key, _without_absent(work, start, end), *given))
+
+    def _period(self, transitions: Tensor) -> int:
+        # the number is that of an update or two ago, and transitions move slowly: half as much again is room enough
+        spread = 1.5 * self.spread((transitions.max() - transitions.min()).detach())
+        period = linear_chain.rescaling_period(transitions, spread)
+        return 1 << period.bit_length() - 1 if period else 0  # rescaled more often than need be, in fewer ways
+
+
+def pad_to_bucket(
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
+) -> tuple[Tensor, ...]:
+    """The arguments of a chain with sentences without words, and padding, behind the others."""
+    more, wider = (-size % _BUCKET for size in scores.shape[:2])
+    ends = (tensor for tensor in (start, end) if tensor is not None)
+    return pad(scores, (0, 0, 0, wider, 0, more)), transitions, pad(mask, (0, wider, 0, more)), *ends
+
+
+def _without_absent(work: Callable[..., Result], start: Tensor | None, end: Tensor | None) -> Callable[..., Result]:
+    """The work on tensors alone."""
+
+    def whole(scores: Tensor, transitions: Tensor, mask: Tensor, *ends: Tensor) -> Result:
+        given = iter(ends)
+        first = None if start is None else next(given)
+        return work(scores, transitions, mask, first, None if end is None else next(given))
+
+    return whole
+
+
+class AsyncScalar:
+    """A number that a GPU computes and the CPU needs, without one waiting for the other.
+
+    For what moves slowly and is asked for again and again: the answer is the newest that has arrived, from a few calls
+    ago. Only the first call waits. On a CPU it is the number itself.
+    """
+
+    def __init__(self) -> None:
+        self.known: float | None = None
+        self.coming: deque[tuple[Tensor, torch.cuda.Event]] = deque()
+
+    def __call__(self, number: Tensor) -> float:
+        if number.device.type != "cuda":
+            self.known = float(number)
+            return self.known
+        place = torch.empty(number.shape, dtype=number.dtype, pin_memory=True)
+        place.copy_(number.detach(), non_blocking=True)
+        arrived = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        arrived.record()
+        self.coming.append((place, arrived))
+        while self.coming and (self._must_wait() or self._is_here()):
+            place, arrived = self.coming.popleft()
+            arrived.synchronize()
+            self.known = float(place)
+        assert self.known is not None
+        return self.known
+
+    def _must_wait(self) -> bool:
+        return self.known is None or len(self.coming) > _UNDER_WAY
+
+    def _is_here(self) -> bool:
+        return bool(self.coming[0][1].query())  # type: ignore[no-untyped-call]
 
 
 class TrainingGraphs(Acceleration):

@@ -1,12 +1,18 @@
-"""What all charts stand in: a drawing with a name, axes with round numbers, signs for a legend."""
+"""What all charts stand in: a drawing with a name, axes with round numbers, signs for a legend; and a sheet of figures,
+one SVG file that stands alone, with colours for light and dark.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from acclimate.data.problems import InputError
+from acclimate.data.writers.shared import save
 from acclimate.reporting.figures import coordinate, short
 from acclimate.reporting.markup import Markup, tag
 
@@ -46,7 +52,7 @@ class Scale:
         width = self.high - self.low
         return self.start + (self.end - self.start) * ((value - self.low) / width if width else 0.5)
 
-    def ticks(self, most: int = 6) -> list[float]:
+    def ticks(self, most: int = 5) -> list[float]:
         """Round numbers inside the range."""
         width = self.high - self.low
         if width <= 0 or not math.isfinite(width):
@@ -105,10 +111,10 @@ def box(x: float, y: float, width: float, height: float, class_: str, **attribut
     return tag("rect", x=coordinate(x), y=coordinate(y), **size, class_=class_, **attributes)
 
 
-def x_axis(scale: Scale, top: float, bottom: float, name: str = "", most: int = 5) -> list[Markup]:
+def x_axis(scale: Scale, top: float, bottom: float, name: str = "") -> list[Markup]:
     """Thin lines at round numbers, the numbers under them, and what they count."""
     drawn = []
-    for value in scale.ticks(most):
+    for value in scale.ticks():
         drawn += [
             line(scale(value), top, scale(value), bottom, "grid"),
             text(scale(value), bottom + 14, tick_text(value), "middle"),
@@ -118,9 +124,9 @@ def x_axis(scale: Scale, top: float, bottom: float, name: str = "", most: int = 
     return drawn
 
 
-def y_axis(scale: Scale, left: float, right: float, most: int = 5) -> list[Markup]:
+def y_axis(scale: Scale, left: float, right: float) -> list[Markup]:
     drawn = []
-    for value in scale.ticks(most):
+    for value in scale.ticks():
         drawn += [
             line(left, scale(value), right, scale(value), "grid"),
             text(left - 6, scale(value) + 4, tick_text(value), "end"),
@@ -128,6 +134,84 @@ def y_axis(scale: Scale, left: float, right: float, most: int = 5) -> list[Marku
     return drawn
 
 
-def room_for(labels: Sequence[str], least: float = 30, most: float = 145) -> float:
+def room_for(labels: Sequence[str], least: float = 30) -> float:
     """How much place labels at the left need."""
-    return min(most, max([least, *(LETTER * len(label) + 10 for label in labels)]))
+    return min(145.0, max([least, *(LETTER * len(label) + 10 for label in labels)]))
+
+
+_MARGIN, _GAP, _LINE = 18.0, 26.0, 17.0
+_HEAD = 34.0  # of the title
+
+
+def check_picture(file: Path) -> None:
+    """Refuse a name that is not an SVG's before anything is counted."""
+    if file.suffix.lower() != ".svg":
+        raise InputError(f"{file}: the name of a picture must end in .svg.")
+
+
+def save_sheet(file: Path, title: str, figures: Sequence[Figure]) -> None:
+    check_picture(file)
+    save(sheet(title, figures).encode("utf-8"), file)
+
+
+def chart_style() -> str:
+    """The colours of charts, for the head of a page or of a picture."""
+    return files("acclimate.reporting").joinpath("charts.css").read_text(encoding="utf-8")
+
+
+def sheet(title: str, figures: Sequence[Figure], across: int = 2) -> str:
+    """Figures side by side and below each other, as they come."""
+    figures = [figure for figure in figures if figure.drawing is not None]
+    if not figures:
+        raise InputError("there is nothing to draw.")
+    wide = max(WIDTH, *(figure.drawing.width for figure in figures if figure.drawing is not None))
+    across = min(across, len(figures))
+    top, drawn = _MARGIN + _HEAD, []
+    for start in range(0, len(figures), across):
+        tallest = 0.0
+        for number, figure in enumerate(figures[start : start + across]):
+            parts, tall = _figure(figure, _MARGIN + number * (wide + _GAP), top, wide)
+            drawn += parts
+            tallest = max(tallest, tall)
+        top += tallest + _GAP
+    width = max(2 * _MARGIN + across * wide + (across - 1) * _GAP, LETTER * 1.15 * len(title) + 2 * _MARGIN)
+    size = {"width": coordinate(width), "height": coordinate(top)}
+    root = tag(
+        "svg",
+        tag("title", title),
+        tag("style", Markup(f"\n{chart_style()}")),
+        box(0, 0, width, top, "sheet"),
+        text(_MARGIN, _MARGIN + 12, title, class_="caption"),
+        drawn,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {size['width']} {size['height']}",
+        **size,
+    )
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{root}\n'
+
+
+def _figure(figure: Figure, left: float, top: float, wide: float) -> tuple[list[Markup], float]:
+    """Its parts, and how tall they are together."""
+    assert figure.drawing is not None
+    drawn = [text(left, top + 12, figure.caption, class_="label caption", most=int(wide / LETTER))]
+    y, x = top + _LINE + 6, left
+    for sign, name in figure.legend:
+        shown = short(name, int(wide / LETTER) - 6)
+        room = sign.width + 6 + LETTER * len(shown) + 14
+        if x > left and x + room > left + wide:
+            x, y = left, y + _LINE
+        drawn += [_placed(sign, x, y), text(x + sign.width + 6, y + 10, shown)]
+        x += room
+    y += _LINE + 2 if figure.legend else 0
+    drawn.append(_placed(figure.drawing, left, y))
+    y += figure.drawing.height
+    if figure.note:
+        drawn.append(text(left, y + 12, figure.note, class_="count"))
+        y += _LINE
+    return drawn, y - top
+
+
+def _placed(drawn: Drawing, x: float, y: float) -> Markup:
+    """A drawing inside another one, at its own size."""
+    place = {"x": x, "y": y, "width": drawn.width, "height": drawn.height}
+    return tag("svg", drawn, **{name: coordinate(value) for name, value in place.items()})

@@ -49,9 +49,9 @@ def measure(points: FeaturePoints) -> Measures:
     return Measures(mmd, chance, separability)
 
 
-def map_of(points: FeaturePoints, seed: int = 0) -> list[tuple[float, float]]:
+def map_of(points: FeaturePoints) -> list[tuple[float, float]]:
     """Places on a flat map, one for each point."""
-    return [(float(x), float(y)) for x, y in project(points.points, seed)]
+    return [(float(x), float(y)) for x, y in project(points.points)]
 
 
 def distance_section(

@@ -1,1 +1,0 @@
-"""Selectors of finished runs: each gives a tagger a number without having seen a label of the target."""
