@@ -2,10 +2,12 @@
 
     python benchmarks/general_tagger.py text --data FOLDER --out text.txt.gz [--sentences 7000]
         --files FILE.txt.xz ...
+    python benchmarks/general_tagger.py hashes --data FOLDER --text text.txt.gz --out benchmarks
     python benchmarks/general_tagger.py train --data FOLDER --text text.txt.gz --out DIR [--members 5] [--students 3]
         [--updates 800] [--student-updates 3000] [--jobs 5]
 
-`text` draws sentences from open text; those that a board measures on are left out. `train` teaches a committee (one
+`text` draws sentences from open text; those that a board measures on are left out. `hashes` writes what is learnt and
+what is measured on, so that a test can compare them. `train` teaches a committee (one
 member a seed) the open corpora (benchmarks/open_corpora.py), with copies in careless spelling. The members tag the
 text. A student learns the corpora and the text: a name that all members found is a name, a word that none called a
 name is none, and every other word may be anything. Of the students the one is kept that is best on `judges`, target
@@ -28,7 +30,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from open_corpora import MAPS, TYPES, evaluation_texts, spelling_of, with_noise
+from open_corpora import LEAST_WORDS, MAPS, TYPES, evaluation_texts, hashes, spelling_of, with_noise, write_hashes
 from sources import TRAINING, TYPED, golds, one_thread, open_texts
 
 NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
@@ -38,8 +40,9 @@ WORDS = range(6, 61)  # of a sentence of text
 def main() -> None:
     options = arguments()
     if options.what == "text":
-        draw_text(options)
-        return
+        return draw_text(options)
+    if options.what == "hashes":
+        return keep_hashes(options)
     out = Path(options.out)
     (out / "members").mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
@@ -183,9 +186,16 @@ def draw_text(options: argparse.Namespace) -> None:
     print(f"{len(drawn):,} sentences in {options.out}")
 
 
+def keep_hashes(options: argparse.Namespace) -> None:
+    corpora = [*open_texts(options.data, tuple(MAPS), True), text_of(options)]
+    learnt = (spelling_of(one.words) for corpus in corpora for one in corpus if len(one) >= LEAST_WORDS)
+    write_hashes(hashes(learnt), Path(options.out) / "learnt_by_general.bin")
+    write_hashes(hashes(evaluation_texts(Path(options.data))), Path(options.out) / "evaluated.bin")
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("text", "train"))
+    parser.add_argument("what", choices=("text", "hashes", "train"))
     parser.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
     parser.add_argument("--data", required=True, metavar="FOLDER")
     parser.add_argument("--out", required=True)

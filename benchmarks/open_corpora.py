@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ MAPS = {
     "re3d_open": "re3d-to-conll",
 }
 TRAIN = {"docred": ("dev", "test")}  # all that there is of it
+LEAST_WORDS, HASH_BYTES = 4, 5
 TYPES = ("LOC", "MISC", "ORG", "PER")
 ARTICLES = {"the", "a", "an", "old", "young", "dear", "poor", "little"}
 TITLES = set((HERE / "titles.txt").read_text(encoding="utf-8").split())
@@ -147,9 +149,23 @@ def spelling_of(words: Iterable[str]) -> str:
     return re.sub(r"\W+", "", "".join(words).lower())
 
 
-def without(corpus: Any, evaluated: set[str], least_words: int = 4) -> Any:
+def without(corpus: Any, evaluated: set[str]) -> Any:
     """The corpus without sentences that stand in an evaluation set. Very short ones ("Oslo") may."""
-    return corpus.filter(lambda one: len(one) < least_words or spelling_of(one.words) not in evaluated)
+    return corpus.filter(lambda one: len(one) < LEAST_WORDS or spelling_of(one.words) not in evaluated)
+
+
+def hashes(spellings: Iterable[str]) -> set[bytes]:
+    """Five bytes of each: enough to find a sentence again, too few to read it."""
+    return {blake2b(spelling.encode(), digest_size=HASH_BYTES).digest() for spelling in spellings}
+
+
+def write_hashes(found: set[bytes], file: Path) -> None:
+    file.write_bytes(b"".join(sorted(found)))
+
+
+def read_hashes(file: Path) -> set[bytes]:
+    found = file.read_bytes()
+    return {found[start : start + HASH_BYTES] for start in range(0, len(found), HASH_BYTES)}
 
 
 def evaluation_texts(folder: Path) -> set[str]:
@@ -157,4 +173,5 @@ def evaluation_texts(folder: Path) -> set[str]:
     from acclimate import read_corpus
 
     files = [file for part in ("dev", "test") for file in folder.glob(f"*/{part}.conll.gz")]
-    return {spelling_of(sentence.words) for file in sorted(files) for sentence in read_corpus(file, skip_bad=True)}
+    sentences = (sentence.words for file in sorted(files) for sentence in read_corpus(file, skip_bad=True))
+    return {spelling_of(words) for words in sentences if len(words) >= LEAST_WORDS}

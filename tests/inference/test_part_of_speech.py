@@ -18,7 +18,6 @@ from acclimate.cli.main import app
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.writing import write_corpus
-from acclimate.inference import shipped
 from acclimate.inference.part_of_speech import (
     UNIVERSAL,
     AcclimatePartsOfSpeech,
@@ -27,6 +26,7 @@ from acclimate.inference.part_of_speech import (
     part_of_speech_tagger,
 )
 from acclimate.inference.predict import predict
+from acclimate.model import shipped
 from acclimate.model.shipped import PART_OF_SPEECH, resolved_tagger, shipped_tagger_path
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
@@ -79,7 +79,7 @@ def test_a_package_without_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_one_that_does_not_come_with_the_package_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"No tagger called 'chunks' comes .* there is part-of-speech\."):
+    with pytest.raises(UsageError, match=r"No tagger called 'chunks' comes .* there is general, part-of-speech\."):
         shipped_tagger_path("chunks")
 
 
