@@ -6,8 +6,10 @@ from pathlib import Path
 
 from acclimate.model.storage import StorageError
 from acclimate.settings import UsageError
+from acclimate.spelling import argument
 
 PART_OF_SPEECH = "part-of-speech"
+GENERAL = "general"
 SHIPPED_TAGGERS = {PART_OF_SPEECH: "universal parts of speech of English"}
 HOME = Path(__file__).parent
 
@@ -24,6 +26,16 @@ def shipped_tagger_path(name: str = PART_OF_SPEECH) -> Path:
             "Install the package again, or give the folder of another tagger."
         )
     return folder
+
+
+def default_start() -> str:
+    """The tagger that is adapted where none is named."""
+    if GENERAL not in SHIPPED_TAGGERS:
+        raise UsageError(
+            f"No tagger comes with the package that could be adapted without a source: name one ({argument('start')}), "
+            f"or give labelled sentences to train one on ({argument('source')})."
+        )
+    return GENERAL
 
 
 def resolved_tagger(place: str | Path) -> Path:
