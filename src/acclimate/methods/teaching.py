@@ -49,8 +49,8 @@ class HarderReading:
 
     def _hidden(self, sentences: Sequence[Sentence]) -> list[Change]:
         places = [(row, word) for row, sentence in enumerate(sentences) for word in range(len(sentence))]
-        drawn = (torch.rand(len(places)) < self.hidden).nonzero().flatten().tolist()
-        return [Change(*places[number], number, None) for number in drawn]
+        drawn = (torch.rand(len(places)) < self.hidden).tolist()
+        return [Change(row, word, number, None) for number, (row, word) in enumerate(places) if drawn[number]]
 
 
 def lower_cased(sentence: Sentence) -> Sentence:

@@ -18,8 +18,8 @@ from pydantic import Field
 
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
-from acclimate.methods.objective import Objective
 from acclimate.methods.masking.policy import Uniform
+from acclimate.methods.objective import Objective
 from acclimate.methods.tagging import Tagging
 from acclimate.methods.teaching import HarderReading, NearStart, Teaching
 from acclimate.model.encoders.transformer import Transformer

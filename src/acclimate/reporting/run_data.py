@@ -24,7 +24,7 @@ from acclimate.layout import COMPARISON, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger, read_seen
-from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
+from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
 from acclimate.reporting.folders import check, read_object
 from acclimate.runs.evidence import (
     AFTER,
@@ -103,7 +103,7 @@ def _run_alone(folder: Path) -> RunData:
         folder=folder,
         recipe=str(report["recipe"]),
         seed=int(report.get("seed", 0)),
-        source=str(given.get("source") or "source"),
+        source=str(given.get("source") or (given.get("tagger") or {}).get("start") or "source"),
         target=str(given.get("target") or given.get("target_labelled") or "(no target)"),
         before=what_before_is(str(report.get("before"))),
         changes={name: report[name] for name in DOMAIN_NAMES if report.get(name) is not None},
@@ -112,7 +112,7 @@ def _run_alone(folder: Path) -> RunData:
         answers=_answers(folder),
         curves=curves_of(folder),
         text=domains.get("text"),
-        text_missing="No target text was given, so there is nothing to compare." if domains else OLD_RUN,
+        text_missing="There is no text of both domains to compare." if domains else OLD_RUN,
         points=lambda: _features(folder),
         points_missing=str(points.get("problem") or OLD_RUN),
         points_problem=points.get("problem"),
@@ -125,6 +125,8 @@ def what_before_is(recipe: str) -> str:
     """By the recipe that trained it."""
     if recipe == TARGET_ONLY.name:
         return "the same tagger trained on the labelled target sentences alone"
+    if recipe == START.name:
+        return "the tagger that it started from, as it was"
     return "the same tagger trained on the source alone"
 
 

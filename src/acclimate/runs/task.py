@@ -14,15 +14,15 @@ from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.settings import UsageError, complete, differences
 from acclimate.spelling import argument, count
 
-
 NO_SOURCE = Corpus((), "no source")
 
 
 @dataclass(frozen=True)
 class Task:
     """All corpora of a run. Without a source, `source` is empty, and a trained tagger is adapted. `target` is text: its
-    tags are dropped before a recipe sees it. Labelled target sentences to learn from are `target_labelled`. Test parts are scored when all training is over. `watch` are labelled
-    sentences: how sure the tagger is of their tags is written down along training."""
+    tags are dropped before a recipe sees it. Labelled target sentences to learn from are `target_labelled`. Test parts
+    are scored when all training is over. `watch` are labelled sentences: how sure the tagger is of their tags is
+    written down along training."""
 
     source: Corpus = NO_SOURCE
     source_dev: Corpus | None = None
@@ -163,7 +163,9 @@ def _trained(choice: TaggerSettings, task: Task) -> Tagger:
         )
     others = differences(TaggerSettings().model_dump(), choice.model_copy(update={"start": None}).model_dump())
     if others:
-        raise UsageError(f"The tagger {choice.start} is trained, and has its own make. Leave out:\n" + "\n".join(others))
+        raise UsageError(
+            f"The tagger {choice.start} is trained, and has its own make. Leave out:\n" + "\n".join(others)
+        )
     return Tagger.load(resolved_tagger(choice.start))
 
 
@@ -180,27 +182,28 @@ class Beginning:
     def of(cls, tagger: Tagger, task: Task) -> Beginning:
         """The tagger with the labels of the labelled target sentences besides its own. Where some are new, they are
         those of another annotation: what the tagger knows and they do not name is open, and not learnt as O."""
-        few = task.target_labelled
-        labels = task.target_labels
-        new = () if labels is None else tuple(label for label in labels if label not in tagger.labels)
-        if few is None or labels is None or not new or labels.kind != tagger.labels.kind:
-            opened = {part: corpus and corpus.open_to(tagger.labels) for part, corpus in _judged(task).items()}
-            return cls(tagger, replace(task, **opened))
+        few, labels = task.target_labelled, task.target_labels
+        if few is None or labels is None or labels.kind != tagger.labels.kind:
+            return cls(tagger, task)
+        new = tuple(label for label in labels if label not in tagger.labels)
+        if not new:
+            return cls(tagger, _opened(task, tagger.labels, tagger.labels))
         tagger = tagger.with_labels(labels)
-        parts = {
-            part: corpus and replace(corpus, annotates=corpus.annotates or labels.names).open_to(tagger.labels)
-            for part, corpus in _judged(task).items()
-        }
-        hidden = [label for label in tagger.labels if label not in (few.annotates or labels)]
-        remarks = (f"The tagger learns {', '.join(new)} besides what it knows.",)
-        if hidden:
-            remarks += (
+        remarks = [f"The tagger learns {', '.join(new)} besides what it knows."]
+        if hidden := [label for label in tagger.labels if label not in (few.annotates or labels)]:
+            remarks.append(
                 f"{few.name} does not annotate {', '.join(hidden)}: its other words may hide such a name, and are not "
-                "learnt as O.",
+                "learnt as O."
             )
-        return cls(tagger, replace(task, **parts), new, remarks)
+        return cls(tagger, _opened(task, labels, tagger.labels), new, tuple(remarks))
 
 
-def _judged(task: Task) -> dict[str, Corpus | None]:
-    """The labelled parts of the target."""
-    return {name: getattr(task, name) for name in ("target_labelled", "target_dev", "target_test")}
+def _opened(task: Task, annotated: LabelSet, known: LabelSet) -> Task:
+    """The labelled parts of the target as parts of a task with all known labels. `annotated` are those that were looked
+    for, where a part does not say so itself."""
+
+    def opened(part: Corpus | None) -> Corpus | None:
+        return None if part is None else replace(part, annotates=part.annotates or annotated.names).open_to(known)
+
+    few, dev, test = task.target_labelled, task.target_dev, task.target_test
+    return replace(task, target_labelled=opened(few), target_dev=opened(dev), target_test=opened(test))

@@ -16,8 +16,8 @@ MARGIN = 2.0  # by so much a new tag scores below O, in nats
 
 @torch.no_grad()
 def take_over(tagger: Tagger, known: Tagger) -> None:
-    """Give the layer of scores and the head of `tagger` the weights of `known`, tag by tag. A tag that is new gets those
-    of O and a lower score: no best path goes through it, and it is close enough to be learnt."""
+    """Give the layer of scores and the head of `tagger` the weights of `known`, tag by tag. A new tag gets those of O
+    and a lower score: no best path goes through it, and it is close enough to be learnt."""
     old = {tag: number for number, tag in enumerate(known.tags)}
     rows = torch.tensor([old.get(tag, old[OUTSIDE]) for tag in tagger.tags])
     is_new = torch.tensor([tag not in old for tag in tagger.tags])
