@@ -99,6 +99,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
         if settings.recipe == BASELINE.name:
             tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
+    dev = _named(settings.target_dev, settings.target, "dev") if settings.source else settings.target_dev
     own = few is not None and trains_target(settings.recipe, source, few)
     task = Task(
         source,
@@ -106,7 +107,10 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         source_test,
         target,
         None if few is None else few.labelled(),
-        part(_named(settings.target_dev, settings.target, "dev"), False),
+        part(
+            settings.target_dev if settings.source is None else _named(settings.target_dev, settings.target, "dev"),
+            False,
+        ),
         part(_named(settings.target_test, settings.target, "test"), False),
         part(settings.watch, not own),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass, field
+from statistics import fmean
 
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import Tally
@@ -17,8 +19,8 @@ class Guard:
     """How steady a tagger is on target text that it does not learn from: how well its answers on the text without
     capitals agree with those on the text as it is written.
 
-    0 for a tagger that has drifted: too few of its answers agree with those of the tagger it began as. Answers that
-    agree need not be right. What the guard can see is a tagger that forgets its types, or finds names everywhere.
+    0 for a tagger that has drifted: too few of its answers agree with those of the tagger it began as, all types alike.
+    Answers that agree need not be right. What the guard sees is a tagger that forgets types, or finds names everywhere.
     """
 
     text: Corpus
@@ -46,11 +48,15 @@ class Guard:
 
 
 def agreement(one: Corpus, other: Corpus) -> float:
-    """Span F1 between two answers to the same sentences, 1 where neither finds a span. For plain tags, the share of
-    words with the same tag."""
+    """Between two answers to the same sentences, from 0 to 1: the mean over all types of the span F1, or for plain tags
+    the share of words with the same tag. Two answers without any span agree."""
     pairs = list(zip(one, other, strict=True))
     if one.kind == "plain":
         words = [a == b for mine, theirs in pairs for a, b in zip(mine.tags or (), theirs.tags or (), strict=True)]
         return sum(words) / len(words)
-    found = sum((Tally.of(mine.spans, theirs.spans) for mine, theirs in pairs), Tally())
-    return 1.0 if found.is_empty else found.f1
+    tallies: dict[str, Tally] = defaultdict(Tally)
+    for mine, theirs in pairs:
+        for label in {span.label for span in (*mine.spans, *theirs.spans)}:
+            spans = ([span for span in each.spans if span.label == label] for each in (mine, theirs))
+            tallies[label] += Tally.of(*spans)
+    return fmean(tally.f1 for tally in tallies.values()) if tallies else 1.0

@@ -62,7 +62,7 @@ class SourceFreeSettings(Settings):
     balance: float = Field(0.5, ge=0, le=1)
     """How far rare types count more than frequent ones: 0 counts words alike, 1 counts types alike."""
     guard: float = Field(0.5, ge=0, le=1)
-    """Without labels to choose by: minimum span F1 between the tagger's answers and those at the start; 0: no guard."""
+    """Without labels: minimum F1 (mean of types) between the tagger's answers and those at the start; 0: no guard."""
 
 
 def source_free(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
