@@ -241,14 +241,6 @@ def test_a_run_goes_on_only_from_the_same_start(start: Tagger, build: Build, tex
         adapt(target=text, start=build(), training={**QUICK, "checkpoint_every": 2}, out=tmp_path)
 
 
-@pytest.mark.parametrize("recipe", sorted(name for name, recipe in RECIPES.items() if recipe.needs_source))
-def test_recipes_that_learn_from_a_source_refuse_to_do_without(
-    start: Tagger, text: Corpus, tweets: Corpus, recipe: str
-) -> None:
-    with pytest.raises(UsageError, match=f"Recipe {recipe} learns from labelled source sentences, and there are none"):
-        adapt(target=text, start=start, recipe=recipe, target_labelled=tweets, training=QUICK)
-
-
 def test_target_only_is_plain_fine_tuning_of_the_start(start: Tagger, tweets: Corpus) -> None:
     outcome = adapt(start=start, recipe="target-only", target_labelled=tweets, training=QUICK)
     assert outcome.before == "target-only"

@@ -107,10 +107,7 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
         source_test,
         target,
         None if few is None else few.labelled(),
-        part(
-            settings.target_dev if settings.source is None else _named(settings.target_dev, settings.target, "dev"),
-            False,
-        ),
+        part(dev, False),
         part(_named(settings.target_test, settings.target, "test"), False),
         part(settings.watch, not own),
     )

@@ -11,7 +11,7 @@ from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
 from acclimate.runs.settings import RunSettings, TaggerSettings
-from acclimate.settings import UsageError, complete, differences
+from acclimate.settings import UsageError, complete
 from acclimate.spelling import argument, count
 
 NO_SOURCE = Corpus((), "no source")
@@ -161,10 +161,11 @@ def _trained(choice: TaggerSettings, task: Task) -> Tagger:
             f"A run starts from a trained tagger ({argument('start')}) or trains one on a source "
             f"({argument('source')}): leave one of them out."
         )
-    others = differences(TaggerSettings().model_dump(), choice.model_copy(update={"start": None}).model_dump())
+    usual = TaggerSettings(start=choice.start)
+    others = [f"tagger.{name}" for name in TaggerSettings.model_fields if getattr(choice, name) != getattr(usual, name)]
     if others:
         raise UsageError(
-            f"The tagger {choice.start} is trained, and has its own make. Leave out:\n" + "\n".join(others)
+            f"The tagger {choice.start} is trained, and has a make of its own: leave out {', '.join(others)}."
         )
     return Tagger.load(resolved_tagger(choice.start))
 
