@@ -106,11 +106,12 @@ class Teaching(MeanTeacher):
         with torch.no_grad():
             reader = View(self.teacher, target.sentences)
             guesses, again = self.probabilities_of(reader), self.probabilities_of(self.harder(reader))
-            counted = trust(guesses, again).masked_fill(~target.sentences.mask, 0)
-            weights = counted * balance(guesses, self.types, counted, self.strength)
         student = self.probabilities_of(self.harder(target))
-        losses = -(guesses * student.clamp_min(torch.finfo(student.dtype).tiny).log()).sum(-1)
-        return (weights * losses).sum() / weights.sum().clamp_min(torch.finfo(weights.dtype).eps)
+        with torch.autocast(guesses.device.type, enabled=False):
+            counted = trust(guesses, again).masked_fill(~target.sentences.mask, 0)
+            weights = counted * balance(guesses, self.types.to(guesses.dtype), counted, self.strength)
+            losses = -(guesses * student.clamp_min(torch.finfo(student.dtype).tiny).log()).sum(-1)
+            return (weights * losses).sum() / weights.sum().clamp_min(torch.finfo(weights.dtype).eps)
 
     def probabilities_of(self, view: View) -> Tensor:
         """Of each tag that the tagger began with, (sentence, word, tag)."""
