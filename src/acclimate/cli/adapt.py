@@ -30,7 +30,10 @@ def adapt_command(
     source_dev: SourceDev = None,
     target_labelled: TargetLabelled = None,
     target_dev: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --select target-dev.")
+        str | None,
+        typer.Option(
+            metavar="CORPUS", help="Labelled; chooses the model with --select target-dev, or without a source."
+        ),
     ] = None,
     target_test: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
