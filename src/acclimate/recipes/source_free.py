@@ -37,6 +37,7 @@ from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import LastUpdate, Selector, Stage
 
 EVALUATIONS = 5
+RATE, LABELLED_RATE = 0.05, 0.5  # guesses are followed with more care than labels
 HELD_OUT = 0.1  # of the text, for the guard
 
 
@@ -45,8 +46,8 @@ class SourceFreeSettings(Settings):
 
     updates: int = Field(200, ge=1)
     """Number of updates, if training.updates is not set."""
-    rate: float = Field(0.25, gt=0)
-    """Learning rate, as a factor of the run's learning rate: the tagger is trained already."""
+    rate: float | None = Field(None, gt=0)
+    """Learning rate, as a factor of the run's learning rate; null: 0.05, or 0.5 with labelled target sentences."""
     teaching: float = Field(1.0, ge=0)
     """Weight of the loss on the teacher's guesses for the target text; 0: no teaching."""
     tuning: float = Field(0.1, ge=0)
@@ -117,10 +118,11 @@ def selector_of(tagger: Tagger, plan: Plan, watched: Corpus) -> Selector:
 def training_of(tagger: Tagger, plan: Plan) -> TrainingSettings:
     options: SourceFreeSettings = plan.options
     updates = plan.training.updates or options.updates
+    rate = options.rate or (LABELLED_RATE if len(plan.target.labelled()) else RATE)
     return plan.training.model_copy(
         update={
             "updates": updates,
-            "learning_rate": options.rate * (plan.training.learning_rate or default_learning_rate(tagger)),
+            "learning_rate": rate * (plan.training.learning_rate or default_learning_rate(tagger)),
             "evaluate_every": plan.training.evaluate_every or max(1, updates // EVALUATIONS),
         }
     )
