@@ -31,7 +31,8 @@ from statistics import fmean
 from typing import Any
 
 from open_corpora import LEAST_WORDS, MAPS, TYPES, evaluation_texts, hashes, spelling_of, with_noise, write_hashes
-from sources import TRAINING, TYPED, golds, one_thread, open_texts
+from shared import one_thread
+from sources import TRAINING, TYPED, golds, open_texts
 
 NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
 WORDS = range(6, 61)  # of a sentence of text

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,41 @@ def markdown(head: Sequence[Any], lines: Iterable[Sequence[Any]]) -> str:
     """A table; the first column is words, the others are numbers."""
     rows = [f"| {' | '.join(map(str, row))} |" for row in (head, *lines)]
     return "\n".join([rows[0], f"|---|{'---:|' * (len(head) - 1)}", *rows[1:]])
+
+
+def finish_jobs(
+    jobs: Mapping[str, tuple[Any, ...]], work: Callable[..., list[dict[str, Any]]], out: Path, options: Any
+) -> None:
+    """Do the jobs that have no file in `out/rows` yet, `options.jobs` at once, each in a process of one thread. What
+    `work` gives of a job are the lines of its file. After `options.minutes` no job begins."""
+    rows = out / "rows"
+    rows.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    end = begun + 60 * options.minutes
+    with ProcessPoolExecutor(options.jobs, get_context("spawn"), one_thread) as pool:
+        waiting = {
+            pool.submit(_timely, end, work, given, rows / name): name
+            for name, given in jobs.items()
+            if not (rows / name).exists()
+        }
+        for done in as_completed(waiting):
+            said = done.exception() or ("done" if done.result() else "no time left")
+            print(waiting[done], said, f"{time.monotonic() - begun:.0f} s", flush=True)
+
+
+def _timely(end: float, work: Callable[..., list[dict[str, Any]]], given: tuple[Any, ...], file: Path) -> bool:
+    """Whether there was time for a job. All processes of a machine share one clock."""
+    if time.monotonic() > end:
+        return False
+    file.write_text("".join(json.dumps(row) + "\n" for row in work(*given)))
+    return True
+
+
+def one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
 def synchronize() -> None:

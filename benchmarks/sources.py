@@ -15,21 +15,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from multiprocessing import get_context
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from leaderboard import TARGETS, task_of
 from open_corpora import MAPS, evaluation_texts, naively, open_corpora, recased, with_noise, without
-from shared import markdown, mean_and_deviation
+from shared import finish_jobs, markdown, mean_and_deviation
 
 TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
 OPEN = ("btc", "docred", "gum_open_named", "grobid_wikipedia27", "litbank_prop")
@@ -72,14 +69,7 @@ LINES = {
 def main() -> None:
     options = arguments()
     rows = Path(options.out) / "rows"
-    rows.mkdir(parents=True, exist_ok=True)
-    jobs = [job for job in jobs_of(options) if not (rows / name_of(job)).exists()]
-    begun = time.monotonic()
-    with ProcessPoolExecutor(options.jobs, get_context("spawn"), one_thread) as pool:
-        waiting = {pool.submit(timely, options, job, begun + 60 * options.minutes): job for job in jobs}
-        for done in as_completed(waiting):
-            said = done.exception() or ("done" if done.result() else "no time left")
-            print(name_of(waiting[done]), said, f"{time.monotonic() - begun:.0f} s", flush=True)
+    finish_jobs({name_of(job): (options, *job) for job in jobs_of(options)}, learn, Path(options.out), options)
     found = [json.loads(line) for file in sorted(rows.iterdir()) for line in file.read_text().splitlines()]
     (Path(options.out) / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found))
     text = tables(found)
@@ -97,22 +87,6 @@ def jobs_of(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
 
 def name_of(job: tuple[str, str, int]) -> str:
     return "_".join(map(str, job)) + ".jsonl"
-
-
-def one_thread() -> None:
-    import torch
-
-    torch.set_num_threads(1)
-    os.environ["TOKENIZERS_PARALLELISM"] = "false"
-
-
-def timely(options: argparse.Namespace, job: tuple[str, str, int], end: float) -> bool:
-    """Do a job and write its rows, unless time is up. All processes of a machine share one clock."""
-    if time.monotonic() > end:
-        return False
-    rows = learn(options, *job)
-    (Path(options.out) / "rows" / name_of(job)).write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return True
 
 
 def learn(options: argparse.Namespace, line: str, typing: str, seed: int) -> list[dict[str, Any]]:

@@ -15,8 +15,10 @@ from typer.testing import CliRunner
 from acclimate.cli.main import app
 from acclimate.data import reading
 from acclimate.data.reading import load_bundled
-from acclimate.recipes import catalogue
-from acclimate.training.settings import LoopSettings
+from acclimate.data.writing import write_corpus
+from acclimate.model.tagger import Tagger
+from acclimate.recipes import catalogue, source_free
+from acclimate.training.settings import LoopSettings, TrainingSettings
 from doc_pages import DOCS, ROOT, examples
 
 EXAMPLES = ROOT / "examples"
@@ -62,6 +64,19 @@ def run_commands(page: Path, tmp_path: Path) -> None:
         (tmp_path / file).write_text(text, encoding="utf-8")
     for words in examples(page):
         done = CliRunner().invoke(app, words[1:], input="Anneliese flew from Doha to Izmir\n")
+        assert done.exit_code == 0, f"{words}: {done.output}"
+
+
+def test_the_commands_for_a_run_without_a_source_run_in_their_order(tmp_path: Path, monkeypatch) -> None:
+    social, page = load_bundled("social"), DOCS / "how-to" / "adapt-without-a-source.md"
+    for name, corpus in {"few": social.train[:20], "gold": social.test[:20], "dev": social.dev[:20]}.items():
+        write_corpus(corpus, tmp_path / f"{name}.conll")
+    for name in ("notes.txt", "more-notes.txt"):
+        write_corpus(social.unlabelled[:20].unlabelled(), tmp_path / name)
+    Tagger.build("character-cnn-lstm", labels=social.train.labels, text=social.train).save(tmp_path / "runs" / "mine")
+    monkeypatch.setattr(source_free, "training_of", lambda tagger, plan: TrainingSettings(updates=2))
+    for words in examples(page):
+        done = CliRunner().invoke(app, words[1:])
         assert done.exit_code == 0, f"{words}: {done.output}"
 
 

@@ -128,7 +128,17 @@ def test_datnet_takes_a_target_with_labels_of_its_own(files: Files, wnut: Path, 
 
 
 def test_clinical_notes_can_learn_from_news(tmp_path: Path) -> None:
-    words = ["--target", "clinical", "--target-labelled", "clinical/train", "--recipe", "datnet", *TINY]
+    words = [
+        "--source",
+        "news",
+        "--target",
+        "clinical",
+        "--target-labelled",
+        "clinical/train",
+        "--recipe",
+        "datnet",
+        *TINY,
+    ]
     few = ["--set", "training.updates=2", "--json", "--quiet"]
     found = acclimate("adapt", *words, *few, "--out", tmp_path / "a").json
     assert found["target"]["corpus"] == "clinical test"

@@ -108,6 +108,25 @@ def test_it_takes_a_few_labelled_target_sentences(build: Callable[..., Tagger], 
     assert losses_of(build(encoder_for(recipe)), news, target, recipe, few=tweets[:2]).all_finite
 
 
+@pytest.mark.parametrize("encoder", ["character-cnn-lstm", "bert"])
+@pytest.mark.parametrize("labelled", [0, 1])
+def test_without_a_source_it_adapts_a_trained_tagger_or_says_that_it_cannot(
+    build: Callable[..., Tagger], tweets: Corpus, recipe: str, encoder: str, labelled: int
+) -> None:
+    odd = Corpus.of([Sentence(("\u200b", "😀", "\ud800", "x" * 500)), Sentence(("",)), Sentence(("OK",))])
+    few = Corpus.of([Sentence(("ok",), ("B-NEW",)), *tweets[:2]], "few") if labelled else None
+    watcher = Losses()
+    given: dict[str, Any] = {"target_labelled": few, "training": QUICK, "watcher": watcher, "start": build(encoder)}
+    if RECIPES[recipe].needs_source or ("target labels" in RECIPES[recipe].needs and few is None):
+        with pytest.raises(UsageError, match=f"Recipe {recipe} learns from labelled (source|target) sentences"):
+            adapt(target=odd, recipe=recipe, **given)
+        return
+    outcome = adapt(target=odd, recipe=recipe, **given)
+    assert watcher.all_finite
+    assert outcome.tagger is not None
+    assert ("NEW" in outcome.tagger.labels) == bool(labelled)
+
+
 def test_it_says_in_a_line_what_it_does(recipe: str) -> None:
     assert RECIPES[recipe].name == recipe
     assert 10 < len(RECIPES[recipe].summary) < 120
@@ -169,6 +188,11 @@ GOLDEN: dict[str, dict[str, list[float]]] = {
         "round-2/tag": [2.2682],
         "round-2/believe": [2.1286],
     },
+    "source-free": {
+        "source/tag": _SOURCE,
+        "source-free/teach": [2.5514, 2.5487, 2.5505, 2.5475, 2.5468],
+        "source-free/near": [0.0, 0.0002, 0.0007, 0.0012, 0.0015],
+    },
     "target-only": {"target/tag": _SOURCE},  # what it is given here is the source
     "mat": {"source/tag": _SOURCE_NORMALISED, "mat/tag": [3.9558, 3.9556, 4.0165, 3.7492, 3.876]},
     "datnet": {
@@ -229,6 +253,11 @@ GOLDEN_WITH_ENCODER: dict[str, dict[str, list[float]]] = {
         "round-1/believe": [1.3976],
         "round-2/tag": [1.2249],
         "round-2/believe": [1.0877],
+    },
+    "source-free": {
+        "source/tag": _SOURCE_WITH_ENCODER,
+        "source-free/teach": [1.8321, 1.849, 1.8637, 1.848, 1.8545],
+        "source-free/near": [0.0, 0.0, 0.0001, 0.0002, 0.0003],
     },
     "adversarial-masking": {
         "source/tag": [1.9162, 1.9011, 1.8227, 1.5454, 1.585],

@@ -30,10 +30,21 @@ def adapt_command(
     source_dev: SourceDev = None,
     target_labelled: TargetLabelled = None,
     target_dev: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --select target-dev.")
+        str | None,
+        typer.Option(
+            metavar="CORPUS", help="Labelled; chooses the model with --select target-dev, or without a source."
+        ),
     ] = None,
     target_test: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
+    ] = None,
+    start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TAGGER",
+            help="Without --source: the trained tagger to adapt, a folder or a shipped one by name.",
+            show_default="general",
+        ),
     ] = None,
     encoder: Annotated[
         str | None,
@@ -71,6 +82,8 @@ def adapt_command(
 
     Without options it runs on what ships: bundled news to bundled social posts.
 
+    With --target and no --source it adapts a trained tagger (--start) without the text that it was trained on.
+
     A few labelled target sentences teach, too: --target-labelled with datnet, mat, target-only or acclimate.
 
     --set train_on_dev=true also learns from --source-dev. --set watch=CORPUS records how sure the tagger gets of it.
@@ -79,7 +92,7 @@ def adapt_command(
     """
     from acclimate.cli.adapt_run import run_adapt
     from acclimate.cli.settings import AdaptSettings
-    from acclimate.cli.task import with_fitting_encoder, with_own_source
+    from acclimate.cli.task import with_fitting_encoder, with_own_source, with_start
     from acclimate.recipes.catalogue import default_recipe
     from acclimate.settings import complete, gathered
 
@@ -93,11 +106,12 @@ def adapt_command(
         "target_test": target_test,
         "select": select,
         "seed": seed,
+        "tagger.start": start,
         "tagger.encoder": encoder,
         "tagger.lstm.vectors": vectors,
         "reading.map": map_name,
     }
-    values = with_own_source(gathered(config, given, assignments))
+    values = with_own_source(with_start(gathered(config, given, assignments)))
     nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
     if nothing_to_adapt_to:
         values.setdefault("recipe", default_recipe(has_target=False))

@@ -16,7 +16,7 @@ from acclimate.comparison.plan import merged
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task
-from acclimate.settings import SettingsError, complete, gathered
+from acclimate.settings import SettingsError, UsageError, complete, gathered
 
 _MOST_SEEDS = 10_000
 
@@ -103,6 +103,8 @@ def default_folder(settings: CompareSettings) -> Path:
 def task_of(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
     """The corpora, read as `adapt` reads them. The source's labels are those of the task, unless every recipe trains a
     tagger of the target's own."""
+    if settings.source is None:
+        raise UsageError("A comparison trains its recipes on a labelled source: give --source.")
     names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)
     others = [name for name in names if name != BASELINE.name] or names
     own = [name for name in others if find_recipe(name).own_tagger != "never"]

@@ -24,8 +24,9 @@ def pretrain_command(
         str | None,
         typer.Option(metavar="DIR", help="Go on from this encoder, with its tokenizer and sizes, not from nothing."),
     ] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the text.", show_default="20")] = None,
-    updates: Annotated[int | None, typer.Option(help="Moves of the optimizer, instead of --epochs.")] = None,
+    updates: Annotated[
+        int | None, typer.Option(help="Moves of the optimizer.", show_default="20 passes over the text")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[list[str] | None, set_option("pretrain")] = None,
@@ -47,7 +48,6 @@ def pretrain_command(
     given: dict[str, Any] = {
         "text": text or None,
         "start": start,
-        "training.epochs": epochs,
         "training.updates": updates,
         "seed": seed,
     }

@@ -14,7 +14,7 @@ from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
 from acclimate.layout import BEFORE
 from acclimate.model.siblings import FOLDER
-from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
+from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
 from acclimate.runs.result import Advice, Change, Outcome, SiblingResult
 from acclimate.settings import dump_yaml
 from acclimate.spelling import count
@@ -67,6 +67,8 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
         if change is None:
             own = is_target_s_own and domain == "source"
             why = "none: the tagger is the target's own" if own else "no labelled test sentences given"
+            if outcome.before == START.name and domain == "source":
+                continue
             rows.append((domain, why, "-", "-", "-", ""))
             continue
         before, after = headline(change.before), headline(change.after)
@@ -88,9 +90,9 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
     if scored is not None:
         lines.append(f"Scores in percent: {scored.after.scorer}.")
     if outcome.advice is not None:
-        lines.append(
-            f"Before: trained by recipe {outcome.before}, not adapted. After: adapted by recipe {outcome.recipe}."
-        )
+        was = f"trained by recipe {outcome.before}, not adapted"
+        start = "the tagger that it started from" if outcome.before == START.name else was
+        lines.append(f"Before: {start}. After: adapted by recipe {outcome.recipe}.")
     return lines
 
 
@@ -138,7 +140,8 @@ def _race(race: Race) -> Iterator[str]:
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
-    yield f"# {title_of(settings.source)} → {settings.target or '(no target)'}: {outcome.recipe}"
+    begins = settings.tagger.start or "(no source)" if settings.source is None else title_of(settings.source)
+    yield f"# {begins} → {settings.target or settings.target_labelled or '(no target)'}: {outcome.recipe}"
     yield ""
     yield f"Model chosen by {outcome.selector}. Seed {settings.seed}. {outcome.seconds:,.0f} seconds."
     yield ""

@@ -24,14 +24,15 @@ from acclimate.training.engine import is_main_process
 
 def default_folder(settings: AdaptSettings, fingerprint: Mapping[str, Any], overwrite: bool) -> Path:
     """runs/news-to-social-acclimate-seed-1; with a number behind it where that one is taken by another run."""
-    name = f"{name_of_task(settings)}-{settings.recipe}-seed-{settings.seed}"
+    name = f"{name_of_task(settings, settings.tagger.start)}-{settings.recipe}-seed-{settings.seed}"
     folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(folder for folder in folders if overwrite or _is_free(folder, fingerprint))
 
 
-def name_of_task(settings: CorporaSettings) -> str:
-    """news-to-social; with several sources, news-and-btc-to-social."""
+def name_of_task(settings: CorporaSettings, start: str | None = None) -> str:
+    """news-to-social; with several sources, news-and-btc-to-social; without any, general-to-social."""
     sources = "-and-".join(name.replace("/", "-") for name in sources_of(settings.source))
+    sources = sources or (Path(start).name if start else "nothing")
     return f"{sources}-to-{Path(settings.target).name.split('.')[0]}" if settings.target else sources
 
 

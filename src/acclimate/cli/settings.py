@@ -10,8 +10,8 @@ from acclimate.settings import Settings
 class CorporaSettings(Settings):
     """Which corpora, by their part, and how they are read."""
 
-    source: str | tuple[str, ...] = "news"
-    """Labelled source sentences: a file or bundled corpus, or a list; ,map=M,annotates=A+B,weight=W may follow."""
+    source: str | tuple[str, ...] | None = "news"
+    """Labelled source: a file, bundled corpus or list; ,map=M,annotates=A+B,weight=W may follow; null: none."""
     source_dev: str | tuple[str, ...] | None = None
     """Labelled source sentences for choosing the checkpoint, or a list; null: hold out a tenth of the source."""
     source_test: str | tuple[str, ...] | None = None

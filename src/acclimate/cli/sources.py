@@ -12,6 +12,7 @@ from acclimate.cli.reading import is_bundled, read, short_names
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import typeless
 from acclimate.data.sources import join_sources, looked_for, remarks_on_sources
+from acclimate.runs.task import NO_SOURCE
 from acclimate.settings import UsageError
 
 _KEYS = ("map", "annotates", "weight")
@@ -62,12 +63,12 @@ def _number(spec: str, text: str) -> float:
     return weight
 
 
-def specs_of(given: Spec) -> list[str]:
-    """One or several, as settings hold them."""
-    return [given] if isinstance(given, str) else list(given)
+def specs_of(given: Spec | None) -> list[str]:
+    """None, one or several, as settings hold them."""
+    return [given] if isinstance(given, str) else list(given or ())
 
 
-def sources_of(given: Spec) -> dict[str, NamedSource]:
+def sources_of(given: Spec | None) -> dict[str, NamedSource]:
     """The sources by short names: what is left of a path when the folders and endings that tell nothing are gone."""
     sources = [NamedSource.of(spec) for spec in specs_of(given)]
     places = [source.place for source in sources]
@@ -83,7 +84,7 @@ def title_of(given: Spec) -> str:
     return " + ".join(NamedSource.of(spec).place for spec in specs_of(given))
 
 
-def weights_of(given: Spec) -> dict[str, float]:
+def weights_of(given: Spec | None) -> dict[str, float]:
     """The weights that differ from 1, by source name."""
     return {name: source.weight for name, source in sources_of(given).items() if source.weight != 1}
 
@@ -108,11 +109,15 @@ def read_source(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any
 
 
 def read_sources(
-    given: Spec, dev: Spec | None, test: Spec | None, reading: ReadingSettings, tell: Callable[[str], Any]
+    given: Spec | None, dev: Spec | None, test: Spec | None, reading: ReadingSettings, tell: Callable[[str], Any]
 ) -> tuple[Corpus, Corpus | None, Corpus | None]:
     """All sources as one corpus, and their dev and test parts likewise: one for each source in the same order, a single
     one, or those that bundled corpora bring along."""
-    sources, corpora = sources_of(given), read_each(given, reading, tell)
+    sources = sources_of(given)
+    if not sources:
+        one, other = (None if part is None else read(specs_of(part)[0], reading, tell=tell) for part in (dev, test))
+        return NO_SOURCE, one, other
+    corpora = read_each(given or (), reading, tell)
     if len(sources) == 1:
         ((source, whole),) = zip(sources.values(), corpora.values(), strict=True)
         places = [_places(sources, part, name) for part, name in ((dev, "dev"), (test, "test"))]

@@ -9,6 +9,7 @@ from typing import Any
 from acclimate.cli.reading import is_bundled, read
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.sources import read_sources, title_of, weights_of
+from acclimate.cli.tagger import require_finished
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
@@ -16,8 +17,9 @@ from acclimate.data.problems import InputError
 from acclimate.data.sources import all_labels
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.shipped import CNN_LSTM
+from acclimate.model.shipped import GENERAL, resolved_tagger
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, find_recipe, for_target_labels
+from acclimate.recipes.catalogue import BASELINE, default_recipe, find_recipe, for_target_labels, require_source
 from acclimate.runs.task import Task
 from acclimate.settings import Settings, UsageError, complete
 
@@ -52,6 +54,10 @@ def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
     name = settings.recipe
     recipe = None if name == AUTO else find_recipe(name)
+    if recipe is not None:
+        require_source(recipe, settings.source is not None)
+    elif settings.source is None:
+        raise UsageError("A race trains its recipes on a labelled source: give --source.")
     if recipe is not None and "target labels" in recipe.needs and settings.target_labelled is None:
         raise UsageError(f"Recipe {name} learns from labelled target sentences: give --target-labelled.")
     needs_target = recipe is None or "target" in recipe.needs
@@ -78,7 +84,9 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     source, source_dev, source_test = read_sources(
         settings.source, settings.source_dev, settings.source_test, of_source, tell
     )
-    if not source.is_labelled:
+    if settings.tagger.start is not None:
+        require_finished(resolved_tagger(settings.tagger.start))
+    if settings.source is not None and not source.is_labelled:
         raise InputError(
             f"the source {title_of(settings.source)} has no tags to learn from. Is it the right file, or column?"
         )
@@ -95,13 +103,14 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
             raise InputError(f"--target-labelled {settings.target_labelled} has no tags to learn from.")
         if settings.recipe == BASELINE.name:
             tell(f"Recipe {settings.recipe} learns from the source alone: --target-labelled is not used.")
+    dev = _named(settings.target_dev, settings.target, "dev") if settings.source else settings.target_dev
     task = Task(
         source,
         source_dev,
         source_test,
         target,
         None if few is None else few.labelled(),
-        part(_named(settings.target_dev, settings.target, "dev"), False),
+        part(dev, False),
         part(_named(settings.target_test, settings.target, "test"), False),
     )
     task = _without_types(task) if reading.typeless else task
@@ -109,6 +118,8 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     own = few is not None and trains_target(settings.recipe, task.source, few)
     watch = part(settings.watch, not own)
     task = replace(task, watch=typeless(watch) if watch is not None and reading.typeless else watch)
+    if not task.has_source:
+        return task  # the tagger to start from says whether the labels fit
     if own:
         _require_target_labels(task, settings.recipe)
         _tell_other_labels(settings.recipe, task, tell)
@@ -210,6 +221,19 @@ def tell_coverage(
     tell(f"word vectors ({settings.tagger.lstm.vectors}): {coverage}")
     if not coverage.words_found:
         warn("No word of the text has a vector, so they are of no use. Are they for another language?")
+
+
+def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Who names a target or a tagger to start from, and no source, adapts that tagger without a source."""
+    tagger = values.get("tagger") or {}
+    named = isinstance(tagger, Mapping) and tagger.get("start") is not None
+    if values.get("source") is not None or not ("source" in values or named or values.get("target")):
+        return dict(values)
+    recipe = default_recipe(has_source=False)
+    values = {"recipe": recipe, "target": None, **values, "source": None}
+    if named or values["recipe"] != recipe or not isinstance(tagger, Mapping):
+        return values
+    return {**values, "tagger": {**tagger, "start": GENERAL}}
 
 
 def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:

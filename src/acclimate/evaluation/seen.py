@@ -41,6 +41,11 @@ class Vocabulary:
         )
         return cls(words, mentions if with_spans else None, lower_cased)
 
+    def __or__(self, more: Vocabulary) -> Vocabulary:
+        """What both have shown."""
+        mentions = None if self.mentions is None else self.mentions | (more.mentions or frozenset())
+        return Vocabulary(self.words | more.words, mentions, self.lower_cased)
+
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Vocabulary:
         """The other half of `as_dict`."""

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 
 from acclimate.data.batches import SOURCE
 from acclimate.data.corpus import Sentence
-from acclimate.model.encoders.pretrained import load_masked_language_model, longest_row, quietly
+from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer, longest_row, quietly
+from acclimate.model.encoders.shipped import SHIPPED, shipped_encoder_path
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.learner import Learner, TextView
 from acclimate.model.storage import atomic_folder, write_json
@@ -157,16 +158,31 @@ def language_model_to_go_on_from(start: str | Path, wanted: SizeSettings) -> tup
 def mlm_head_for(encoder: Transformer) -> MlmHead:
     """The language-model head of the model that the encoder was taken from, its last layer tied to the encoder's own
     table of pieces where the model ties the two."""
-    if encoder.origin is None:
+    origin = encoder.origin or _shipped_origin(encoder)
+    if origin is None:
         raise UsageError(
             "This tagger's encoder has lost its language-model head, which is needed here. Begin with the masked "
             "language model itself: Tagger.build(NAME_OR_FOLDER, ...)."
         )
-    model = load_masked_language_model(encoder.origin)
+    model = load_masked_language_model(origin)
     ours: Any = encoder.model
     if model.get_output_embeddings().weight is model.get_input_embeddings().weight:
         model.get_output_embeddings().weight = ours.get_input_embeddings().weight
     return MlmHead.of(model)
+
+
+def _shipped_origin(encoder: Transformer) -> str | None:
+    """The shipped language model that has these very pieces and sizes: a saved tagger does not name its own."""
+    config: Any = encoder.model.config
+    for name in SHIPPED:
+        from transformers import AutoConfig
+
+        theirs: Any = AutoConfig.from_pretrained(shipped_encoder_path(name))
+        if all(getattr(config, size, None) == getattr(theirs, size) for size in ("vocab_size", *_OF_CONFIG.values())):
+            pieces = load_tokenizer(name).get_vocab()
+            if pieces == encoder.pieces.tokenizer.get_vocab():
+                return name
+    return None
 
 
 def save_language_model(

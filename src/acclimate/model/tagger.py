@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +30,7 @@ from acclimate.model.heads.entity_heads import (
     require_entities,
     span_types,
 )
+from acclimate.model.heads.more_labels import take_over
 from acclimate.model.heads.source_heads import SourceHeads
 from acclimate.model.heads.tag_heads import HeadName, build_head
 from acclimate.model.learner import Learner, Sentences, View
@@ -232,6 +234,19 @@ class Tagger(Learner):
         if share_head:
             other.head = self.head
         return other
+
+    def with_labels(self, labels: Iterable[str]) -> Tagger:
+        """A copy that has these labels, too, and answers as this tagger does until it has learnt them."""
+        union = LabelSet.of((*self.labels, *labels), self.labels.kind)
+        if set(union) == set(self.labels):
+            return copy.deepcopy(self)
+        if union.kind == "plain" or self.entities is not None:
+            what = "tags of every word" if union.kind == "plain" else "heads that find entities first"
+            raise InputError(f"a tagger with {what} cannot learn new labels. Train a new one (recipe target-only).")
+        other = self.sibling(union, copy.deepcopy(self.encoder))
+        take_over(other, self)
+        other.seen = self.seen
+        return other.train(self.training)
 
     def spell(self, numbers: Sequence[int]) -> list[str]:
         """Tag numbers as the tags a corpus holds (IOB2, or plain)."""

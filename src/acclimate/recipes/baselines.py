@@ -1,4 +1,4 @@
-"""The two baselines, which adapt nothing: training on the labelled source alone, and on the labelled target alone.
+"""The baselines, which adapt nothing: training on the labelled source alone, on the labelled target alone, and none.
 
 The second is what DATNet calls the base model: whatever learns from labelled target sentences is measured against it.
 """
@@ -55,5 +55,14 @@ TARGET_ONLY = Recipe(
     target_only,
     TargetOnlySettings,
     needs=frozenset({"target", "target labels"}),
+    needs_source=False,
     own_tagger="always",
 )
+START = Recipe(
+    "start",
+    "no training: the tagger that was given, as it is",
+    lambda tagger, plan: iter(()),
+    needs=frozenset(),
+    needs_source=False,
+)
+"""The "before" of a run without a source. It trains nothing, so nobody needs to name it."""

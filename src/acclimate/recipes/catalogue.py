@@ -7,7 +7,7 @@ from typing import Any
 
 from acclimate.methods.alignment.domain_discriminator import diagnosis
 from acclimate.recipes.acclimate import ACCLIMATE
-from acclimate.recipes.baselines import BASELINE, TARGET_ONLY
+from acclimate.recipes.baselines import BASELINE, START, TARGET_ONLY
 from acclimate.recipes.compose import COMPOSE
 from acclimate.recipes.datnet import DATNET
 from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
@@ -17,10 +17,21 @@ from acclimate.recipes.mslm import MSLM, weights_of_masks
 from acclimate.recipes.pdaln import PDALN
 from acclimate.recipes.recipe import Recipe
 from acclimate.recipes.self_training import SELF_TRAINING
+from acclimate.recipes.source_free import SOURCE_FREE
 from acclimate.settings import UsageError
-from acclimate.spelling import did_you_mean
+from acclimate.spelling import argument, did_you_mean
 
-__all__ = ["BASELINE", "RECIPES", "TARGET_ONLY", "default_recipe", "find_recipe", "for_target_labels", "record_remarks"]
+__all__ = [
+    "BASELINE",
+    "RECIPES",
+    "START",
+    "TARGET_ONLY",
+    "default_recipe",
+    "find_recipe",
+    "for_target_labels",
+    "record_remarks",
+    "require_source",
+]
 
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
@@ -28,6 +39,7 @@ RECIPES: dict[str, Recipe] = {
         BASELINE,
         TARGET_ONLY,
         SELF_TRAINING,
+        SOURCE_FREE,
         ADVERSARIAL_MASKING,
         MAT,
         DATNET,
@@ -40,9 +52,21 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-def default_recipe(has_target: bool = True) -> str:
+def default_recipe(has_target: bool = True, has_source: bool = True) -> str:
     """The recipe of a run that names none, in Python as on the command line."""
+    if not has_source:
+        return SOURCE_FREE.name
     return ACCLIMATE.name if has_target else BASELINE.name
+
+
+def require_source(recipe: Recipe, has_source: bool) -> None:
+    """Refuse a recipe that learns the tags from a source, where there is none."""
+    if recipe.needs_source and not has_source:
+        without = " or ".join(name for name, other in RECIPES.items() if not other.needs_source)
+        raise UsageError(
+            f"Recipe {recipe.name} learns from labelled source sentences, and there are none: give some "
+            f"({argument('source')}), or take a recipe without a source ({without})."
+        )
 
 
 def for_target_labels() -> str:

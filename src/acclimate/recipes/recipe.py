@@ -26,6 +26,7 @@ class Plan:
     aside: Mapping[str, Corpus] = field(default_factory=dict)  # text of each domain to look at, not to learn from
     selector: Selector | None = None  # the run's own, for a recipe that chooses between its stages
     for_target: bool = False  # the tagger is one of the target's own, with the labels of its labelled sentences
+    new_labels: tuple[str, ...] = ()  # those that the tagger has not learnt yet, where it learnt others before
 
     def batches(
         self,
@@ -100,6 +101,7 @@ class Recipe:
     stages: Callable[[Tagger, Plan], Iterator[Stage]]
     options: type[Settings] = Settings
     needs: frozenset[Need] = frozenset({"target"})
+    needs_source: bool = True  # without one it has nothing to learn the tags from
     own_tagger: OwnTagger = "never"
     starts_from_baseline: bool = False  # its first stage would be plain training on the source: reuse the baseline's
     # refuses, by raising, what tagger, data and options do not allow; returns warnings

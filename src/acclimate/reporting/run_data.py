@@ -24,7 +24,7 @@ from acclimate.layout import COMPARISON, PREDICTIONS, REPORT, RUN
 from acclimate.model.siblings import load_sibling
 from acclimate.model.storage import StorageError, read_json, require_unchanged
 from acclimate.model.tagger import Tagger, read_seen
-from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY
+from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY
 from acclimate.runs.evidence import (
     AFTER,
     BEFORE,
@@ -102,7 +102,7 @@ def _run_alone(folder: Path) -> RunData:
         folder=folder,
         recipe=str(report["recipe"]),
         seed=int(report.get("seed", 0)),
-        source=_named(given.get("source")),
+        source=_named(given.get("source") or (given.get("tagger") or {}).get("start")),
         target=str(given.get("target") or given.get("target_labelled") or "(no target)"),
         before=what_before_is(str(report.get("before"))),
         changes={name: report[name] for name in DOMAIN_NAMES if report.get(name) is not None},
@@ -111,7 +111,7 @@ def _run_alone(folder: Path) -> RunData:
         answers=_answers(folder),
         curves=curves_of(folder),
         text=domains.get("text"),
-        text_missing="No target text was given, so there is nothing to compare." if domains else OLD_RUN,
+        text_missing="There is no text of both domains to compare." if domains else OLD_RUN,
         points=lambda: _features(folder),
         points_missing=str(points.get("problem") or OLD_RUN),
         points_problem=points.get("problem"),
@@ -149,6 +149,8 @@ def what_before_is(recipe: str) -> str:
     """By the recipe that trained it."""
     if recipe == TARGET_ONLY.name:
         return "the same tagger trained on the labelled target sentences alone"
+    if recipe == START.name:
+        return "the tagger that it started from, as it was"
     return "the same tagger trained on the source alone"
 
 

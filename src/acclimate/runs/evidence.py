@@ -70,8 +70,8 @@ def tagged(words: Any, tags: Any, name: str, kind: Kind) -> Corpus:
 
 
 def text_figures(source: Corpus, target: Corpus | None) -> dict[str, Any] | None:
-    """Sizes, words in common, density ratio and typical words; None without a target."""
-    if target is None:
+    """Sizes, words in common, density ratio and typical words; None without a source or a target."""
+    if target is None or not len(source):
         return None
     found = compare_text({SOURCE: source, TARGET: target}, most=_TYPICAL_WORDS).as_dict()
     return {**found, "names": {SOURCE: source.name, TARGET: target.name}}
@@ -140,7 +140,7 @@ def feature_keeper(task: Task) -> FeatureKeeper:
     """Of sentences that were not learnt from, where there are some."""
     source = task.source_test or task.source_dev or task.source
     target = task.target_test or task.target or task.target_labelled
-    return FeatureKeeper({SOURCE: source} if target is None else {SOURCE: source, TARGET: target})
+    return FeatureKeeper({name: text for name, text in ((SOURCE, source), (TARGET, target)) if text})
 
 
 def domains_json(task: Task, keeper: FeatureKeeper) -> str:

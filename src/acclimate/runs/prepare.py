@@ -15,10 +15,10 @@ from acclimate.evaluation.seen import Shared, texts_in, texts_of
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.inference.predict import require_comparable, require_spans
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, TARGET_ONLY, find_recipe
+from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY, find_recipe, require_source
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
-from acclimate.runs.task import Task
+from acclimate.runs.task import Beginning, Task
 from acclimate.settings import UsageError, complete
 from acclimate.spelling import argument, count, either
 from acclimate.training.engine import require_device
@@ -42,10 +42,14 @@ class Preparation:
     learnt: Shared | None  # how much of the target's test is learnt with labels
 
     @property
-    def seen(self) -> SeenWords:
+    def seen(self) -> SeenWords | None:
         """What counts as seen in training: all that is labelled and there to learn from, whichever of it a recipe
-        takes, or scores of unseen mentions could not be compared. Sentences held out to choose the model are not."""
-        return SeenWords.of(self.plan.source, self.plan.target.labelled())
+        takes, or scores of unseen mentions could not be compared. Sentences held out to choose the model are not. A
+        trained tagger has seen what it was trained on; None where it does not say what that was."""
+        now = SeenWords.of(self.plan.source, self.plan.target.labelled())
+        if self.first is not START:
+            return now
+        return None if self.tagger.seen is None else self.tagger.seen | now
 
     @property
     def for_target(self) -> bool:
@@ -56,7 +60,10 @@ class Preparation:
 def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     """Refuse what cannot be meant, better now than after an hour of training; and say what training is given."""
     chosen = find_recipe(settings.recipe)
+    require_source(chosen, task.has_source)
     _require_target(chosen, task)
+    begun = Beginning(tagger, task) if task.has_source else Beginning.of(tagger, task)
+    tagger, task = begun.tagger, begun.task
     for_target = task.trains_target(settings.recipe)
     task = task.opened(tagger.labels, task.source_labels if for_target else tagger.labels)
     task, select, remarks = _what_chooses(task, settings, for_target)
@@ -79,14 +86,16 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
         },
         selector,
         for_target,
+        begun.new_labels,
     )
-    tagger.hidden_odds = settings.sources.hidden_odds
+    tagger.hidden_odds = settings.sources.hidden_odds if task.has_source else 1.0  # a trained tagger knows
     warnings = chosen.check(tagger, plan)
     if settings.sources.heads and (names := sizes_of(source)):
         if for_target:
             raise UsageError("sources.heads: the tagger is the target's own, and the source's has one head for all.")
         tagger.add_source_heads(list(names))
-    remarks += (*choice, *warnings, *_remarks_on_data(tagger, chosen, task, select, held_out, for_target))
+    remarks += (*begun.remarks, *choice, *warnings)
+    remarks += tuple(_remarks_on_data(tagger, chosen, task, select, held_out, for_target))
     source_test = held_out if task.source_test is None else task.source_test
     tests = {"source": None if for_target else source_test, "target": task.gold_test}
     learnt, more = _what_is_learnt(chosen, task, select, for_target)
@@ -94,7 +103,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     for corpus in (teacher, task.target_labelled, task.watch, judge, *tests.values()):
         if corpus is not None:
             require_comparable(tagger, corpus)
-    first = TARGET_ONLY if for_target else BASELINE
+    first = TARGET_ONLY if for_target else BASELINE if task.has_source else START
     return Preparation(tagger, chosen, first, plan, selector, tests, (*remarks, *more), learnt)
 
 
@@ -114,7 +123,10 @@ def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[
         task, select = _with_dev(task, select)
         remarks = ("The source dev sentences were learnt from, too.",)
     if select == "auto":
-        select = "source-dev" if not for_target else "last" if task.target_dev is None else "target-dev"
+        own = for_target or not task.has_source
+        select = "source-dev" if not own else "last" if task.target_dev is None else "target-dev"
+    if select == "source-dev" and not task.has_source:
+        raise UsageError("There is no source, so its sentences cannot choose the state. Select target-dev or last.")
     if for_target and select == "source-dev":
         raise UsageError("The tagger is the target's own: source sentences cannot choose its state. Select target-dev.")
     return task, select, remarks

@@ -19,6 +19,8 @@ SelectorName = Literal["auto", "source-dev", "target-dev", "last"]
 class TaggerSettings(Settings):
     """Which tagger."""
 
+    start: str | None = None
+    """Trained tagger to start from, in place of a new one: its folder, or the name of a shipped one; null: none."""
     encoder: str = DEFAULT_ENCODER
     """Encoder: acclimate-mini, character-cnn-lstm, or the name or folder of a Hugging Face model."""
     head: Literal["crf", "softmax"] = "crf"

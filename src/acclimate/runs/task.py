@@ -12,18 +12,21 @@ from acclimate.data.sources import describe_sources
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import find_recipe
-from acclimate.runs.settings import RunSettings
-from acclimate.settings import complete
-from acclimate.spelling import count
+from acclimate.runs.settings import RunSettings, TaggerSettings
+from acclimate.settings import UsageError, complete
+from acclimate.spelling import argument, count
+
+NO_SOURCE = Corpus((), "no source")
 
 
 @dataclass(frozen=True)
 class Task:
-    """All corpora of a run. `target` is text: its tags are dropped before a recipe sees it. Labelled target sentences
-    to learn from are `target_labelled`. Test parts are scored when all training is over. `watch` are labelled
-    sentences: how sure the tagger is of their tags is written down along training."""
+    """All corpora of a run. Without a source, `source` is empty, and a trained tagger is adapted. `target` is text: its
+    tags are dropped before a recipe sees it. Labelled target sentences to learn from are `target_labelled`. Test parts
+    are scored when all training is over. `watch` are labelled sentences: how sure the tagger is of their tags is
+    written down along training."""
 
-    source: Corpus
+    source: Corpus = NO_SOURCE
     source_dev: Corpus | None = None
     source_test: Corpus | None = None
     target: Corpus | None = None
@@ -31,6 +34,10 @@ class Task:
     target_dev: Corpus | None = None
     target_test: Corpus | None = None
     watch: Corpus | None = None
+
+    @property
+    def has_source(self) -> bool:
+        return len(self.source) > 0
 
     @property
     def has_target(self) -> bool:
@@ -90,7 +97,7 @@ class Task:
 
     def describe(self) -> str:
         source = f"{count(len(self.source), 'labelled source sentence')} ({describe_sources(self.source)})"
-        parts = [source]
+        parts = [source if self.has_source else "no source"]
         if self.target is not None:
             parts.append(f"{count(len(self.target), 'target sentence')} ({self.target.name})")
         if self.target_labelled is not None:
@@ -128,8 +135,11 @@ class BlindTask(Task):
 
 
 def tagger_for(task: Task, settings: RunSettings) -> Tagger:
-    """A new tagger for one recipe, which decides whose labels it has and which words it knows."""
+    """A new tagger for one recipe, which decides whose labels it has and which words it knows; or the trained one to
+    start from."""
     choice = settings.tagger
+    if choice.start is not None:
+        return _trained(choice, task)
     sizes = choice.lstm if choice.encoder == CNN_LSTM else choice.transformer
     text, more = task.source, task.target
     if task.target_labelled is not None and task.trains_target(settings.recipe):
@@ -153,3 +163,49 @@ def tagger_for(task: Task, settings: RunSettings) -> Tagger:
         more_text=more,
         **sizes.model_dump(),
     )
+
+
+def _trained(choice: TaggerSettings, task: Task) -> Tagger:
+    assert choice.start is not None
+    if task.has_source:
+        raise UsageError(
+            f"A run starts from a trained tagger ({argument('start')}) or trains one on a source "
+            f"({argument('source')}): leave one of them out."
+        )
+    usual = TaggerSettings(start=choice.start)
+    others = [f"tagger.{name}" for name in TaggerSettings.model_fields if getattr(choice, name) != getattr(usual, name)]
+    if others:
+        raise UsageError(
+            f"The tagger {choice.start} is trained, and has a make of its own: leave out {', '.join(others)}."
+        )
+    return Tagger.load(choice.start)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A trained tagger and a task as they fit each other."""
+
+    tagger: Tagger
+    task: Task
+    new_labels: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, tagger: Tagger, task: Task) -> Beginning:
+        """The tagger with the labels of the labelled target sentences besides its own. Where some are new, they are
+        those of another annotation: what the tagger knows and they do not name is open, and not learnt as O."""
+        few, labels = task.target_labelled, task.target_labels
+        if few is None or labels is None or labels.kind != tagger.labels.kind:
+            return cls(tagger, task)
+        new = tuple(label for label in labels if label not in tagger.labels)
+        if not new:
+            return cls(tagger, task)
+        tagger = tagger.with_labels(labels)
+        remarks = [f"The tagger learns {', '.join(new)} besides what it knows."]
+        if hidden := [label for label in tagger.labels if label not in (few.annotates or labels)]:
+            remarks.append(
+                f"{few.name} does not annotate {', '.join(hidden)}: its other words may hide such a name, and are not "
+                "learnt as O."
+            )
+        annotated = task.map(lambda part, corpus: replace(corpus, annotates=corpus.annotates or labels.names))
+        return cls(tagger, annotated, new, tuple(remarks))

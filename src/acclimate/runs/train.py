@@ -18,6 +18,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.sources import join_sources
 from acclimate.layout import REPORT, RUN, TRAINING, is_begun
 from acclimate.model.learner import Learner
+from acclimate.model.shipped import GENERAL
 from acclimate.model.siblings import Siblings
 from acclimate.model.storage import StorageError, read_json
 from acclimate.model.tagger import Tagger
@@ -29,8 +30,8 @@ from acclimate.runs.lock import in_locked_folder
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
-from acclimate.runs.task import Task, tagger_for
-from acclimate.settings import complete, require_seed
+from acclimate.runs.task import NO_SOURCE, Task, tagger_for
+from acclimate.settings import UsageError, complete, require_seed
 from acclimate.spelling import count
 from acclimate.training.engine import build_engine, device_for, is_main_process
 from acclimate.training.progress_bar import shown_in_training
@@ -46,11 +47,12 @@ Look = Callable[[str, Tagger, Mapping[str, Tagger]], Any]
 @in_locked_folder
 @shown_in_training
 def adapt(
-    tagger: Tagger,
-    source: Corpus | Sequence[Corpus],
+    tagger: Tagger | None = None,
+    source: Corpus | Sequence[Corpus] | None = None,
     target: Corpus | None = None,
     recipe: str | None = None,
     *,
+    start: Tagger | str | Path | None = None,
     out: str | Path | None = None,
     select: SelectorName = "auto",
     train_on_dev: bool = False,
@@ -74,6 +76,10 @@ def adapt(
     Several sources are a list, each under a name of its own (`Corpus.renamed`); they are joined as `join_sources` does
     it, and `sources` says how they are learnt from: `{"smoothing": 0.5, "weights": {"a": 2}, "heads": True}`.
 
+    Without a source, `adapt(target=text, start=trained)` adapts a trained tagger: a copy of it, or one that is loaded
+    from its folder or by the name of a shipped one (`general`, where nothing is said). It is in the outcome, the recipe
+    is `source-free`, and "before" is the tagger as it was. It learns labels of `target_labelled` that are new to it.
+
     `recipe` is `acclimate` when it is not given, as for the command; without anything of a target it is `source-only`.
     While it trains, a terminal or a notebook shows how far it is; `progress=False` keeps silent.
 
@@ -94,10 +100,14 @@ def adapt(
     require_seed(seed)
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
-    source = source if isinstance(source, Corpus) else join_sources(source)
-    task = Task(source, source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
+    if source is not None and not isinstance(source, Corpus):
+        source = join_sources(source)
+    tagger = _begun_with(tagger, source, start)
+    parts = (source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
+    task = Task(NO_SOURCE if source is None else source, *parts)
+    has_target = target is not None or target_labelled is not None
     given = {
-        "recipe": recipe or default_recipe(has_target=target is not None or target_labelled is not None),
+        "recipe": recipe or default_recipe(has_target, has_source=source is not None),
         "seed": seed,
         "options": options,
         "select": select,
@@ -108,6 +118,18 @@ def adapt(
     }
     settings = complete(RunSettings, given, where="adapt")
     return train_run(task, settings, out, tagger=tagger, watcher=watcher, look=look)
+
+
+def _begun_with(tagger: Tagger | None, source: Corpus | None, start: Tagger | str | Path | None) -> Tagger:
+    """A new tagger and a source to learn from; or a trained one without a source."""
+    if source is not None and tagger is not None and start is None:
+        return tagger
+    if source is not None or tagger is not None:
+        raise UsageError(
+            "Give adapt a tagger and a source, adapt(tagger, source, ...), or a trained tagger without a source, "
+            "adapt(target=..., start=tagger)."
+        )
+    return copy.deepcopy(start) if isinstance(start, Tagger) else Tagger.load(start or GENERAL)
 
 
 def train_run(
@@ -139,6 +161,7 @@ def train_run(
         torch.manual_seed(settings.seed)
         tagger = tagger_for(task, settings)
     ready = prepare(tagger, task, settings)
+    tagger = ready.tagger
     start = start_fingerprint(tagger, ready)
     place = None if folder is None else Path(folder)
     if place is not None and is_main_process():
@@ -297,7 +320,13 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], shared_from: Pa
         target=changes["target"],
         stages=summaries,
         seconds=0.0,
-        remarks=(*ready.remarks, *_of_make(make), *_of_siblings(siblings), *((longer,) if length else ())),
+        remarks=(
+            *ready.remarks,
+            *_of_make(make),
+            *_of_siblings(siblings),
+            *((longer,) if length else ()),
+            *_of_guard(summaries[plain_stages:]),
+        ),
         plain_stages=plain_stages,
         needs_plain_stages=is_first or recipe.starts_from_baseline,
         learnt=ready.learnt,
@@ -317,6 +346,13 @@ def _of_make(make: tuple[str, ...]) -> tuple[str, ...]:
     return (f"The tagger before is of the same make, to compare fairly: it has {', and '.join(make)}.",) if make else ()
 
 
+def _of_guard(stages: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Say so when nothing that was learnt is kept."""
+    if not stages or any(stage["kept_update"] for stage in stages):
+        return ()
+    return (f"It did not help, by {stages[-1]['selector']}: the tagger is left as it was.",)
+
+
 def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
     """What became of the taggers that were trained beside, and how good the second task's is."""
     second = siblings.get("second")
@@ -332,7 +368,9 @@ def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
 
 
 def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
-    """How much longer the recipe trains than the baseline; empty where it does not."""
+    """How much longer the recipe trains than the baseline; empty where it does not, or where that did not train."""
+    if not before:
+        return ""
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
     total = plain + more if recipe.starts_from_baseline else more
     return "" if total <= plain else f"{recipe.name} made {count(total, 'update')}, the baseline {plain:,}"

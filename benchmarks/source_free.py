@@ -1,0 +1,167 @@
+"""What does a trained tagger gain on seven targets without its source, and with 20, 50 or 100 labels?
+
+    python benchmarks/source_free.py --data FOLDER --out DIR --start FOLDER [--targets wnut2016,fin] [--seeds 1,2,3]
+        [--labels 0,20,50,100] [--jobs 15] [--minutes 9] [--judges] [--variant tuning=0.2,balance=0] [--limit N]
+        [--table FILE.md]
+
+Four lines, with span F1 in percent on each target, types made CoNLL's four (benchmarks/leaderboard.py):
+
+    start         the tagger as it is
+    source-free   adapted to the target's text, with its guard; with labels a batch of them beside, the last state kept
+    fine-tuned    the start, trained on the labelled sentences alone (recipe target-only)
+    plain         acclimate-mini, trained on the labelled sentences alone
+
+All but `start` have the settings that they have by default. No labelled sentences but those counted take part, so none
+choose a state. The seed draws them. `--variant` adds a line: source-free with other options; it may be given several
+times. With `--judges` other target sentences are scored in place of test: choose options by these, and report the test.
+Every job writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job begins.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from leaderboard import TARGETS, task_of
+from shared import finish_jobs, markdown, mean_and_deviation
+
+START, SOURCE_FREE, FINE_TUNED, PLAIN = "start", "source-free", "fine-tuned", "plain"
+LINES = (START, SOURCE_FREE, FINE_TUNED, PLAIN)
+TRAINING = {"words_per_batch": 1024}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One training, or none."""
+
+    line: str
+    labels: int
+    target: str
+    seed: int
+    part: str  # test, or judges
+
+    @property
+    def name(self) -> str:
+        words = f"{self.line}_{self.labels}_{self.target}_{self.seed}_{self.part}.jsonl"
+        return words.replace("/", "-").replace(",", "+")
+
+
+def main() -> None:
+    options = arguments()
+    finish_jobs({job.name: (options, job) for job in jobs_of(options)}, adapted, Path(options.out), options)
+    files = sorted((Path(options.out) / "rows").iterdir())
+    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    (Path(options.out) / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = "\n\n".join(
+        f"## {part}\n\n{table([row for row in rows if row['part'] == part])}"
+        for part in dict.fromkeys(row["part"] for row in rows)
+    )
+    print(text)
+    if options.table:
+        Path(options.table).write_text(text + "\n", encoding="utf-8")
+
+
+def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
+    """Without labels there is nothing to tune on, and the start is one whatever the seed and the labels are."""
+    part = "judges" if options.judges else "test"
+    for seed, labels, target in product(options.seeds, options.labels, options.targets):
+        for line in (*options.lines, *options.variant):
+            if line == START:
+                if (seed, labels) == (options.seeds[0], options.labels[0]):
+                    yield Job(line, 0, target, seed, part)
+            elif labels or line not in (FINE_TUNED, PLAIN):
+                yield Job(line, labels, target, seed, part)
+
+
+def adapted(options: argparse.Namespace, job: Job) -> list[dict[str, Any]]:
+    """Train one line and score it; one row."""
+    import time
+
+    from acclimate.inference.predict import evaluate
+    from acclimate.model.shipped import resolved_tagger
+    from acclimate.model.tagger import Tagger
+    from acclimate.runs.settings import RunSettings
+    from acclimate.runs.task import Task
+    from acclimate.runs.train import train_run
+    from acclimate.settings import complete
+
+    begun = time.monotonic()
+    drawn, test = task_of(options, job.target, job.labels, "typed", job.seed)
+    row: dict[str, Any] = {**asdict(job), "sentences": len(test)}
+    if job.line == START:
+        return [{**row, "f1": 100 * evaluate(Tagger.load(resolved_tagger(options.start)), test).span.f1}]
+    own = job.line in (FINE_TUNED, PLAIN)
+    settings = complete(
+        RunSettings,
+        {
+            "recipe": "target-only" if own else SOURCE_FREE,
+            "seed": job.seed,
+            "select": "last",
+            "training": TRAINING,
+            "tagger": {} if job.line == PLAIN else {"start": options.start},
+            "options": {} if job.line in LINES else options_of(job.line),
+        },
+        where="source_free",
+    )
+    task = Task(target=drawn.target, target_labelled=drawn.target_labelled)
+    outcome = train_run(task, settings, baseline="none")
+    stage = outcome.stages[-1]
+    row |= {"f1": 100 * evaluate(outcome.tagger, test).span.f1, "seconds": round(time.monotonic() - begun, 1)}
+    return [{**row, "updates": stage["updates"], "kept": stage["kept_update"], "watched": stage["score"]}]
+
+
+def options_of(variant: str) -> dict[str, float]:
+    """`tuning=0.2,balance=0` as the recipe's options."""
+    return {name: float(value) for name, _, value in (part.partition("=") for part in variant.split(","))}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Mean ± standard deviation of the seeds; `left` counts the runs in which the guard kept the start."""
+    targets = [target for target in TARGETS if any(row["target"] == target for row in rows)]
+    shown = []
+    for line, labels in dict.fromkeys((row["line"], row["labels"]) for row in sorted(rows, key=_order)):
+        own = [row for row in rows if (row["line"], row["labels"]) == (line, labels)]
+        found = {(row["target"], row["seed"]): row["f1"] for row in own}
+        seeds = sorted({seed for _, seed in found if all((target, seed) in found for target in targets)})
+        means = [fmean(found[target, seed] for target in targets) for seed in seeds]
+        cells = [mean_and_deviation([f1 for (own, _), f1 in found.items() if own == target]) for target in targets]
+        left = sum(row.get("kept") == 0 for row in own)
+        shown.append([line, labels, *cells, mean_and_deviation(means), f"{left} of {len(own)}"])
+    return markdown(["", "labels", *targets, "mean", "left"], shown)
+
+
+def _order(row: dict[str, Any]) -> tuple[int, int, str]:
+    line = row["line"]
+    return row["labels"], LINES.index(line) if line in LINES else len(LINES), line
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True, metavar="FOLDER")
+    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--start", required=True, metavar="FOLDER", help="a trained tagger, or a shipped one by name")
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--labels", default="0,20,50,100", metavar="NUMBERS", help="of labelled target sentences")
+    parser.add_argument("--lines", default=",".join(LINES))
+    parser.add_argument("--variant", action="append", default=[], metavar="A=B,C=D")
+    parser.add_argument("--judges", action="store_true", help="score other target sentences, to choose by")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at once")
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
+    parser.add_argument("--table", metavar="FILE")
+    options = parser.parse_args()
+    options.lines, options.targets = options.lines.split(","), options.targets.split(",")
+    for name in ("seeds", "labels"):
+        setattr(options, name, [int(number) for number in getattr(options, name).split(",")])
+    return options
+
+
+if __name__ == "__main__":
+    main()

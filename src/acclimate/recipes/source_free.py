@@ -1,0 +1,164 @@
+"""Adaptation without a source: a trained tagger, the target's text, and nothing else.
+
+The tagger goes on reading: it guesses hidden words of the target's text, as its encoder once learnt to (domain tuning).
+And it goes on tagging: a slow copy of it teaches it by its own guesses, on readings made harder (`methods/teaching`).
+Both at once, for a short while, and never far from where it began. Where target sentences are labelled, a batch of them
+stands beside each batch of text. What it learnt before cannot be looked up any more, so somebody has to watch: labelled
+target sentences where they choose the state, or else a guard without labels (`recipes/guard`). Where no state is better
+than the first, the tagger stays as it was.
+
+With a source the recipe begins with the tagger that plain training on it makes. Then it looks at the source no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from acclimate.data.batches import SOURCE, TARGET
+from acclimate.data.corpus import Corpus
+from acclimate.methods.masking.policy import Uniform
+from acclimate.methods.objective import Objective
+from acclimate.methods.tagging import Tagging
+from acclimate.methods.teaching import HarderReading, NearStart, Teaching
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.language_model import mlm_head_for
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.domain_tuning import MaskingSettings, is_language_model, masked_words
+from acclimate.recipes.guard import Guard
+from acclimate.recipes.recipe import Plan, Recipe
+from acclimate.recipes.rounds import chooses_for_target
+from acclimate.recipes.tuning_text import held_out
+from acclimate.settings import Settings, UsageError
+from acclimate.spelling import argument
+from acclimate.training.optimizers import default_learning_rate
+from acclimate.training.settings import TrainingSettings
+from acclimate.training.stage import LastUpdate, Selector, Stage
+
+EVALUATIONS = 5
+RATE, LABELLED_RATE = 0.05, 0.5  # guesses are followed with more care than labels
+HELD_OUT = 0.1  # of the text, for the guard
+
+
+class SourceFreeSettings(Settings):
+    """How long and how fast to learn from the target's text, and what keeps the tagger from drifting."""
+
+    updates: int = Field(200, ge=1)
+    """Number of updates, if training.updates is not set."""
+    rate: float | None = Field(None, gt=0)
+    """Learning rate, as a factor of the run's learning rate; null: 0.05, or 0.5 with labelled target sentences."""
+    teaching: float = Field(1.0, ge=0)
+    """Weight of the loss on the teacher's guesses for the target text; 0: no teaching."""
+    tuning: float = Field(0.1, ge=0)
+    """Weight of guessing hidden words of the target text, if the encoder is a masked language model; 0: no tuning."""
+    stay: float = Field(0.01, ge=0)
+    """Weight of half the squared distance of all weights from the start; 0: nothing holds them."""
+    decay: float = Field(0.999, ge=0, le=1)
+    """Decay of the teacher's moving average; 1: the teacher stays the tagger at the start."""
+    hidden: float = Field(0.15, ge=0, lt=1)
+    """Share of the words hidden from the student."""
+    lower_cased: float = Field(0.3, ge=0, le=1)
+    """Share of the sentences that the student reads without capitals."""
+    balance: float = Field(0.5, ge=0, le=1)
+    """How far rare types count more than frequent ones: 0 counts words alike, 1 counts types alike."""
+    guard: float = Field(0.5, ge=0, le=1)
+    """Without labels: minimum F1 (mean of types) between the tagger's answers and those at the start; 0: no guard."""
+
+
+def source_free(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
+    options: SourceFreeSettings = plan.options
+    few, (text, watched) = plan.target.labelled(), text_of(plan)
+    objectives: dict[str, Objective] = {}
+    if len(few):
+        objectives["tag"] = Tagging()
+    if len(text) and options.teaching:
+        harder = HarderReading(options.hidden, options.lower_cased)
+        objectives["teach"] = Teaching(tagger, harder, options.decay, options.balance, plan.new_labels)
+    if tunes(tagger, plan):
+        encoder = tagger.encoder
+        assert isinstance(encoder, Transformer)
+        objectives["words"] = masked_words(encoder, mlm_head_for(encoder), Uniform(), MaskingSettings())
+    if options.stay:
+        objectives["near"] = NearStart(tagger)
+    weights = {"teach": options.teaching, "words": options.tuning, "near": options.stay}
+    yield Stage(
+        "source-free",
+        objectives,
+        plan.batches(tagger, {domain: corpus for domain, corpus in ((SOURCE, few), (TARGET, text)) if len(corpus)}),
+        training_of(tagger, plan),
+        {name: weight for name, weight in weights.items() if name in objectives},
+        selector=selector_of(tagger, plan, watched),
+    )
+
+
+def text_of(plan: Plan) -> tuple[Corpus, Corpus]:
+    """The target's bare text to learn from, and what of it the guard watches: text that is not learnt, unless there is
+    too little to hold any out."""
+    text = plan.target.filter(lambda sentence: sentence.tags is None)
+    if not is_guarded(plan):
+        return text, Corpus(())
+    learnt, watched = held_out(text, HELD_OUT, plan.seed)
+    return learnt, watched if len(watched) else text
+
+
+def is_guarded(plan: Plan) -> bool:
+    """Labelled sentences may rightly lead far from the start, and a guard without labels would not let them."""
+    options: SourceFreeSettings = plan.options
+    return bool(options.guard) and not chooses_for_target(plan) and not len(plan.target.labelled())
+
+
+def selector_of(tagger: Tagger, plan: Plan, watched: Corpus) -> Selector:
+    """Whoever can see the target. Sentences of the source choose nothing."""
+    if plan.selector is not None and chooses_for_target(plan):
+        return plan.selector
+    return Guard.of(tagger, watched, plan.options.guard) if len(watched) else LastUpdate()
+
+
+def training_of(tagger: Tagger, plan: Plan) -> TrainingSettings:
+    options: SourceFreeSettings = plan.options
+    updates = plan.training.updates or options.updates
+    rate = options.rate or (LABELLED_RATE if len(plan.target.labelled()) else RATE)
+    return plan.training.model_copy(
+        update={
+            "updates": updates,
+            "learning_rate": rate * (plan.training.learning_rate or default_learning_rate(tagger)),
+            "evaluate_every": plan.training.evaluate_every or max(1, updates // EVALUATIONS),
+        }
+    )
+
+
+def tunes(tagger: Tagger, plan: Plan) -> bool:
+    """Whether hidden words are guessed."""
+    options: SourceFreeSettings = plan.options
+    return options.tuning > 0 and len(text_of(plan)[0]) > 0 and is_language_model(tagger)
+
+
+def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
+    options: SourceFreeSettings = plan.options
+    few, text = len(plan.target.labelled()), len(text_of(plan)[0])
+    if not few and not (text and (options.teaching or tunes(tagger, plan))):
+        raise UsageError(
+            "There is nothing to learn: no target sentence is labelled, and nothing is learnt from the text. Set "
+            "options.teaching above 0."
+        )
+    said = []
+    if text and options.tuning and not is_language_model(tagger):
+        said.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
+    if few and not chooses_for_target(plan):
+        said.append(
+            "Nothing watches whether this helps, and the last state is kept: labelled sentences could choose "
+            f"({argument('target_dev')} with {argument('select', 'target-dev')})."
+        )
+    return tuple(said)
+
+
+SOURCE_FREE = Recipe(
+    "source-free",
+    "adapt a trained tagger without its source: it teaches itself on target text, held near its start",
+    source_free,
+    SourceFreeSettings,
+    needs_source=False,
+    starts_from_baseline=True,
+    check=check_plan,
+)
