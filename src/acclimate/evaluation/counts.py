@@ -225,8 +225,20 @@ def tags_of(corpus: Corpus, role: str) -> list[tuple[str, ...]]:
                 file=sentence.place.file,
                 line=sentence.place.line,
             )
+        if role == "gold" and sentence.probabilities is not None:
+            raise guesses_are_no_gold(corpus, sentence)
         tags.append(sentence.tags)
     return tags
+
+
+def guesses_are_no_gold(corpus: Corpus, sentence: Sentence) -> InputError:
+    """What to say of guesses that something is to be scored against."""
+    return InputError(
+        f"{corpus.name} holds guesses with scores, and what agrees with a guess need not be right. Score against "
+        "sentences that a person has tagged.",
+        file=sentence.place.file,
+        line=sentence.place.line,
+    )
 
 
 def check_same_text(gold: Corpus, predicted: Corpus) -> None:
