@@ -274,6 +274,11 @@ class Corpus(Sequence[Sentence]):
         return LabelSet.of((*self.label_counts, *(label for tag in guessed if (label := split_tag(tag)[1]))), self.kind)
 
     @cached_property
+    def guess_count(self) -> int:
+        """How many sentences have soft labels: somebody's guesses, which are no gold."""
+        return sum(sentence.probabilities is not None for sentence in self.sentences)
+
+    @cached_property
     def soft_word_count(self) -> int:
         """How many words may have more than one tag, by their soft labels."""
         return sum(len(row) > 1 for sentence in self.sentences for row in sentence.probabilities or ())

@@ -5,6 +5,7 @@ reliability, and else any of the other tags alike. A guess with a score counts a
 expectation-maximization algorithm finds the reliabilities under which the answers are most probable.
 
 Only words count where two or more looked and one at least guesses a span: nearly all agree that the others are O.
+Agreement cannot tell which of two annotators is right; they weigh alike.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ Answers = NDArray[np.float64]
 """(word, annotator, tag): the probability that an annotator gives a tag; all 0 where he did not look."""
 
 _TURNS, _CLOSE = 100, 1e-7
+_LEAST = 0.1  # that an annotator weighs
 
 
 def pool(sentences: Sequence[Guesses]) -> tuple[list[list[Row]], tuple[AnnotatorNote, ...]]:
@@ -32,6 +34,8 @@ def pool(sentences: Sequence[Guesses]) -> tuple[list[list[Row]], tuple[Annotator
     names = sorted({name for guesses in sentences for name in guesses})
     answers = answers_of(sentences, names)
     trust = reliabilities(answers)
+    if len(names) == 2:
+        trust[:] = trust.mean()
     weights = dict(zip(names, weights_of(trust, answers.shape[2]).tolist(), strict=True))
     pooled = [mixed(list(guesses.values()), [weights[name] for name in guesses]) for guesses in sentences]
     counts = {name: sum(name in guesses for guesses in sentences) for name in names}
@@ -84,9 +88,9 @@ def truth_of(answers: Answers, trust: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def weights_of(trust: NDArray[np.float64], tags: int) -> NDArray[np.float64]:
-    """What an annotator's answer weighs: the logarithm of how much it raises the odds of a tag. Nothing, if he is right
-    no more often than chance."""
-    return np.maximum(_log_odds(trust, tags), 0)
+    """What an annotator's answer weighs: the logarithm of how much it raises the odds of a tag. It weighs little, and
+    not nothing, if he is right no more often than chance."""
+    return np.maximum(_log_odds(trust, tags), _LEAST)
 
 
 def _log_odds(trust: NDArray[np.float64], tags: int) -> NDArray[np.float64]:

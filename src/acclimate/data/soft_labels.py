@@ -5,7 +5,8 @@ annotator that overlap are alternatives; at no word may their scores add up to m
 
 Distributions are over IOB2 tags and coherent: `I-PER` goes on with a span, so it never has more than `B-PER` and
 `I-PER` have at the word before. Then every coherent distribution is that of some spans with scores, and the other way
-round. A sentence with soft labels holds its likeliest tags as well: whatever needs one tag per word takes those.
+round. A sentence with soft labels holds its likeliest tags as well: whatever needs one tag per word takes those. One
+that is sure of every tag has soft labels, too, for it is still a guess and no gold.
 """
 
 from __future__ import annotations
@@ -78,8 +79,7 @@ def spans_of_rows(rows: Sequence[Mapping[str, float]]) -> list[ScoredSpan]:
 
 
 def mixed(guesses: Sequence[Sequence[Mapping[str, float]]], weights: Sequence[float]) -> list[Row]:
-    """The mean of several annotators' distributions, by weight; plain where none has any."""
-    weights = weights if sum(weights) > 0 else [1.0] * len(guesses)
+    """The mean of several annotators' distributions, by weight."""
     total = sum(weights)
     rows: list[Row] = [{} for _ in guesses[0]]
     for guess, weight in zip(guesses, weights, strict=True):
@@ -129,13 +129,13 @@ def likeliest_tags(rows: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
 
 
 def softened(sentence: Sentence, rows: Sequence[Mapping[str, float]]) -> Sentence:
-    """The sentence with these distributions and their likeliest tags; with the tags alone where all are certain."""
+    """The sentence with these distributions and their likeliest tags."""
     return replace(sentence, tags=likeliest_tags(rows), probabilities=frozen(rows))
 
 
-def frozen(rows: Sequence[Mapping[str, float]]) -> tuple[Distribution, ...] | None:
-    """Distributions as a sentence holds them; None where each word has but one tag."""
-    return tuple(tuple(sorted(row.items())) for row in rows) if any(len(row) > 1 for row in rows) else None
+def frozen(rows: Sequence[Mapping[str, float]]) -> tuple[Distribution, ...]:
+    """Distributions as a sentence holds them."""
+    return tuple(tuple(sorted(row.items())) for row in rows)
 
 
 def renamed_rows(sentence: Sentence, names: Mapping[str, str | None]) -> list[Row]:

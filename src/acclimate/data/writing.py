@@ -159,7 +159,7 @@ def files_to_write(path: str | Path, format: str) -> list[Path]:
 
 def _require_room_for_scores(corpus: Corpus, path: str | Path, format: str) -> None:
     """Only our own JSONL has a place for probabilities; raw text asks for no tags at all."""
-    if corpus.soft_word_count and format not in ("jsonl", "text"):
+    if corpus.guess_count and format not in ("jsonl", "text"):
         likeliest = either("write corpus.likeliest()", "take the likeliest tags: acclimate data convert")
         raise InputError(
             f"{corpus.name} holds guesses with scores, which {format} cannot. Name the file .jsonl, or {likeliest}.",

@@ -44,8 +44,8 @@ def hard(row: str) -> Sentence:
 
 
 def path_probability(path: tuple[str, ...], rows: list[Row], scheme: Scheme) -> float:
-    """Slow and plain: the chain that draws tag after tag. In IOB2 and BIOES a tag that goes on is drawn after those that
-    it may follow, all others after what does not go on."""
+    """Slow and plain: the chain that draws tag after tag. A tag that goes on is drawn after those that it may
+    follow, all others after what does not go on."""
     probability = rows[0].get(path[0], 0.0)
     for place in range(1, len(path)):
         before, after = rows[place - 1], rows[place]

@@ -46,8 +46,8 @@ def _guesses(
     fields = record.fields
     if fields.get(str(tags_name)) is not None:
         raise InputError(f"the record has guesses and {tags_name!r}. Remove one of them.")
-    has_words = any(name in fields for name in ALL_WORDS) or "text" not in fields
-    words = fields.get(_words_name(fields, log.options)) if has_words else None
+    name = _words_name(fields, log.options)
+    words = None if name == "text" else fields[name]
     return guessed_sentences(fields, words, Place(file, record.line), log, are_named)
 
 
@@ -85,6 +85,9 @@ def _words_name(fields: Fields, options: ReadingOptions) -> str:
 
 def _take_spans(raw: RawSentence, fields: Fields) -> None:
     """Spans over the text: the tags if there are none, and otherwise the same as the tags."""
+    if raw.tags is None and fields["spans"] == []:
+        raw.spans = []
+        return
     if raw.text is None or raw.offsets is None:
         raise InputError("there are spans, but no text and offsets that they could point into.")
     spans = [_span(item) for item in expect(fields["spans"], list, "'spans'")]

@@ -131,7 +131,7 @@ class RawSentence:
     words: Sequence[str]
     tags: Sequence[str] | None = None
     spans: Sequence[Span] | None = None
-    probabilities: tuple[Distribution, ...] | None = None  # where guesses with scores are not all certain
+    probabilities: tuple[Distribution, ...] | None = None  # of guesses with scores
     lines: Sequence[int] = ()
     text: str | None = None
     offsets: Sequence[tuple[int, int]] | None = None
