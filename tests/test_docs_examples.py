@@ -64,7 +64,9 @@ def test_the_commands_of_a_tutorial_run_in_their_order(page: Path, tmp_path: Pat
 def run_commands(page: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").mkdir()
     shutil.copy(EXAMPLES / "compose.yaml", tmp_path / "examples")
-    kept = re.findall(r"Save this as `([\w.-]+)`:\n\n```(?:yaml|text|json)\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    kept = re.findall(
+        r"Save this as `([\w.-]+)`:\n\n```(?:yaml|text|json)\n(.*?)```", page.read_text("utf-8"), re.DOTALL
+    )
     for file, text in kept:
         (tmp_path / file).write_text(text, encoding="utf-8")
     for words in examples(page):

@@ -369,7 +369,7 @@ def test_guesses_cannot_be_open_to_labels() -> None:
     with pytest.raises(InputError, match=r"the map makes LOC mean O\|LOC, and guesses with scores cannot be open"):
         map_labels(soft_corpus(), LabelMap.of({"PER": "PER", "LOC": "O|LOC"}))
     more = Corpus.of([Sentence(("z",), ("B-MISC",))], "gold")
-    with pytest.raises(InputError, match="guesses holds guesses with scores and does not annotate MISC"):
+    with pytest.raises(InputError, match="guesses with scores cannot be open to labels, and nobody looked for MISC"):
         join_sources([soft_corpus(), more])
     assert join_sources([soft_corpus().likeliest(), more]).labels.names == ("LOC", "MISC", "PER")
 
