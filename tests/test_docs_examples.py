@@ -51,6 +51,13 @@ def test_the_commands_and_the_program_of_the_guide_to_several_sources_run(
     exec(compile(program, page.name, "exec"), {})
 
 
+def test_the_commands_of_the_guide_to_guesses_run(
+    beginnings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("acclimate.cli.reading.load_bundled", reading.load_bundled)
+    run_commands(DOCS / "how-to" / "learn-from-guesses.md", tmp_path)
+
+
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_the_commands_of_a_tutorial_run_in_their_order(page: Path, tmp_path: Path) -> None:
     run_commands(page, tmp_path)
@@ -59,7 +66,9 @@ def test_the_commands_of_a_tutorial_run_in_their_order(page: Path, tmp_path: Pat
 def run_commands(page: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").mkdir()
     shutil.copy(EXAMPLES / "compose.yaml", tmp_path / "examples")
-    kept = re.findall(r"Save this as `([\w.]+)`:\n\n```(?:yaml|text)\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    kept = re.findall(
+        r"Save this as `([\w.-]+)`:\n\n```(?:yaml|text|json)\n(.*?)```", page.read_text("utf-8"), re.DOTALL
+    )
     for file, text in kept:
         (tmp_path / file).write_text(text, encoding="utf-8")
     for words in examples(page):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from acclimate.evaluation.scores import score as score
     from acclimate.inference.part_of_speech import part_of_speech_tagger as part_of_speech_tagger
     from acclimate.inference.predict import evaluate as evaluate
+    from acclimate.inference.predict import guess as guess
     from acclimate.inference.predict import predict as predict
     from acclimate.model.encoders.shipped import shipped_encoder_path as shipped_encoder_path
     from acclimate.model.storage import finish_saving as finish_saving
@@ -45,6 +46,7 @@ _HOMES = {
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.predict",
     "finish_saving": "acclimate.model.storage",
+    "guess": "acclimate.inference.predict",
     "join_sources": "acclimate.data.sources",
     "load_bundled": "acclimate.data.reading",
     "map_labels": "acclimate.data.mapping",

@@ -85,7 +85,7 @@ def convert_command(
         corpus = corpus.labelled()
         if not len(corpus):
             raise InputError("no sentence has tags, so --labelled-only leaves nothing to write.", file=source)
-    written = write_corpus(corpus, result, to_format, scheme=scheme.value)
+    written = write_corpus(_fitting(corpus, result, to_format), result, to_format, scheme=scheme.value)
     size = f"{count(len(corpus), 'sentence')}, {count(corpus.word_count, 'word')}"
     as_brat = ", as brat" if os.path.isdir(result) else ""  # nobody may have asked for it: a folder is read as such
     console.print(f"{source} ({corpus.notes.format}) → {result}{as_brat}: {size}")
@@ -126,11 +126,23 @@ def subset_command(
     console = stderr_console(quiet)
     corpus = read(source, reading_of(assignments), tell=warn)
     taken, remark = _take(corpus, sentences, words_share, few_shot, seed)
-    written = write_corpus(taken, result)
+    written = write_corpus(_fitting(taken, result), result)
     size = f"{count(len(taken), 'sentence')}, {count(taken.word_count, 'word')}"
     console.print(f"{taken.name}: {size}{remark}")
     for other in filter(None, [remark_on_folder(result, written), _remark_on_labels(corpus)]):
         warn(other)
+
+
+def _fitting(corpus: Corpus, result: str, to_format: str | None = None) -> Corpus:
+    """The corpus as a format can hold it: guesses as their likeliest tags, where there is no place for scores."""
+    from acclimate.cli.progress import warn
+    from acclimate.data.writing import format_to_write
+
+    format = format_to_write(result, to_format, corpus.is_labelled)
+    if not corpus.guess_count or format in ("jsonl", "text"):
+        return corpus
+    warn(f"{result}: {format} has no place for scores, so the likeliest tags are written. Name it .jsonl to keep them.")
+    return corpus.likeliest()
 
 
 def _take(
@@ -187,15 +199,18 @@ def split_command(
         raise UsageError("--part and --few-labels both say what the parts are: give one of them.")
     check_folder_to_write("--out", out, "a corpus in parts")
     sizes = _sizes(parts or ["train=0.8", "dev=0.1", "test=0.1"])
-    for name in sizes if few_labels is None else FEW_SHOT_PARTS:
+    for name in sizes if few_labels is None else FEW_SHOT_PARTS:  # the usual ending, before anything is read
         check_file_to_write("--out", out / f"{name}.conll", overwrite, [source])
     console = stderr_console(quiet)
     whole = read(source, reading_of(assignments), tell=warn)
     divided = split(whole, sizes, seed) if few_labels is None else few_shot_split(whole, few_labels, seed=seed)
+    ending = "jsonl" if whole.guess_count else "conll"  # which keeps the scores
+    for name in divided if whole.guess_count else ():
+        check_file_to_write("--out", out / f"{name}.jsonl", overwrite, [source])
     out.mkdir(parents=True, exist_ok=True)
     for name, corpus in divided.items():
-        write_corpus(corpus, out / f"{name}.conll")
-        console.print(f"{out / name}.conll: {count(len(corpus), 'sentence')}")
+        write_corpus(corpus, out / f"{name}.{ending}")
+        console.print(f"{out / name}.{ending}: {count(len(corpus), 'sentence')}")
     if unsaid := _remark_on_labels(whole):
         warn(unsaid)
     if as_json:

@@ -44,7 +44,7 @@ def evaluate_command(
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.shared import encoded, save
     from acclimate.data.writing import write_corpus
-    from acclimate.evaluation.counts import remark_on_open_words
+    from acclimate.evaluation.counts import remark_on_open_words, require_gold
     from acclimate.evaluation.errors import report_errors
     from acclimate.evaluation.scores import score
     from acclimate.evaluation.table import render
@@ -62,6 +62,7 @@ def evaluate_command(
     reading = reading_of(assignments, map_name)
     typeless = reading.typeless  # the tagger's own labels become one, too
     corpus = read(gold, reading.model_copy(update={"typeless": False}), tell=warn)
+    require_gold(corpus)
     tagger = Tagger.load(tagger_in(tagger_folder, before), choose_device(device))
     corpus = corpus.open_to(tagger.labels)
     if not typeless:

@@ -22,6 +22,7 @@ _WORDS, _WORDS_ON_GPU = 1 << 13, 1 << 17  # that are read, tagged and written at
 class OutputFormat(StrEnum):
     conll = "conll"
     jsonl = "jsonl"
+    guesses = "guesses"
 
 
 def predict_command(
@@ -30,7 +31,9 @@ def predict_command(
     output_format: Annotated[
         OutputFormat | None,
         typer.Option(
-            "--format", help="conll: WORD<TAB>TAG; jsonl: an object per sentence. By --out's name, else conll."
+            "--format",
+            help="conll: WORD<TAB>TAG; jsonl: an object per sentence; guesses: the same with scores. By --out's name, "
+            "else conll.",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write; else standard output.")] = None,
@@ -55,7 +58,9 @@ def predict_command(
     from acclimate.spelling import count
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
-    format = output_format or (OutputFormat.conll if out is None or is_text else None)
+    soft = output_format is OutputFormat.guesses
+    asked = OutputFormat.jsonl if soft else output_format
+    format = asked or (OutputFormat.conll if out is None or is_text else None)
     check_place_to_write("--out", out, overwrite, [text], format and format.value, has_tags=True)
     console = stderr_console(quiet)
     folder = tagger_in(tagger_folder, before)
@@ -75,7 +80,7 @@ def predict_command(
     ):
         console.print(f"{text}, read as {stream.format}{_held_whole(stream, parts)}")
         task = bar.add_task("", total=None)
-        for tagged in predict_stream(tagger, stream, progress=lambda count: bar.advance(task, count)):
+        for tagged in predict_stream(tagger, stream, progress=lambda count: bar.advance(task, count), soft=soft):
             parts.add(tagged)
             sentences, words = sentences + len(tagged), words + tagged.word_count
     tell_notes(Corpus((), stream.name, notes=stream.notes), warn, of_tags=False)

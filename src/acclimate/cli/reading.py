@@ -93,6 +93,9 @@ def tell_notes(corpus: Corpus, tell: Tell, most: int = 5, of_tags: bool = True) 
     annotated = sum(sentence.tags is not None for sentence in corpus)
     if of_tags and 0 < annotated < len(corpus):
         tell(f"{corpus.name}: {annotated:,} of {count(len(corpus), 'sentence')} are annotated, the others not.")
+    if of_tags and corpus.guess_count:
+        soft = f"{corpus.soft_word_count:,} of {count(corpus.word_count, 'word')} may have more than one tag"
+        tell(f"{corpus.name}: {count(corpus.guess_count, 'sentence')} with guesses, no gold; {soft}.")
     for remark in notes.remarks:
         tell(f"{corpus.name}: {remark}")
 

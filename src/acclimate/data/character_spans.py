@@ -180,8 +180,10 @@ def sentences_of_text(
     document: str | None = None,
     words: Offsets | None = None,
     first_line: int | None = None,
+    together: Sequence[CharacterSpan] = (),
 ) -> list[RawSentence]:
-    """The sentences of one text. `words` are given by formats that bring their own.
+    """The sentences of one text. `words` are given by formats that bring their own. No sentence ends within what stays
+    `together`.
 
     `first_line`: the line of the text's first line where the text is the file itself (brat); otherwise all sentences
     stand at `place`. Raises InputError before anything is noted, so that a skipped record leaves no trace but that.
@@ -193,7 +195,7 @@ def sentences_of_text(
     aligned = None if spans is None else align(spans, words, text, log.options.borders)
     words = words if aligned is None else aligned.words
     borders = find_sentences(text) if log.options.paragraphs else find_lines(text)
-    whole = [*words, *((span.start, span.end) for span in spans or ())]
+    whole = [*words, *((span.start, span.end) for span in (*(spans or ()), *together))]
     sentences: list[RawSentence] = []
     line, counted = place.line if first_line is None else first_line, 0
     for first, last in grouped(words, without_cuts(borders, whole)):

@@ -20,11 +20,14 @@ from acclimate.data.schemes import (
     keep_open,
     open_tag,
     spans_from_tags,
+    split_tag,
     tags_from_spans,
 )
 from acclimate.data.words import find_words
 
 Kind = Literal["spans", "plain"]
+Distribution = tuple[tuple[str, float], ...]
+"""Tags of one word and their probabilities, which add up to 1."""
 
 
 def kind_of_tags(kind: str) -> str:
@@ -85,13 +88,16 @@ class Sentence:
     place: Place = _NOWHERE
     document: str | None = None  # an identifier; sentences of one document carry the same
     source: str | None = None  # the corpus it came from, where several were joined
+    probabilities: tuple[Distribution, ...] | None = None  # soft labels (`soft_labels`); `tags` are then the likeliest
 
     def __post_init__(self) -> None:
         if not self.words:
             raise ValueError(f"{self.place}: a sentence needs at least one word.")
-        for name, values in (("tags", self.tags), ("offsets", self.offsets)):
+        for name, values in (("tags", self.tags), ("offsets", self.offsets), ("probabilities", self.probabilities)):
             if values is not None and len(values) != len(self.words):
                 raise ValueError(f"{self.place}: {len(self.words)} words but {len(values)} {name}.")
+        if self.probabilities is not None and self.tags is None:
+            raise ValueError(f"{self.place}: probabilities without tags. See acclimate.data.soft_labels.softened.")
 
     def __len__(self) -> int:
         return len(self.words)
@@ -102,11 +108,15 @@ class Sentence:
         return [] if self.tags is None else spans_from_tags(self.tags)
 
     def with_tags(self, tags: Sequence[str] | None) -> Sentence:
-        return replace(self, tags=None if tags is None else tuple(tags))
+        """Other tags, which are certain."""
+        return replace(self, tags=None if tags is None else tuple(tags), probabilities=None)
 
     def with_words(self, words: Sequence[str], tags: Sequence[str] | None) -> Sentence:
-        """Other words in its place. The text it was found in does not have them, and is left out with the offsets."""
-        return replace(self, words=tuple(words), tags=None if tags is None else tuple(tags), text=None, offsets=None)
+        """Other words in its place. The text it was found in does not have them, and is left out with the offsets.
+        Where the tags are the same, they stay as probable as they were."""
+        words, tags = tuple(words), None if tags is None else tuple(tags)
+        kept = self.probabilities if tags == self.tags else None
+        return replace(self, words=words, tags=tags, text=None, offsets=None, probabilities=kept)
 
     def with_spans(self, spans: Iterable[Span]) -> Sentence:
         """Other spans; words outside of them that were open stay so."""
@@ -116,6 +126,14 @@ class Sentence:
     def open_to(self, labels: tuple[str, ...]) -> Sentence:
         """The sentence whose words may hide these labels where they are O. An open tag has said already what a word
         may hide."""
+        if self.probabilities is not None:
+            raise InputError(
+                f"guesses with scores cannot be open to labels, and nobody looked for {', '.join(labels)} here. If "
+                "somebody did, say so (annotates), or take the likeliest tags: acclimate data convert GUESSES.jsonl "
+                "TAGS.conll.",
+                file=self.place.file,
+                line=self.place.line,
+            )
         tag = open_tag(labels)
         return self.with_tags(self.tags and [tag if each == OUTSIDE else each for each in self.tags])
 
@@ -143,6 +161,19 @@ class BorderMiss:
 
 
 @dataclass(frozen=True, slots=True)
+class AnnotatorNote:
+    """Whose guesses were pooled, and what they weigh (`pooling`)."""
+
+    name: str
+    sentences: int
+    reliability: float
+    weight: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.reliability:.2f} (weight {self.weight:.2f})"
+
+
+@dataclass(frozen=True, slots=True)
 class ReadingNotes:
     """What was found at the door: format, tag scheme, and everything that was not taken as it stood."""
 
@@ -152,6 +183,7 @@ class ReadingNotes:
     skipped: tuple[Skipped, ...] = ()
     border_misses: tuple[BorderMiss, ...] = ()
     remarks: tuple[str, ...] = ()
+    annotators: tuple[AnnotatorNote, ...] = ()  # where guesses of several were pooled
 
     def __add__(self, other: ReadingNotes) -> ReadingNotes:
         return ReadingNotes(
@@ -161,6 +193,7 @@ class ReadingNotes:
             self.skipped + other.skipped,
             self.border_misses + other.border_misses,
             self.remarks + other.remarks,
+            self.annotators + other.annotators,
         )
 
 
@@ -236,8 +269,19 @@ class Corpus(Sequence[Sentence]):
 
     @cached_property
     def labels(self) -> LabelSet:
-        """The labels that occur."""
-        return LabelSet.of(self.label_counts, self.kind)
+        """The labels that occur, be it only as a less likely guess."""
+        guessed = {tag for sentence in self.sentences for row in sentence.probabilities or () for tag, _ in row}
+        return LabelSet.of((*self.label_counts, *(label for tag in guessed if (label := split_tag(tag)[1]))), self.kind)
+
+    @cached_property
+    def guess_count(self) -> int:
+        """How many sentences have soft labels: somebody's guesses, which are no gold."""
+        return sum(sentence.probabilities is not None for sentence in self.sentences)
+
+    @cached_property
+    def soft_word_count(self) -> int:
+        """How many words may have more than one tag, by their soft labels."""
+        return sum(len(row) > 1 for sentence in self.sentences for row in sentence.probabilities or ())
 
     @cached_property
     def hidden_labels(self) -> LabelSet:
@@ -263,7 +307,8 @@ class Corpus(Sequence[Sentence]):
         """Changes when any word or tag changes: a resumed run must stand on the same data."""
         digest = hashlib.sha256(b"" if self.annotates is None else repr(self.annotates).encode())
         for sentence in self.sentences:
-            digest.update(repr((sentence.words, sentence.tags)).encode("utf-8", "surrogatepass"))
+            soft = () if sentence.probabilities is None else (sentence.probabilities,)
+            digest.update(repr((sentence.words, sentence.tags, *soft)).encode("utf-8", "surrogatepass"))
         return digest.hexdigest()
 
     def open_to(self, labels: Iterable[str]) -> Corpus:
@@ -272,12 +317,15 @@ class Corpus(Sequence[Sentence]):
         missing = () if self.annotates is None else tuple(sorted(set(labels) - set(self.annotates)))
         if not missing or self.kind == "plain":
             return replace(self, annotates=None)
-
         return replace(self.map(lambda sentence: sentence.open_to(missing)), annotates=None)
 
     def unlabelled(self) -> Corpus:
         """The same text without its tags: they are gone, not hidden. A recipe cannot peek at what is not there."""
         return self.map(lambda sentence: sentence.with_tags(None))
+
+    def likeliest(self) -> Corpus:
+        """The same with one tag per word: soft labels become their likeliest tags."""
+        return self.map(lambda one: one if one.probabilities is None else one.with_tags(one.tags))
 
     def labelled(self) -> Corpus:
         """Only the sentences that carry tags."""

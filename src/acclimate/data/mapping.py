@@ -18,6 +18,7 @@ import yaml
 from acclimate.data.corpus import Corpus, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, TYPELESS, Span, hidden_labels, open_tag
+from acclimate.data.soft_labels import renamed_rows, softened
 from acclimate.spelling import argument, did_you_mean, either
 
 _SHORTEST = 3  # letters of a name that may be a word of another one: LOC in geo-loc, not P in p-value
@@ -220,6 +221,8 @@ def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
 def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:
     if sentence.tags is None:
         return sentence
+    if sentence.probabilities is not None:
+        return softened(sentence, renamed_rows(sentence, names))
     spans = [(span, names[span.label]) for span in sentence.spans]
     tags = [_renamed_open(tag, names) if hidden_labels(tag) else tag for tag in sentence.tags]
     for span, new in spans:

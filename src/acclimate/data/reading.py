@@ -131,6 +131,7 @@ def read_source(source: Source, options: ReadingOptions, format: str | None = No
         tuple(log.skipped),
         tuple(log.border_misses),
         guesses + log.remarks,
+        log.annotators,
     )
     return Corpus(result.sentences, name or corpus_name(source), result.kind, notes)
 
@@ -317,7 +318,7 @@ def _read_by_lines(parts: Iterator[Source], format: str, name: str, log: Reading
     sentences = chain.from_iterable(FORMATS[format](part, log) for part in chain([first], parts))
     for part in _by_words(sentences, words):
         for sentence in part:
-            sentence.tags = sentence.spans = None
+            sentence.tags = sentence.spans = sentence.probabilities = None
         is_empty = False
         yield Corpus(to_sentences(part, log, first.name).sentences, name)
     if is_empty:

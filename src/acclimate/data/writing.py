@@ -65,6 +65,7 @@ def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, sc
     Returns the files that were written, which are none for standard output.
     """
     format = format_to_write(path, format, corpus.is_labelled)
+    _require_room_for_scores(corpus, path, format)
     corpus = corpus.open_to(corpus.labels)  # as much of what it annotates as tags can say
     _check_characters(corpus)
     if format == _BRAT:
@@ -110,6 +111,7 @@ class Parts:
         if self.is_whole:
             self._kept.append(part)
             return
+        _require_room_for_scores(part, self.path, self.format)
         part = part.open_to(part.labels)
         _check_characters(part)
         data = WRITERS[self.format](part, known_scheme(self.scheme) or "IOB2")
@@ -152,6 +154,16 @@ def files_to_write(path: str | Path, format: str) -> list[Path]:
     if format != _BRAT:
         return [Path(path)]
     return files_of_pair(path) if is_pair(path) else []
+
+
+def _require_room_for_scores(corpus: Corpus, path: str | Path, format: str) -> None:
+    """Only our own JSONL has a place for probabilities; raw text asks for no tags at all."""
+    if corpus.guess_count and format not in ("jsonl", "text"):
+        likeliest = either("write corpus.likeliest()", "take the likeliest tags: acclimate data convert")
+        raise InputError(
+            f"{corpus.name} holds guesses with scores, which {format} cannot. Name the file .jsonl, or {likeliest}.",
+            file=path,
+        )
 
 
 def _check_characters(corpus: Corpus) -> None:

@@ -134,6 +134,7 @@ def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> li
         raise InputError(f"reading {reading!r} is not known: expected one of {', '.join(get_args(Reading))}.")
     check_same_text(gold, predicted)
     predicted_tags = tags_of(predicted, "prediction")
+    require_gold(gold)
     known = gold if gold.annotates is None else gold.open_to(predicted.labels)
     gold_tags = tags_of(known, "gold")
     if gold.kind == "spans":
@@ -227,6 +228,18 @@ def tags_of(corpus: Corpus, role: str) -> list[tuple[str, ...]]:
             )
         tags.append(sentence.tags)
     return tags
+
+
+def require_gold(corpus: Corpus) -> None:
+    """Refuse guesses as what is to be scored against."""
+    sentence = next((sentence for sentence in corpus if sentence.probabilities is not None), None)
+    if sentence is not None:
+        raise InputError(
+            f"{corpus.name} holds guesses with scores, and what agrees with a guess need not be right. Score against "
+            "sentences that a person has tagged.",
+            file=sentence.place.file,
+            line=sentence.place.line,
+        )
 
 
 def check_same_text(gold: Corpus, predicted: Corpus) -> None:

@@ -13,7 +13,8 @@ from acclimate.data.corpus import Corpus, LabelSet, Sentence, kind_of_tags
 from acclimate.data.pieces import Window
 from acclimate.data.problems import InputError, Place
 from acclimate.data.schemes import OUTSIDE, Span, split_tag
-from acclimate.evaluation.counts import Reading
+from acclimate.data.soft_labels import coherent, softened
+from acclimate.evaluation.counts import Reading, require_gold
 from acclimate.evaluation.scores import Scores, score
 from acclimate.model.learner import View, eval_mode
 from acclimate.model.tagger import Tagger
@@ -41,15 +42,44 @@ def predict(
     return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
 
 
+LEAST = 0.01  # probability of a guess that is kept
+
+
+def guess(
+    tagger: Tagger,
+    text: Corpus | str | Iterable[str | Sequence[str]],
+    words_per_batch: int = 8192,
+    progress: Callable[[int], None] | None = None,
+) -> Corpus:
+    """The same sentences under soft labels: the probabilities that the head gives each tag, for another tagger to learn
+    from. What is less probable than `LEAST` is left to O. Takes and gives what `predict` does."""
+    if tagger.labels.kind == "plain":
+        raise InputError("guesses are spans with scores, and this tagger gives one plain tag per word: use predict.")
+    corpus = _corpus_of(text)
+    sentences = list(corpus.unlabelled())
+    iob2 = ["I" + tag[1:] if tag[0] in "IE" else "B" + tag[1:] if tag[0] in "BS" else tag for tag in tagger.tags]
+    for number, marginals in answers(tagger, corpus, lambda view: view.marginals.float(), words_per_batch, progress):
+        rows = []
+        for probabilities in marginals.tolist():
+            row: dict[str, float] = {}
+            for tag, probability in zip(iob2, probabilities, strict=True):
+                row[tag] = row.get(tag, 0.0) + probability
+            rows.append(row)
+        sentences[number] = softened(sentences[number], coherent(rows, LEAST))
+    return Corpus(tuple(sentences), f"{corpus.name}, guessed", tagger.labels.kind, corpus.notes)
+
+
 def predict_stream(
     tagger: Tagger,
     parts: Iterable[Corpus],
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
+    soft: bool = False,
 ) -> Iterator[Corpus]:
-    """`predict` for one part after the other, in their order. Nothing is kept of a part that was handed out."""
+    """`predict`, or with `soft` `guess`, for one part after the other, in their order. Nothing is kept of a part that
+    was handed out."""
     for part in parts:
-        yield predict(tagger, part, words_per_batch, progress)
+        yield (guess if soft else predict)(tagger, part, words_per_batch, progress)
 
 
 def _corpus_of(text: Corpus | str | Iterable[str | Sequence[str]]) -> Corpus:
@@ -176,6 +206,7 @@ def evaluate(tagger: Tagger, gold: Corpus, *, reading: Reading = "lenient") -> S
     A gold label that the tagger does not know is an error: counted silently, it would look like a bad tagger.
     """
     require_comparable(tagger, gold)
+    require_gold(gold)
     return score(gold, predict(tagger, gold), seen=tagger.seen, reading=reading)
 
 

@@ -35,6 +35,7 @@ class Sentences:
     labelled: Tensor  # (sentence)
     numbers: Tensor  # the tags on the CPU (sentence, word), -1 where there is no word or no tag is known
     odds: Tensor | None = None  # (sentence, word, tag): 0 of tags that a word cannot have; None where each has one tag
+    soft: Tensor | None = None  # (sentence, word, tag), probabilities of tags; None where all are certain
 
     def __len__(self) -> int:
         return len(self.originals)
@@ -51,7 +52,8 @@ class Sentences:
         }
         moved = {name: getattr(self, name).to(device, non_blocking=True) for name in ("mask", "tags", "labelled")}
         odds = None if self.odds is None else self.odds.to(device, non_blocking=True)
-        return replace(self, inputs=inputs, odds=odds, **moved)
+        soft = None if self.soft is None else self.soft.to(device, non_blocking=True)
+        return replace(self, inputs=inputs, odds=odds, soft=soft, **moved)
 
 
 class TextView:
@@ -109,25 +111,35 @@ class View(TextView):
     @cached_property
     def losses(self) -> Tensor:
         """Negative log-likelihood of the gold tags, (sentence), or of all paths that agree with what is known of them;
-        meaningless where `sentences.labelled` is False."""
+        its expectation under soft labels. Meaningless where `sentences.labelled` is False."""
         return self.tag_losses if self.type_losses is None else self.tag_losses + self.type_losses
 
     @cached_property
     def tag_losses(self) -> Tensor:
         """The head's part of the losses, (sentence): all of it, unless spans are typed by a head of their own."""
         types, tags, odds = self.tagger.types, self.sentences.tags, self.sentences.odds
+        soft, mask = self.sentences.soft, self.sentences.mask
         if types is not None:
             tags, odds = types.bare[tags], None if odds is None else types.bare_odds(odds)
+            soft = None if soft is None else types.bare_soft(soft)
         scores, heads = self.scores, self.tagger.source_heads
         if heads is not None and heads.training:  # a source's own part in its tags is no part of what is predicted
             scores = scores + heads(self.features, self.originals)
-        return self.tagger.head.loss(scores, tags, self.sentences.mask, odds)
+        if soft is None:
+            return self.tagger.head.loss(scores, tags, mask, odds)
+        expected = self.tagger.head.expected_loss(scores, soft, mask)
+        if odds is None:
+            return expected
+        is_open = ((odds > 0).sum(-1) > 1).any(1)  # no sentence is both open and soft
+        return torch.where(is_open, self.tagger.head.loss(scores, tags, mask, odds), expected)
 
     @cached_property
     def type_losses(self) -> Tensor | None:
         """That of the gold spans' types, (sentence); None where the tags tell the types."""
         types, sentences = self.tagger.types, self.sentences
-        return None if types is None else types.losses(self.features, self.shown, sentences.tags, sentences.mask)
+        if types is None:
+            return None
+        return types.losses(self.features, self.shown, sentences.tags, sentences.mask, sentences.soft)
 
     @cached_property
     def marginals(self) -> Tensor:

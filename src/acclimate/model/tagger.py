@@ -31,6 +31,7 @@ from acclimate.model.heads.entity_heads import (
     span_types,
 )
 from acclimate.model.heads.more_labels import take_over
+from acclimate.model.heads.soft_targets import SoftTargets
 from acclimate.model.heads.source_heads import SourceHeads
 from acclimate.model.heads.tag_heads import HeadName, build_head
 from acclimate.model.learner import Learner, Sentences, View
@@ -97,6 +98,7 @@ class Tagger(Learner):
         # tags of whole sentences, and what may stand at open ones: each epoch asks again
         self._numbered: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.float32] | None]] = {}
         self.hidden_odds = 1.0  # that a word is what nobody looked for, beside O; set before anything is learnt
+        self._soft_targets = SoftTargets(self._tag_numbers, scheme)
         self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
         self._set_heads(entities)
 
@@ -190,6 +192,7 @@ class Tagger(Learner):
             labelled=labelled,
             numbers=tags.masked_fill(~known, -1),
             odds=odds,
+            soft=self._soft_targets.of(sentences, tags),
         )
 
     def _odds(self, tags: Tensor, choices: Sequence[NDArray[np.float32] | None]) -> Tensor | None:

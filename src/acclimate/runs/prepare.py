@@ -11,6 +11,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.sources import mix_sources, sizes_of
 from acclimate.data.subsets import split
+from acclimate.evaluation.counts import require_gold
 from acclimate.evaluation.seen import Shared, texts_in, texts_of
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.inference.predict import require_comparable, require_spans
@@ -103,6 +104,9 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     for corpus in (teacher, task.target_labelled, task.watch, judge, *tests.values()):
         if corpus is not None:
             require_comparable(tagger, corpus)
+    for corpus in (task.watch, judge, *tests.values()):
+        if corpus is not None:
+            require_gold(corpus)
     first = TARGET_ONLY if for_target else BASELINE if task.has_source else START
     return Preparation(tagger, chosen, first, plan, selector, tests, (*remarks, *more), learnt)
 
@@ -220,14 +224,18 @@ def choose_selector(
     if source_dev is not None:
         return source, DevelopmentScore(source_dev.labelled(), "source dev"), ()
     source = source.labelled()
-    if len(source) < 20:
-        return source, LastUpdate(), ("Too few source sentences to hold any out: the last update is kept.",)
-    parts = _hold_out(source, seed)
+    gold = source.filter(lambda sentence: sentence.probabilities is None)  # guesses cannot choose
+    if len(gold) < 20:
+        few = "Too few source sentences to hold any out" if len(source) < 20 else "Guesses cannot choose the state"
+        return source, LastUpdate(), (f"{few}: the last update is kept.",)
+    parts = _hold_out(gold, seed)
     if parts is None:
         remark = "The source repeats itself too much to hold any of it out: the last update is kept."
         return source, LastUpdate(), (remark,)
     remark = f"No source dev given: {len(parts['dev']):,} of {len(source):,} source sentences were held out for it."
-    return parts["train"], DevelopmentScore(parts["dev"], "held-out source"), (remark,)
+    guesses = source.filter(lambda sentence: sentence.probabilities is not None)
+    train = parts["train"] + guesses if len(guesses) else parts["train"]
+    return train, DevelopmentScore(parts["dev"], "held-out source"), (remark,)
 
 
 def _hold_out(source: Corpus, seed: int) -> dict[str, Corpus] | None:

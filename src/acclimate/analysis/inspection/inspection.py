@@ -15,6 +15,7 @@ from acclimate.analysis.inspection.facts import (
     ExtraText,
     Facts,
     Given,
+    GuessedLabels,
     Progress,
     figures_of_sources,
     label_support,
@@ -25,6 +26,7 @@ from acclimate.analysis.inspection.rules import suggestions
 from acclimate.analysis.text_comparison import DensityRatio, sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.evaluation.counts import ratio
 from acclimate.evaluation.table import Row, align
 from acclimate.model.tagger import DEFAULT_ENCODER
 from acclimate.spelling import count
@@ -248,7 +250,7 @@ def _labels(inspection: Inspection) -> list[str]:
         other = ", ".join(label for label in called if label != name)
         shown = f"{name} (target: {other})" if other else name
         rows.append((shown, *(_support(number) for number in counts)))
-    lines = align(rows)
+    lines = [*align(rows), *_guesses(labels.guesses)]
     if target is None:
         return [*lines, "no labelled target sentences: whether these labels occur there is not known"]
     lines.append(f"target: {target.sentences:,} labelled sentences of {target.corpus}")
@@ -260,6 +262,23 @@ def _labels(inspection: Inspection) -> list[str]:
         )
     if labels.entity_length is not None and target.entity_length is not None:
         lines.append(f"words per entity: {labels.entity_length:.2f} and {target.entity_length:.2f}")
+    return lines
+
+
+def _guesses(guesses: GuessedLabels | None) -> list[str]:
+    if guesses is None:
+        return []
+    share, sure = ratio(guesses.soft_words, guesses.words), guesses.certainty
+    soft = f"{guesses.soft_words:,} words ({100 * share:.1f} %) may have more than one tag"
+    likeliest = "" if sure is None else f", the likeliest with probability {sure:.2f} in the mean"
+    lines = [f"guesses: {count(guesses.sentences, 'source sentence')}; {soft}{likeliest}"]
+    if guesses.annotators:
+        rows: list[Row] = [("annotator", "sentences", "right", "weight")]
+        rows += (
+            (one.name, f"{one.sentences:,}", f"{one.reliability:.2f}", f"{one.weight:.2f}")
+            for one in guesses.annotators
+        )
+        lines += ["how probably each annotator is right, by how they agree", *align(rows)]
     return lines
 
 

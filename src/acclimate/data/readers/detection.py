@@ -8,6 +8,7 @@ from typing import Any
 
 from acclimate.data.problems import InputError
 from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
+from acclimate.data.readers.guesses import is_guess
 from acclimate.data.readers.hub import PREFIX
 from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.source import Source, inner_name
@@ -169,6 +170,8 @@ def _json_flavour(source: Source) -> str:
             return "jsonl"
         if isinstance(fields.get("data"), dict) or _is_minimal_label_studio(fields):
             return "label_studio"
+        if "text" in fields and "answer" not in fields and "tokens" not in fields and is_guess(fields):
+            return "jsonl"
         if "spans" in fields or "tokens" in fields or "answer" in fields:
             return "prodigy"
         if "text" in fields:

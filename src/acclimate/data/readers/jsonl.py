@@ -1,7 +1,7 @@
 """Our own JSONL: `{"words": […], "tags": […]}`, and if it is known `text`, `offsets`, `document`, and `spans`.
 
 `tokens` for words and `ner_tags` (of strings) for tags are understood too. `spans` repeat the tags as offsets into the
-text, for readers that want those; they must agree.
+text, for readers that want those; they must agree. Spans with scores are guesses (`guesses`).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from acclimate.data.character_spans import CharacterSpan, align, check_range
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.doccano import label_name
+from acclimate.data.readers.guesses import GuessedSentence, guessed_sentences, is_guess, names_annotators, pooled
 from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require, sentence_of_fields
 from acclimate.data.readers.rows import ALL_TAGS, ALL_WORDS
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source
@@ -20,13 +21,34 @@ from acclimate.data.schemes import spans_from_tags
 def read_jsonl(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     records = list(json_records(source, log))
     tags_name = _tags_name(records, log.options)
+    are_guesses = any(is_guess(record.fields) for record in records)
+    are_named = are_guesses and any(names_annotators(record.fields) for record in records)
+    guessed: list[GuessedSentence] = []
     for record in records:
         try:
+            if are_guesses and (is_guess(record.fields) or tags_name not in record.fields):
+                guessed += _guesses(record, tags_name, source.name, log, are_named)
+                continue
             raw = _sentence(record, tags_name, log)
         except InputError as error:
             log.refuse(error, file=source.name, line=record.line, text=record.spelled)
         else:
-            yield raw
+            if are_guesses:
+                guessed.append(GuessedSentence(raw, None))
+            else:
+                yield raw
+    yield from pooled(guessed, log)
+
+
+def _guesses(
+    record: Record, tags_name: str | None, file: str, log: ReadingLog, are_named: bool
+) -> list[GuessedSentence]:
+    fields = record.fields
+    if fields.get(str(tags_name)) is not None:
+        raise InputError(f"the record has guesses and {tags_name!r}. Remove one of them.")
+    name = _words_name(fields, log.options)
+    words = None if name == "text" else fields[name]
+    return guessed_sentences(fields, words, Place(file, record.line), log, are_named)
 
 
 def _tags_name(records: Sequence[Record], options: ReadingOptions) -> str | None:
@@ -63,6 +85,9 @@ def _words_name(fields: Fields, options: ReadingOptions) -> str:
 
 def _take_spans(raw: RawSentence, fields: Fields) -> None:
     """Spans over the text: the tags if there are none, and otherwise the same as the tags."""
+    if raw.tags is None and fields["spans"] == []:
+        raw.spans = []
+        return
     if raw.text is None or raw.offsets is None:
         raise InputError("there are spans, but no text and offsets that they could point into.")
     spans = [_span(item) for item in expect(fields["spans"], list, "'spans'")]

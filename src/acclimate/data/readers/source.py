@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-from acclimate.data.corpus import BorderMiss, Kind
+from acclimate.data.corpus import AnnotatorNote, BorderMiss, Distribution, Kind
 from acclimate.data.problems import InputError, Skipped
 from acclimate.data.schemes import Scheme, Span
 from acclimate.data.words import Offsets, find_blank_separated, find_words
@@ -130,6 +130,7 @@ class RawSentence:
     words: Sequence[str]
     tags: Sequence[str] | None = None
     spans: Sequence[Span] | None = None
+    probabilities: tuple[Distribution, ...] | None = None  # of guesses with scores
     lines: Sequence[int] = ()
     text: str | None = None
     offsets: Sequence[tuple[int, int]] | None = None
@@ -145,6 +146,7 @@ class ReadingLog:
     kind: Kind | None = None  # set by a reader that knows which tags it gives
     skipped: list[Skipped] = field(default_factory=list)
     border_misses: list[BorderMiss] = field(default_factory=list)
+    annotators: tuple[AnnotatorNote, ...] = ()
     counts: Counter[str] = field(default_factory=Counter)  # things that happen often: "words had …" → how many
 
     def refuse(

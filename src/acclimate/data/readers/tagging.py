@@ -171,6 +171,7 @@ def _sentences(sentences: list[RawSentence], file: str) -> tuple[Sentence, ...]:
             None if sentence.offsets is None else tuple(sentence.offsets),
             Place(sentence.file or file, sentence.lines[0] if sentence.lines else None),
             sentence.document,
+            probabilities=sentence.probabilities,
         )
         for sentence in sentences
     )

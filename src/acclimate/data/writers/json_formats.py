@@ -13,6 +13,7 @@ from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme
+from acclimate.data.soft_labels import ScoredSpan, spans_of_rows
 from acclimate.data.writers.shared import (
     TextRecord,
     check_all_or_none,
@@ -23,6 +24,8 @@ from acclimate.data.writers.shared import (
     spelled_tags,
     text_records,
 )
+
+_DIGITS = 8  # of a score
 
 
 def write_jsonl(corpus: Corpus, scheme: Scheme) -> bytes:
@@ -37,14 +40,17 @@ def as_line(record: dict[str, Any]) -> str:
 def _record(sentence: Sentence, corpus: Corpus, scheme: Scheme) -> dict[str, Any]:
     check_words(sentence, "", "jsonl", instead="nothing")
     record: dict[str, Any] = {"words": list(sentence.words)}
-    if corpus.is_labelled:
+    if corpus.is_labelled and sentence.probabilities is None:
         record["tags"] = spelled_tags(sentence, corpus, scheme)
     if sentence.document is not None:
         record["document"] = sentence.document
-    if points_at_words(sentence):
+    in_text = points_at_words(sentence)
+    if in_text:
         record |= {"text": sentence.text, "offsets": [list(pair) for pair in sentence.offsets or ()]}
-        if sentence.tags is not None and corpus.kind == "spans":
-            record["spans"] = [_span(sentence, span.start, span.end, span.label) for span in sentence.spans]
+    if sentence.probabilities is not None:
+        record["spans"] = [_guess(sentence, guess, in_text) for guess in spans_of_rows(_rows(sentence))]
+    elif in_text and sentence.tags is not None and corpus.kind == "spans":
+        record["spans"] = [_span(sentence, span.start, span.end, span.label) for span in sentence.spans]
     return record
 
 
@@ -52,6 +58,18 @@ def _span(sentence: Sentence, first: int, last: int, label: str) -> dict[str, An
     offsets = sentence.offsets or ()
     start, end = offsets[first][0], offsets[last - 1][1]
     return {"start": start, "end": end, "label": label, "text": (sentence.text or "")[start:end]}
+
+
+def _rows(sentence: Sentence) -> list[dict[str, float]]:
+    return [dict(distribution) for distribution in sentence.probabilities or ()]
+
+
+def _guess(sentence: Sentence, guess: ScoredSpan, in_text: bool) -> dict[str, Any]:
+    """A span with its score: over characters where there is a text, and else over words."""
+    place = {"start": guess.start, "end": guess.end, "label": guess.label}
+    return (_span(sentence, guess.start, guess.end, guess.label) if in_text else place) | {
+        "score": round(guess.score, _DIGITS)
+    }
 
 
 def write_doccano(corpus: Corpus, scheme: Scheme) -> bytes:

@@ -124,16 +124,26 @@ class SpanTypes(nn.Module):
         first = places.masked_fill(~starts, 0).cummax(1).values
         return first + bare.shape[1] * torch.arange(len(bare), device=bare.device).unsqueeze(1)
 
-    def losses(self, features: Tensor, pieces: Tensor | None, tags: Tensor, mask: Tensor) -> Tensor:
-        """The cross-entropy of the types of the spans in typed `tags`, summed over each sentence's spans (sentence)."""
+    def losses(
+        self, features: Tensor, pieces: Tensor | None, tags: Tensor, mask: Tensor, soft: Tensor | None = None
+    ) -> Tensor:
+        """The cross-entropy of the types of the spans in typed `tags`, summed over each sentence's spans (sentence).
+        With `soft` labels (sentence, word, tag), a span counts by the probability with which each type begins there."""
         scores = self.scores(features, pieces, self.bare[tags])
-        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
-        chosen = scores.log_softmax(-1).gather(-1, self.types[tags].unsqueeze(-1)).squeeze(-1)
+        logarithms = scores.to(torch.promote_types(scores.dtype, torch.float32)).log_softmax(-1)
+        if soft is None:
+            chosen = logarithms.gather(-1, self.types[tags].unsqueeze(-1)).squeeze(-1)
+        else:
+            chosen = (logarithms[..., self.types] * soft * self.begins[self.bare]).sum(-1)
         return -chosen.masked_fill(~self.spans_begin(tags, mask), 0).sum(1)
 
     def bare_odds(self, odds: Tensor) -> Tensor:
         """Odds of typed tags (sentence, word, tag) → of bare ones (sentence, word, bare tag)."""
         return torch.stack([odds[..., self.bare == bare].amax(-1) for bare in range(len(self.inside))], -1)
+
+    def bare_soft(self, soft: Tensor) -> Tensor:
+        """Distributions over typed tags (sentence, word, tag) → over bare ones (sentence, word, bare tag)."""
+        return soft @ nn.functional.one_hot(self.bare, len(self.inside)).to(soft.dtype)
 
     def spans_begin(self, tags: Tensor, mask: Tensor) -> Tensor:
         """True at the first word of each span of typed `tags`, (sentence, word)."""

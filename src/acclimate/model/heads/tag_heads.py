@@ -13,6 +13,7 @@ from acclimate.data.corpus import LabelSet
 from acclimate.data.schemes import Scheme, is_legal
 from acclimate.model.acceleration import active_acceleration
 from acclimate.model.heads import linear_chain
+from acclimate.model.heads.soft_targets import expected_score
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -113,6 +114,12 @@ class IndependentTags(nn.Module):
         words = self._masked(scores, mask).log_softmax(-1) + odds.log()
         return -torch.where(mask.unsqueeze(-1), words, 0).logsumexp(-1).masked_fill(~mask, 0).sum(1)
 
+    def expected_loss(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+        """The cross-entropy against distributions (sentence, word, tag), summed over each sentence, (sentence,)."""
+        mask = mask.bool()
+        words = targets * self._masked(scores, mask).log_softmax(-1)
+        return -words.sum(-1).masked_fill(~mask, 0).sum(1)
+
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
         """The log probability of one path per sentence, (sentence,)."""
         mask = mask.bool()
@@ -210,6 +217,12 @@ class ConditionalRandomField(nn.Module):
         legal = linear_chain.log_partition(scores, transitions, mask, start, end)
         is_open = (((odds > 0).sum(-1) > 1) & mask).any(1)
         return torch.where(is_open, legal, self.log_partition(scores, mask)) - within
+
+    def expected_loss(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
+        """Minus the expected log probability of paths drawn from distributions (sentence, word, tag), (sentence,)."""
+        law = self.legal_start, self.legal_moves
+        expected = expected_score(scores, self.transitions, self.start, self.end, targets, mask, *law)
+        return self.log_partition(scores, mask) - expected
 
     def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
         """The log probability of one path per sentence, (sentence,)."""
