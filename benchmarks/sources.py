@@ -8,7 +8,7 @@ and seed learns them plainly (recipe source-only, the last state is kept), and i
 goes on for --more updates with a batch of 100 labelled target sentences beside each batch of the sources; 100 other
 target sentences choose the state. `test` is the board's test part; `judges` are other target sentences: choose lines by
 these. `lower` and `upper` are the test parts in one case. Every job writes DIR/rows/*.jsonl; what is there is not done
-again, and after --minutes no job begins.
+again, and after --minutes no job begins. Where DIR is a file of rows, its tables are printed, and nothing is trained.
 """
 
 from __future__ import annotations
@@ -58,21 +58,25 @@ LINES = {
     "open-partial": Line(OPEN),
     # how far a type that nobody looked for is doubted, and what the general tagger is made of: on judges and dev
     **{f"all-odds-{odds}": Line(OPEN, conll=True, hidden_odds=odds) for odds in (1, 0.3, 0.03)},
-    "open-as-annotated": Line(OPEN, mended=False),
-    "open-even": Line(OPEN, smoothing=0.5),
-    "open-longer": Line(OPEN, times=2),
-    "open-noise": Line(OPEN, noise=0.6),
-    "open-and-re3d-noise": Line(tuple(MAPS), noise=0.6),
+    "heads-odds-1": Line(OPEN, conll=True, heads=True, hidden_odds=1),
+    "open-odds-1": Line(OPEN, hidden_odds=1),
+    "open-as-annotated": Line(OPEN, mended=False, hidden_odds=1),
+    "open-even": Line(OPEN, smoothing=0.5, hidden_odds=1),
+    "open-longer": Line(OPEN, times=2, hidden_odds=1),
+    "open-noise": Line(OPEN, noise=0.6, hidden_odds=1),
+    "open-and-re3d-noise": Line(tuple(MAPS), noise=0.6, hidden_odds=1),
 }
 
 
 def main() -> None:
     options = arguments()
-    rows = Path(options.out) / "rows"
-    finish_jobs({name_of(job): (options, *job) for job in jobs_of(options)}, learn, Path(options.out), options)
-    found = [json.loads(line) for file in sorted(rows.iterdir()) for line in file.read_text().splitlines()]
-    (Path(options.out) / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found))
-    text = tables(found)
+    out = Path(options.out)
+    if out.is_dir() or not out.exists():
+        finish_jobs({name_of(job): (options, *job) for job in jobs_of(options)}, learn, out, options)
+        files = sorted((out / "rows").iterdir())
+        out = out / "results.jsonl"
+        out.write_text("".join(file.read_text() for file in files))
+    text = tables([json.loads(line) for line in out.read_text().splitlines()])
     print(text)
     if options.table:
         Path(options.table).write_text(text + "\n", encoding="utf-8")
@@ -210,8 +214,8 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, metavar="FOLDER")
-    parser.add_argument("--out", required=True, metavar="DIR")
+    parser.add_argument("--data", metavar="FOLDER")
+    parser.add_argument("--out", required=True, metavar="DIR", help="or a file of rows")
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at once")
     parser.add_argument("--lines", default=",".join(LINES))

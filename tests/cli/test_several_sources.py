@@ -12,7 +12,7 @@ from acclimate.data.corpus import Corpus
 from acclimate.data.reading import read_corpus
 from acclimate.data.writing import write_corpus
 
-UNSAID = "people does not annotate LOC, ORG: its other words may hide such a name, and are not learnt as O."
+UNSAID = "people does not annotate LOC, ORG: its other words may hide such a name, and are learnt as O with doubt"
 
 
 @pytest.fixture(scope="module")

@@ -94,6 +94,11 @@ def test_a_tagger_that_drifts_is_left_as_it_was_and_that_is_said(
     outcome = adapt(target=text, start=start, training=wild, target_test=tweets, stay=0, rate=1)
     assert same_weights(outcome.tagger, start)
     assert outcome.stages[-1]["kept_update"] == 0
+    assert outcome.advice is not None
+    assert (outcome.advice.tagger, outcome.advice.why) == (
+        "before",
+        "nothing that was learnt is kept, so both are the same",
+    )
     assert any("the tagger is left as it was" in remark for remark in outcome.remarks)
     last = adapt(target=text, start=start, training=wild, stay=0, rate=1, guard=0)
     assert last.stages[-1]["kept_update"] == QUICK["updates"]

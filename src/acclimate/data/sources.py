@@ -16,7 +16,7 @@ def join_sources(corpora: Sequence[Corpus]) -> Corpus:
     """One corpus of all sentences, each of which knows its `source`, by the name of its corpus.
 
     The labels are those of all corpora. One that annotates only some of them (`looked_for`) may hide the others: its
-    words outside of spans are open to them, and not learnt as O.
+    words outside of spans are open to them, and learnt as O with doubt.
     """
     if len(corpora) == 1:
         return corpora[0]
@@ -52,7 +52,8 @@ def remarks_on_sources(corpora: Sequence[Corpus]) -> Iterator[str]:
         if missing:
             yield (
                 f"{corpus.name} does not annotate {', '.join(missing)}: its other words may hide such a name, and are "
-                "not learnt as O. If somebody did look for them, say so: `annotates: [...]` in its label map."
+                "learnt as O with doubt (sources.hidden_odds). If somebody did look for them, say so: `annotates: [...]` "
+                "in its label map."
             )
 
 

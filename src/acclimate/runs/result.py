@@ -15,6 +15,7 @@ from acclimate.evaluation.significance import SURE, Metric, SeedsComparison, com
 from acclimate.inference.predict import predict
 from acclimate.model.learner import Learner
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.baselines import START
 from acclimate.training.settings import TrainingSettings
 
 
@@ -122,6 +123,8 @@ class Outcome:
         if self.tagger_before is None:
             return None
         change, reserved = self.target, self.reservation
+        if self.before == START.name and not any(stage["kept_update"] for stage in self.stages):
+            return Advice("before", "nothing that was learnt is kept, so both are the same")
         if change is None or change.comparison is None:
             return Advice("after", "no labelled target test sentences say which of the two is better")
         if reserved is not None:
