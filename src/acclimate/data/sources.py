@@ -52,7 +52,7 @@ def remarks_on_sources(corpora: Sequence[Corpus]) -> Iterator[str]:
         if missing:
             yield (
                 f"{corpus.name} does not annotate {', '.join(missing)}: its other words may hide such a name, and are "
-                "learnt as O with doubt (sources.hidden_odds). If somebody did look for them, say so: `annotates: [...]` "
+                "learnt as O with doubt (sources.hidden_odds). If somebody looked for them, say so: `annotates: [...]` "
                 "in its label map."
             )
 
