@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from acclimate.cli.data_settings import ReadingSettings
@@ -14,6 +15,7 @@ from acclimate.data.mapping import typeless
 from acclimate.data.sources import join_sources, looked_for, remarks_on_sources
 from acclimate.runs.task import NO_SOURCE
 from acclimate.settings import UsageError
+from acclimate.spelling import did_you_mean
 
 _KEYS = ("map", "annotates", "weight")
 Spec = str | Sequence[str]
@@ -72,11 +74,15 @@ def sources_of(given: Spec | None) -> dict[str, NamedSource]:
     """The sources by short names: what is left of a path when the folders and endings that tell nothing are gone."""
     sources = [NamedSource.of(spec) for spec in specs_of(given)]
     places = [source.place for source in sources]
-    if len(set(places)) < len(places):
-        twice = next(place for place in places if places.count(place) > 1)
+    files = [Path(place).resolve() for place in places]
+    if len(set(files)) < len(files):
+        twice = next(place for place, file in zip(places, files, strict=True) if files.count(file) > 1)
         raise UsageError(f"--source {twice} is given twice. To see it more often, give it a weight: {twice},weight=2.")
-    short = {place: name for name, place in short_names(places).items()}
-    return {_without_endings(short[source.place]): source for source in sources}
+    names = list(short_names(places))
+    plain = [_without_endings(name) for name in names]
+    if len(set(plain)) == len(plain):  # else the endings tell them apart
+        names = plain
+    return dict(zip(names, sources, strict=True))
 
 
 def title_of(given: Spec) -> str:
@@ -94,11 +100,24 @@ def read_each(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any])
     them does not annotate."""
     sources = sources_of(given)
     corpora = {name: source.read(source.place, reading, tell) for name, source in sources.items()}
+    _require_known(sources, corpora)
     if len(corpora) > 1:
         corpora = {name: corpus.renamed(name) for name, corpus in corpora.items()}
     for remark in remarks_on_sources(list(corpora.values())):
         tell(remark)
     return corpora
+
+
+def _require_known(sources: Mapping[str, NamedSource], corpora: Mapping[str, Corpus]) -> None:
+    """A label that was looked for, and that no source has, is a slip: its true name would count as not looked for."""
+    known = {label for corpus in corpora.values() for label in corpus.labels}
+    for source in sources.values():
+        for label in source.annotates or ():
+            if label not in known:
+                raise UsageError(
+                    f"--source {source.place}: annotates names {label}, which occurs in no source."
+                    f"{did_you_mean(label, known)} Labels: {', '.join(sorted(known)) or 'none'}."
+                )
 
 
 def read_source(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any]) -> Corpus:

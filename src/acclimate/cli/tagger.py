@@ -8,9 +8,10 @@ import torch
 
 from acclimate.data.problems import InputError
 from acclimate.layout import BASELINE, BEFORE, has_progress, is_comparison, runs_of_comparison
-from acclimate.model.shipped import resolved_tagger
+from acclimate.model.shipped import SHIPPED_TAGGERS, resolved_tagger
 from acclimate.model.storage import MANIFEST
 from acclimate.settings import UsageError
+from acclimate.spelling import did_you_mean
 
 
 def tagger_in(place: str, before: bool) -> Path:
@@ -30,6 +31,11 @@ def tagger_in(place: str, before: bool) -> Path:
 
 def require_finished(folder: Path) -> None:
     """Tell a run that was cut off, and a comparison of many, from a folder that never held a tagger."""
+    if not folder.exists():
+        raise InputError(
+            f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote, or a tagger "
+            f"that comes with the package: {', '.join(SHIPPED_TAGGERS)}.{did_you_mean(folder.name, SHIPPED_TAGGERS)}"
+        )
     if is_comparison(folder) and not (folder / MANIFEST).is_file():
         runs = runs_of_comparison(folder)
         such = f", such as {runs[0]}" if runs else ""

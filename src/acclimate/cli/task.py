@@ -20,7 +20,7 @@ from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.shipped import GENERAL, resolved_tagger
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, default_recipe, find_recipe, for_target_labels, require_source
-from acclimate.runs.task import Task
+from acclimate.runs.task import Task, require_start
 from acclimate.settings import Settings, UsageError, complete
 
 
@@ -63,6 +63,9 @@ def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     needs_target = recipe is None or "target" in recipe.needs
     if needs_target and settings.target is None and settings.target_labelled is None:
         raise UsageError(f"Recipe {name} needs target text: give --target.")
+    require_start(settings.tagger, settings.source is not None)
+    if settings.tagger.start is not None:
+        require_finished(resolved_tagger(settings.tagger.start))
     options = complete(options_of(name), settings.options, where=f"options of recipe {name}")
     return settings.model_copy(update={"options": options.model_dump(mode="json")})
 
@@ -84,8 +87,6 @@ def read_task(settings: AdaptSettings, tell: Callable[[str], Any]) -> Task:
     source, source_dev, source_test = read_sources(
         settings.source, settings.source_dev, settings.source_test, of_source, tell
     )
-    if settings.tagger.start is not None:
-        require_finished(resolved_tagger(settings.tagger.start))
     if settings.source is not None and not source.is_labelled:
         raise InputError(
             f"the source {title_of(settings.source)} has no tags to learn from. Is it the right file, or column?"

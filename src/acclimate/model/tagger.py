@@ -96,7 +96,7 @@ class Tagger(Learner):
         self.tags = labels.tags(scheme)
         self._tag_numbers = {tag: number for number, tag in enumerate(self.tags)}
         # tags of whole sentences, and what may stand at open ones: each epoch asks again
-        self._numbered: dict[tuple[str, ...], tuple[NDArray[np.int64], NDArray[np.float32] | None]] = {}
+        self._numbered: dict[tuple[tuple[str, ...], float], tuple[NDArray[np.int64], NDArray[np.float32] | None]] = {}
         self.hidden_odds = 1.0  # that a word is what nobody looked for, beside O; set before anything is learnt
         self._soft_targets = SoftTargets(self._tag_numbers, scheme)
         self.crf = {"boundary_scores": boundary_scores, "constrain_training": constrain_training}
@@ -322,14 +322,15 @@ class Tagger(Learner):
         """The tags' numbers, zeros where there are none; and which tags each word may have, if any is open."""
         if sentence.tags is None:
             return np.zeros(len(sentence), np.int64), None
-        numbered = self._numbered.get(sentence.tags)
+        asked = sentence.tags, self.hidden_odds
+        numbered = self._numbered.get(asked)
         if numbered is None:
             if len(self._numbered) >= _REMEMBERED:
                 self._numbered.clear()
             closed = tuple(OUTSIDE if hidden_labels(tag) else tag for tag in sentence.tags)
             numbers = np.array(self._looked_up(sentence, closed))
             numbered = numbers, self._choices(sentence, numbers) if sentence.is_open else None
-            self._numbered[sentence.tags] = numbered
+            self._numbered[asked] = numbered
         return numbered
 
     def _choices(self, sentence: Sentence, numbers: NDArray[np.int64]) -> NDArray[np.float32]:

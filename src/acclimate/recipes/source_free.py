@@ -146,9 +146,10 @@ def check_plan(tagger: Tagger, plan: Plan) -> tuple[str, ...]:
     if text and options.tuning and not is_language_model(tagger):
         said.append("No hidden words are guessed: the language model of this tagger's encoder is not at hand.")
     if few and not chooses_for_target(plan):
+        with_select = f" with {argument('select', 'target-dev')}" if len(plan.source) else ""  # else it chooses anyhow
         said.append(
             "Nothing watches whether this helps, and the last state is kept: labelled sentences could choose "
-            f"({argument('target_dev')} with {argument('select', 'target-dev')})."
+            f"({argument('target_dev')}{with_select})."
         )
     return tuple(said)
 

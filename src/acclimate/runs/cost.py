@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import time
-from dataclasses import replace
 
 import torch
 
@@ -21,8 +20,8 @@ def expected_cost(task: Task, settings: RunSettings, has_baseline: bool = False)
     """Try the run out for a moment; nothing is saved, and nothing of it is used. `has_baseline`: the baseline of this
     run is trained elsewhere, if it can be shared at all."""
     torch.manual_seed(settings.seed)
-    tagger = tagger_for(task, settings)
-    ready = prepare(tagger, replace(task, source_test=None, target_test=None), settings)
+    ready = prepare(tagger_for(task, settings), task, settings)  # what is refused, is refused before the trial
+    tagger = ready.tagger  # which may have grown
     has_make = bool(ready.recipe.remodel(copy.deepcopy(tagger), ready.plan))
     own = _rehearsed(ready.recipe, tagger, ready)
     is_shared = ready.recipe is ready.first or (has_baseline and not (ready.for_target or has_make))

@@ -139,7 +139,8 @@ def tagger_for(task: Task, settings: RunSettings) -> Tagger:
     start from."""
     choice = settings.tagger
     if choice.start is not None:
-        return _trained(choice, task)
+        require_start(choice, task.has_source)
+        return Tagger.load(choice.start)
     sizes = choice.lstm if choice.encoder == CNN_LSTM else choice.transformer
     text, more = task.source, task.target
     if task.target_labelled is not None and task.trains_target(settings.recipe):
@@ -165,20 +166,20 @@ def tagger_for(task: Task, settings: RunSettings) -> Tagger:
     )
 
 
-def _trained(choice: TaggerSettings, task: Task) -> Tagger:
-    assert choice.start is not None
-    if task.has_source:
+def require_start(choice: TaggerSettings, has_source: bool) -> None:
+    """Refuse a trained tagger to start from beside what would make a new one."""
+    if choice.start is None:
+        return
+    if has_source:
         raise UsageError(
             f"A run starts from a trained tagger ({argument('start')}) or trains one on a source "
             f"({argument('source')}): leave one of them out."
         )
     usual = TaggerSettings(start=choice.start)
-    others = [f"tagger.{name}" for name in TaggerSettings.model_fields if getattr(choice, name) != getattr(usual, name)]
+    others = [name for name in TaggerSettings.model_fields if getattr(choice, name) != getattr(usual, name)]
     if others:
-        raise UsageError(
-            f"The tagger {choice.start} is trained, and has a make of its own: leave out {', '.join(others)}."
-        )
-    return Tagger.load(choice.start)
+        names = ", ".join(argument(name) if name == "encoder" else f"tagger.{name}" for name in others)
+        raise UsageError(f"The tagger {choice.start} is trained, and has a make of its own: leave out {names}.")
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ class Beginning:
             return cls(tagger, task)
         new = tuple(label for label in labels if label not in tagger.labels)
         if not new:
-            return cls(tagger, task)
+            return cls(tagger, task, remarks=_of_silence(tagger, few, labels))
         tagger = tagger.with_labels(labels)
         remarks = [f"The tagger learns {', '.join(new)} besides what it knows."]
         if hidden := [label for label in tagger.labels if label not in (few.annotates or labels)]:
@@ -209,3 +210,14 @@ class Beginning:
             )
         annotated = task.map(lambda part, corpus: replace(corpus, annotates=corpus.annotates or labels.names))
         return cls(tagger, annotated, new, tuple(remarks))
+
+
+def _of_silence(tagger: Tagger, few: Corpus, labels: LabelSet) -> tuple[str, ...]:
+    """What a tagger unlearns if nobody looked for it."""
+    silent = [] if few.annotates else [label for label in tagger.labels if label not in labels]
+    if not silent or labels.kind == "plain":
+        return ()
+    return (
+        f"{few.name} names no {', '.join(silent)}, so such names are learnt as O there. If nobody looked for them, say "
+        "so: `annotates: [...]` in its label map.",
+    )
