@@ -57,6 +57,13 @@ def test_guesses_stream_to_standard_output_as_well(tagger: Path, guesses: Path, 
     assert all(span.keys() >= {"start", "end", "label", "score"} for span in spans)
 
 
+def test_guesses_are_no_target_test_and_that_is_told_before_the_plan(guesses: Path, files: Files) -> None:
+    words = ["adapt", "--source", files.news, "--target", files.tweets, "--target-test", guesses, *QUICK]
+    answer = acclimate(*words, code=1)
+    assert "holds guesses with scores" in answer.err
+    assert "plan:" not in answer.err
+
+
 def test_one_tagger_teaches_another_from_the_command_line(guesses: Path, files: Files, tmp_path: Path) -> None:
     out = tmp_path / "student"
     words = ["adapt", "--source", guesses, "--target", files.tweets, "--target-test", files.gold, *QUICK]

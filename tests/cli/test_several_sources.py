@@ -66,6 +66,7 @@ def test_a_report_of_a_run_shows_each_source(
     out = tmp_path / "run"
     answer = acclimate("adapt", *both(files, people), "--recipe", "self-training", *QUICK, "--out", out)
     assert UNSAID in answer.err
+    assert "Learnt as O with doubt, because not every word was searched for them: LOC, ORG in people." in answer.out
     rows = [line.split()[0] for line in answer.out.splitlines() if line.startswith("          ")]
     assert {"news", "people"} <= set(rows)
     acclimate("report", out, "--set", "quick=true", "-q")
@@ -73,6 +74,25 @@ def test_a_report_of_a_run_shows_each_source(
     assert f"{files.news} + {people},weight=2 → {files.tweets}" in page
     assert "source by corpus" in page
     assert "All figures of the source people" in page
+
+
+def test_files_that_differ_in_their_endings_alone_are_two_sources(people: Path, files: Files, bert: str) -> None:
+    other = people.with_name("people.v2.conll")
+    other.write_bytes(files.news.read_bytes())
+    words = ["data", "inspect", people, other, files.tweets, "--encoder", bert, "--json"]
+    assert [each["name"] for each in acclimate(*words).json["sources"]] == ["people.conll", "people.v2.conll"]
+
+
+def test_one_file_under_two_spellings_is_refused(people: Path, files: Files) -> None:
+    again = people.parent / ".." / people.parent.name / people.name
+    answer = acclimate("adapt", "--source", people, "--source", again, "--target", files.tweets, code=2)
+    assert "is given twice. To see it more often, give it a weight" in answer.err
+
+
+def test_a_slip_in_annotates_is_refused(people: Path, files: Files) -> None:
+    given = ["--source", files.news, "--source", f"{people},annotates=PRE", "--target", files.tweets]
+    answer = acclimate("adapt", *given, code=2)
+    assert "annotates names PRE, which occurs in no source. Did you mean 'PER'? Labels: LOC, ORG, PER." in answer.err
 
 
 def test_inspect_takes_the_sources_first_and_the_target_last(files: Files, people: Path, bert: str) -> None:

@@ -65,6 +65,18 @@ def test_labels_and_new_labels_are_learnt(words: list[object], files: Files, tmp
     answer = acclimate(*words, "--target-labelled", few, "--out", tmp_path / "a", "--json")
     assert list(Tagger.load(tmp_path / "a").labels) == ["LOC", "ORG", "PER", "SLANG"]
     assert any("The tagger learns SLANG besides what it knows." in remark for remark in answer.json["remarks"])
+    assert "plan: source-free 6 updates" in answer.err
+
+
+def test_types_that_the_labelled_sentences_never_name_are_told(words: list[object], tmp_path: Path) -> None:
+    few, names = tmp_path / "few.conll", tmp_path / "names.yaml"
+    few.write_text("Anna\tB-PER\nok\tO\n", encoding="utf-8")
+    names.write_text("labels: {PER: PER}\nannotates: [PER]\n", encoding="utf-8")
+    given = [*words, "--target-labelled", few, "--json", "--quiet"]
+    remarks = acclimate(*given, "--out", tmp_path / "a").json["remarks"]
+    assert sum("few.conll names no LOC, ORG, so such names are learnt as O there." in remark for remark in remarks) == 1
+    remarks = acclimate(*given, "--map", names, "--out", tmp_path / "b").json["remarks"]
+    assert not any("learnt as O there" in remark for remark in remarks)
 
 
 def test_a_labelled_corpus_of_the_old_kind_shows_what_is_forgotten(
@@ -99,15 +111,19 @@ def test_a_run_folder_is_named_after_both(words: list[object], tagger: Path, her
         (["--recipe", "mat"], "Recipe mat learns from labelled source sentences, and there are none", 2),
         (["--recipe", "auto"], "A race trains its recipes on a labelled source: give --source", 2),
         (["--source", "news"], "starts from a trained tagger (--start", 2),
+        (["--encoder", "acclimate-mini", "--encoder", "x"], "has a make of its own: leave out --encoder.", 2),
         (["--set", "tagger.head=softmax"], "has a make of its own: leave out tagger.head.", 2),
         (["--select", "source-dev"], "There is no source", 2),
-        (["--start", "nowhere"], "nowhere", 1),
+        (["--start", "nowhere"], "nowhere: no such folder. Expected one", 1),
+        (["--start", "generl"], "Did you mean 'general'?", 1),
     ],
 )
 def test_what_does_not_fit_is_refused(
     words: list[object], tmp_path: Path, more: list[str], told: str, code: int
 ) -> None:
-    assert told in acclimate(*words, *more, "--out", tmp_path / "a", "--quiet", code=code).err
+    answer = acclimate(*words, *more, "--out", tmp_path / "a", code=code)
+    assert told in answer.err
+    assert "plan:" not in answer.err
     assert not (tmp_path / "a" / "weights.safetensors").exists()
 
 

@@ -9,6 +9,7 @@ from random import Random
 
 from acclimate.data.corpus import Corpus, ReadingNotes, Sentence, kind_of_tags
 from acclimate.data.problems import InputError
+from acclimate.data.schemes import ANY_LABEL, hidden_labels
 from acclimate.spelling import count
 
 
@@ -60,6 +61,16 @@ def remarks_on_sources(corpora: Sequence[Corpus]) -> Iterator[str]:
 def sizes_of(corpus: Corpus) -> dict[str, int]:
     """Sentences by the name of their source; empty where nothing was joined."""
     return dict(Counter(sentence.source for sentence in corpus if sentence.source is not None))
+
+
+def doubted(corpus: Corpus) -> dict[str, list[str]]:
+    """The labels that words of each source may hide, by its name; only sources of which some may."""
+    found: dict[str, set[str]] = {}
+    for sentence in corpus:
+        if sentence.source is not None and sentence.is_open:
+            hidden = {label for tag in sentence.tags or () for label in hidden_labels(tag)} - {ANY_LABEL}
+            found.setdefault(sentence.source, set()).update(hidden)
+    return {name: sorted(labels) for name, labels in found.items() if labels}
 
 
 def mix_sources(corpus: Corpus, weights: Mapping[str, float], smoothing: float, seed: int) -> Corpus:

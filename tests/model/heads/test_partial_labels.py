@@ -208,6 +208,15 @@ def test_a_label_that_nobody_looked_for_counts_by_its_odds_and_an_unread_word_ma
     torch.testing.assert_close(view.losses[0], -expected, rtol=1e-6, atol=1e-6)
 
 
+def test_other_odds_hold_for_a_sentence_that_was_read_before() -> None:
+    tagger, sentence = tagger_for(), sentence_of("O|LOC")
+    for odds in (1.0, 0.25):
+        tagger.hidden_odds = odds
+        found = tagger.tensorize([sentence]).odds
+        assert found is not None
+        assert found[0, 0, tagger.tags.index("B-LOC")] == odds
+
+
 @pytest.mark.parametrize("head", ["crf", "softmax"])
 def test_with_hardly_any_odds_a_hidden_label_is_learnt_as_outside(head: str) -> None:
     tagger = tagger_for(head=head, constrain_training=True)
