@@ -19,6 +19,7 @@ When it is finished, the folder is sealed: `manifest.json` lists every file with
     before/                              adapt: the tagger that was not adapted
     settings.yaml, report.md             adapt: all settings, and a page to read
     domains.json, features.safetensors   adapt: how far apart the texts are, and random words as the taggers see them
+    members/N/                           adapt with committee.keep: the run of each member
     race.json                            adapt with recipe auto: how the race went
     facts.json                           reproduce: what was measured on the trained taggers
 
@@ -35,7 +36,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from acclimate.data.problems import InputError
-from acclimate.layout import REPORT, RUN, TRAINING, is_begun, runs_of_comparison
+from acclimate.layout import MEMBERS, REPORT, RUN, TRAINING, is_begun, runs_of_comparison
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -110,7 +111,8 @@ def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False)
         if (folder / MANIFEST).is_file() and not is_begun(folder):
             remove_listed(folder)
     if state != "begun":
-        shutil.rmtree(folder / TRAINING, ignore_errors=True)
+        for part in (TRAINING, MEMBERS):
+            shutil.rmtree(folder / part, ignore_errors=True)
         (folder / TRAINING).mkdir(parents=True)
         write_checksummed(folder / TRAINING / RUN, dict(fingerprint))
 
