@@ -8,6 +8,7 @@ from pathlib import Path
 
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.sources import title_of
+from acclimate.comparison.committee import COMMITTEE
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
@@ -92,7 +93,8 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
     if outcome.advice is not None:
         was = f"trained by recipe {outcome.before}, not adapted"
         start = "the tagger that it started from" if outcome.before == START.name else was
-        lines.append(f"Before: {start}. After: adapted by recipe {outcome.recipe}.")
+        now = "taught by the committee" if outcome.recipe == COMMITTEE else f"adapted by recipe {outcome.recipe}"
+        lines.append(f"Before: {start}. After: {now}.")
     return lines
 
 
@@ -104,7 +106,7 @@ def headline(scores: Scores) -> float:
 def verdict(outcome: Outcome) -> str:
     """Whether it helped, said plainly."""
     change = outcome.target
-    if outcome.recipe == BASELINE.name and outcome.tagger_before is None:
+    if outcome.recipe == BASELINE.name:
         return "Nothing was adapted: this tagger is trained on the source alone, and before and after are the same."
     if outcome.recipe == TARGET_ONLY.name:
         return (

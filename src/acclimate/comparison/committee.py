@@ -45,6 +45,7 @@ from acclimate.training.engine import device_for
 from acclimate.training.rehearsal import RULE
 from acclimate.training.stage import DevelopmentScore
 
+COMMITTEE = "committee"  # what is told as the recipe of its student
 STRIDE = 1000  # between the seeds of two members: committees of neighbouring seeds share nobody
 
 
@@ -267,7 +268,7 @@ def teach(
         f"{count(len(lesson.members), 'tagger')} labelled {count(len(lesson.text), 'target sentence')}. One student "
         f"learnt these labels, which nobody has checked, in {count(updates, 'update')}."
     )
-    return replace(outcome, recipe=settings.recipe, remarks=(remark, *outcome.remarks))
+    return replace(outcome, recipe=COMMITTEE, remarks=(remark, *outcome.remarks))
 
 
 def expected_time(task: Task, settings: RunSettings, options: CommitteeSettings, folder: Path) -> str:

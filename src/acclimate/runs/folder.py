@@ -105,14 +105,15 @@ def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False)
     """Make the folder ready: without anything of a run, or holding the beginning of the very same one. What a damaged
     run has written is taken away. `overwrite` starts anew; a tagger stays until the new one is whole."""
     state = "new" if overwrite else state_of(folder, fingerprint)
+    if overwrite or state == "damaged":
+        shutil.rmtree(folder / MEMBERS, ignore_errors=True)
     if state == "damaged":
         for name in JUDGEMENTS:
             (folder / name).unlink(missing_ok=True)
         if (folder / MANIFEST).is_file() and not is_begun(folder):
             remove_listed(folder)
     if state != "begun":
-        for part in (TRAINING, MEMBERS):
-            shutil.rmtree(folder / part, ignore_errors=True)
+        shutil.rmtree(folder / TRAINING, ignore_errors=True)
         (folder / TRAINING).mkdir(parents=True)
         write_checksummed(folder / TRAINING / RUN, dict(fingerprint))
 
