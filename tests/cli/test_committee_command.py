@@ -50,7 +50,7 @@ def test_the_student_is_a_tagger_as_any_other_and_so_are_the_members_that_were_k
 
 
 def acclimate_report(folder: Path) -> str:
-    acclimate("report", folder, "--out", folder.parent / "page.html", "--quick")
+    acclimate("report", folder, "--out", folder.parent / "page.html", "--set", "quick=true")
     return (folder.parent / "page.html").read_text(encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
 from acclimate.runs.fingerprint import file_digest
 
-_TAGS, _MARGINALS = "text-tags.json", "text-marginals.safetensors"
+_TAGS, _NOTE, _MARGINALS = "text-tags.json", "text-marginals.json", "text-marginals.safetensors"
 
 
 def write_answer(tagger: Tagger, folder: Path, text: Corpus, soft: bool) -> None:
@@ -33,13 +33,13 @@ def write_answer(tagger: Tagger, folder: Path, text: Corpus, soft: bool) -> None
     aside = folder / f"{_MARGINALS}.part"
     write_tensors(aside, {"marginals": marginals})
     aside.replace(folder / _MARGINALS)
-    write_checksummed(folder / _TAGS, {"tags": tags, "marginals": file_digest(folder / _MARGINALS)})
+    write_checksummed(folder / _NOTE, {"tags": tags, "marginals": file_digest(folder / _MARGINALS)})
 
 
 def read_answer(folder: Path, text: Corpus, soft: bool) -> Corpus | None:
     """The text as the member labelled it; None where that is not kept whole."""
     try:
-        kept = read_checksummed(folder / _TAGS)
+        kept = read_checksummed(folder / (_NOTE if soft else _TAGS))
         if not soft:
             return Corpus(text.with_tags(kept["tags"]).sentences, text.name, kept["kind"], text.notes)
         if kept["marginals"] == file_digest(folder / _MARGINALS):
