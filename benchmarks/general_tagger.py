@@ -98,10 +98,13 @@ def learn_member(options: argparse.Namespace, seed: int) -> dict[str, Any]:
 def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     import copy
 
+    from acclimate.data.votes import agreed
     from acclimate.model.tagger import Tagger
 
-    answers = [json.loads(file.read_text())["spans"] for file in sorted((Path(options.out) / "members").iterdir())]
-    voted = agreed(text_of(options), answers)
+    files = sorted((Path(options.out) / "members").iterdir())
+    text = text_of(options)
+    answers = [answer_of(text, json.loads(file.read_text())["spans"]) for file in files]
+    voted = replace(agreed(answers), name="text", annotates=TYPES)
     corpora = [*labelled(options, seed), with_noise(voted, NOISE_OF_TEXT, seed)]
     tagger = train(options, corpora, seed, options.student_updates)
     small = copy.deepcopy(tagger).cpu().half()
@@ -111,19 +114,13 @@ def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     return {"name": "student", "seed": seed, "f1": scores(options, Tagger.load(folder, tagger.device))}
 
 
-def agreed(text: Any, answers: list[list[list[list[Any]]]]) -> Any:
-    """What all members say of a text; what they do not agree on is open."""
-    sentences = []
-    for number, sentence in enumerate(text):
-        found = [{tuple(span) for span in member[number]} for member in answers]
-        disputed = set.union(*found) - set.intersection(*found)
-        tags = ["O"] * len(sentence)
-        for start, end, _ in disputed:
-            tags[start:end] = ["O|*"] * (end - start)
-        for start, end, label in set.intersection(*found):
-            tags[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
-        sentences.append(sentence.with_tags(tags))
-    return replace(text, sentences=tuple(sentences), name="text", annotates=TYPES)
+def answer_of(text: Any, spans: list[list[list[Any]]]) -> Any:
+    """The text under the spans that one member found."""
+    from acclimate.data.schemes import Span
+
+    rows = zip(text, spans, strict=True)
+    tagged = (one.with_tags(["O"] * len(one)).with_spans([Span(*span) for span in found]) for one, found in rows)
+    return replace(text, sentences=tuple(tagged))
 
 
 def labelled(options: argparse.Namespace, seed: int) -> list[Any]:

@@ -13,6 +13,7 @@ PREDICTIONS = "predictions.json"
 RECORDS = "records.jsonl"
 TRAINING = "training"
 BEFORE = "before"  # the folder of the tagger that the adapted one is compared with
+MEMBERS = "members"  # the folder of the runs that teach a student
 COMPARISON = "comparison.json"
 BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
 
@@ -24,7 +25,8 @@ def is_begun(folder: Path) -> bool:
 
 def has_progress(folder: Path) -> bool:
     """Whether an unfinished run has trained anything yet that would be lost."""
-    return is_begun(folder) and any((folder / TRAINING).glob("*/*/*"))  # recipe / stage / checkpoint
+    has_stages = any((folder / TRAINING).glob("*/*/*"))  # recipe / stage / checkpoint
+    return is_begun(folder) and (has_stages or (folder / MEMBERS).is_dir())
 
 
 def is_comparison(folder: Path) -> bool:

@@ -358,3 +358,15 @@ def test_a_run_of_an_earlier_version_that_did_not_look_is_read_all_the_same(run:
     assert report.pop("target_test_learnt") == {"sentences": 0, "of": 6, "least_words": 6}
     put(run / "report.json", report)
     assert "were learnt with their labels" not in Page(report_page(run, Look(quick=True))).text
+
+
+def test_a_committee_is_told_with_members_and_student(run: Path) -> None:
+    members = [{"recipe": "mat", "seed": 1001, "f1": 0.4125, "seconds": 3.21}]
+    found = {"labels": "vote", "sentences": 1200, "open_share": 0.031, "members": members}
+    found |= {"committee_f1": None, "student_f1": 0.4375}
+    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
+    put(run / "report.json", {**report, "committee": found})
+    page = Page(report_page(run, Look(quick=True)))
+    assert list(page.sections) == [*OF_RUN[:-1], "committee", OF_RUN[-1]]
+    for words in ("member, mat", "1001", "41.2", "1,200", "3.1 %", "43.8", "student"):
+        assert words in page.sections["committee"]

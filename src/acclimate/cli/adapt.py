@@ -67,6 +67,14 @@ def adapt_command(
             show_default="source-dev, where it fits the recipe",
         ),
     ] = None,
+    members: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Train so many taggers, each with its own seed; one student learns what they say of the target text.",
+            show_default="0, no committee",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[
@@ -106,6 +114,7 @@ def adapt_command(
         "target_test": target_test,
         "select": select,
         "seed": seed,
+        "committee.members": members,
         "tagger.start": start,
         "tagger.encoder": encoder,
         "tagger.lstm.vectors": vectors,

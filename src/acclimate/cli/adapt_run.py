@@ -1,11 +1,12 @@
-"""One run of `acclimate adapt`, from its settings to its folder; with recipe auto, the race before it."""
+"""One run of `acclimate adapt`, from its settings to its folder; before it the race of recipe auto, or a committee."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.run_folder import default_folder, require_free, told_how_to_go_on
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import read_task, tell_coverage, with_recipe_options
-from acclimate.comparison.race import Race, race
+from acclimate.comparison.committee import consult, expected_time, render_committee, require_committee, teach
+from acclimate.comparison.race import Race, race, render_race
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.comparison.scheduler import is_expected
 from acclimate.inference.predict import require_spans
+from acclimate.layout import MEMBERS
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
 from acclimate.runs.fingerprint import run_fingerprint
@@ -43,26 +46,32 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
     console = stderr_console(quiet or not is_main_process())
     tell, loud = console.print, warn if is_main_process() else console.print
     task = read_task(settings, loud)
-    fingerprint = run_fingerprint(task, settings)
+    fingerprint = {**run_fingerprint(task, settings), "committee": settings.committee.fingerprint()}
     folder = default_folder(settings, fingerprint, overwrite) if out is None else out
     check_folder_to_write("--out", folder, "a run")
     tell(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     if has_no_target(settings):
         tell("No --target was given: there is nothing to adapt to, and the tagger learns from the source alone.")
-    keeper, found = feature_keeper(task), None
+    keeper, found, lesson = feature_keeper(task), None, None
     with locked(folder), told_how_to_go_on(folder, overwrite):
         goes_on = require_free(folder, fingerprint, overwrite) if is_main_process() else False
-        if settings.recipe == AUTO:
+        if settings.committee.members:
+            _require_committee(task, settings)
+        elif settings.recipe == AUTO:
             settings, found = run_race(settings, task, folder, tell, lambda: begin(folder, fingerprint, overwrite))
             tell(f"{found.choice} is taken. {found.reasons[0]}")
             overwrite = False  # what was there is gone, and the race has begun
         if goes_on:
             tell(f"{folder} holds the beginning of this run: it goes on from there.")
         elif not console.quiet:
-            _tell_plan(settings, task, tell)
+            _tell_plan(settings, task, folder, tell)
+        if settings.committee.members:
+            begin(folder, fingerprint, overwrite)
+            overwrite, lesson = False, consult(task, settings, settings.committee, folder, tell=tell)
+        train = train_run if lesson is None else partial(teach, lesson, settings.committee)
         forget_peak()
         with TrainingBar(console) as bar:
-            outcome = train_run(
+            outcome = train(
                 task,
                 settings,
                 folder,
@@ -74,37 +83,60 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
             )
         if is_main_process():
             settings = settings.model_copy(update={"training": outcome.training})
-            report = _save(folder, task, settings, outcome, keeper, found)
-            typer.echo(json.dumps(report, ensure_ascii=False) if as_json else summary(outcome, settings, folder, found))
+            about: dict[str, Any] = {} if found is None else {"race": found.as_dict()}
+            about |= {} if lesson is None else {"committee": lesson.as_dict(outcome)}
+            origin = "" if found is None else render_race(found)
+            origin = origin if lesson is None else render_committee(about["committee"])
+            report = _save(folder, task, settings, outcome, keeper, about, origin)
+            said = json.dumps(report, ensure_ascii=False) if as_json else summary(outcome, settings, folder, origin)
+            typer.echo(said)
 
 
 def _save(
-    folder: Path, task: Task, settings: AdaptSettings, outcome: Outcome, keeper: FeatureKeeper, race: Race | None
+    folder: Path,
+    task: Task,
+    settings: AdaptSettings,
+    outcome: Outcome,
+    keeper: FeatureKeeper,
+    about: Mapping[str, Any],
+    origin: str,
 ) -> dict[str, Any]:
     """The folder of the finished run; gives its report."""
-    about: dict[str, Any] = {"run": str(folder), "data": task.fingerprint()}
     files: dict[str, str | bytes] = {
         "settings.yaml": dump_yaml(settings),
-        "report.md": markdown(outcome, settings, race),
+        "report.md": markdown(outcome, settings, origin),
         DOMAINS: domains_json(task, keeper),
         **keeper.files(),
     }
-    if race is not None:
-        about["race"] = race.as_dict()
-        files["race.json"] = json.dumps(race.as_dict(), indent=2, ensure_ascii=False)
+    if "race" in about:
+        files["race.json"] = json.dumps(about["race"], indent=2, ensure_ascii=False)
+    about = {"run": str(folder), "data": task.fingerprint(), **about}
     report = save_run(folder, settings.seed, outcome, files, about=about, keeps_before=True)
     clear_race(folder)
+    if not settings.committee.keep:
+        shutil.rmtree(folder / MEMBERS, ignore_errors=True)
     return report
 
 
-def _tell_plan(settings: AdaptSettings, task: Task, tell: Callable[[str], Any]) -> None:
+def _require_committee(task: Task, settings: AdaptSettings) -> None:
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("A committee is led by one process: its members work side by side with committee.jobs.")
+    if settings.recipe == AUTO:
+        raise UsageError("A race chooses one recipe. Name those of the members: --set committee.recipes=NAME,NAME.")
+    require_committee(task, settings, settings.committee)
+
+
+def _tell_plan(settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any]) -> None:
     """The stages, and how long they will take. What cannot be timed will refuse by itself."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         return
     tell("timing a few updates of every stage")
     try:
         with torch.random.fork_rng():
-            tell(expected_cost(task, settings).told())
+            if settings.committee.members:
+                tell(expected_time(task, settings, settings.committee, folder))
+            else:
+                tell(expected_cost(task, settings).told())
     except Exception as failure:
         if not is_expected(failure):
             raise

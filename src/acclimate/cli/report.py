@@ -8,7 +8,7 @@ from pathlib import Path
 
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.sources import title_of
-from acclimate.comparison.race import Race, render_race
+from acclimate.comparison.committee import COMMITTEE
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.scores import Scores
 from acclimate.evaluation.significance import SURE
@@ -20,9 +20,10 @@ from acclimate.settings import dump_yaml
 from acclimate.spelling import count
 
 
-def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, race: Race | None = None) -> str:
-    """What happened, in the order a reader asks: how good, compared with what, how sure, where is it."""
-    lines = [] if race is None else [render_race(race), ""]
+def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, origin: str = "") -> str:
+    """What happened, in the order a reader asks: how good, compared with what, how sure, where is it. `origin` tells of
+    the race that chose the recipe, or of the committee that taught the tagger."""
+    lines = [origin, ""] if origin else []
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, outcome.before == TARGET_ONLY.name)
     lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
@@ -92,7 +93,8 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
     if outcome.advice is not None:
         was = f"trained by recipe {outcome.before}, not adapted"
         start = "the tagger that it started from" if outcome.before == START.name else was
-        lines.append(f"Before: {start}. After: adapted by recipe {outcome.recipe}.")
+        now = "taught by the committee" if outcome.recipe == COMMITTEE else f"adapted by recipe {outcome.recipe}"
+        lines.append(f"Before: {start}. After: {now}.")
     return lines
 
 
@@ -130,13 +132,16 @@ def verdict(outcome: Outcome) -> str:
     return f"The target score {'rose' if comparison.difference > 0 else 'FELL'} ({sure})."
 
 
-def markdown(outcome: Outcome, settings: AdaptSettings, race: Race | None = None) -> str:
+def markdown(outcome: Outcome, settings: AdaptSettings, origin: str = "") -> str:
     """The page kept with the tagger."""
-    return "\n".join([*_page(outcome, settings), *([] if race is None else _race(race))]) + "\n"
+    lines = [*_page(outcome, settings)]
+    if origin:
+        title = "The committee that taught this tagger" if settings.committee.members else _RACE
+        lines += ["", f"## {title}", "", "```", origin, "```"]
+    return "\n".join(lines) + "\n"
 
 
-def _race(race: Race) -> Iterator[str]:
-    yield from ("", "## The race that chose this recipe", "", "```", render_race(race), "```")
+_RACE = "The race that chose this recipe"
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from acclimate.cli.data_settings import PairReadingSettings
+from acclimate.comparison.committee import CommitteeSettings
 from acclimate.runs.settings import RunSettings
 from acclimate.settings import Settings
 
@@ -31,5 +32,7 @@ class CorporaSettings(Settings):
 class AdaptSettings(RunSettings, CorporaSettings):
     """One run of `acclimate adapt`."""
 
+    committee: CommitteeSettings = CommitteeSettings()
+    """Several taggers whose answers on the target's text one student learns."""
     watch: str | None = None
     """Labelled sentences on which the tagger's confidence in the gold tags is recorded during training; null: none."""

@@ -47,7 +47,13 @@ from acclimate.reporting.sections.scores import (
     score_lines,
     scores_section,
 )
-from acclimate.reporting.sections.training import adversary_sections, curves_section, race_sections, settings_section
+from acclimate.reporting.sections.training import (
+    adversary_sections,
+    committee_sections,
+    curves_section,
+    race_sections,
+    settings_section,
+)
 from acclimate.runs.evidence import SOURCE, TARGET
 from acclimate.settings import UsageError
 
@@ -136,6 +142,7 @@ def run_sections(run: RunData, look: Look) -> list[Section]:
         "distance": lambda: [features.distance()],
         "feature-map": lambda: [features.map()],
         "race": lambda: race_sections(run),
+        "committee": lambda: committee_sections(run),
         "settings": lambda: [settings_section(run)],
     }
     return chosen(makers, look, run.folder)

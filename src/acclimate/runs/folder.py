@@ -19,6 +19,7 @@ When it is finished, the folder is sealed: `manifest.json` lists every file with
     before/                              adapt: the tagger that was not adapted
     settings.yaml, report.md             adapt: all settings, and a page to read
     domains.json, features.safetensors   adapt: how far apart the texts are, and random words as the taggers see them
+    members/N/                           adapt with committee.keep: the run of each member
     race.json                            adapt with recipe auto: how the race went
     facts.json                           reproduce: what was measured on the trained taggers
 
@@ -35,7 +36,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from acclimate.data.problems import InputError
-from acclimate.layout import REPORT, RUN, TRAINING, is_begun, runs_of_comparison
+from acclimate.layout import MEMBERS, REPORT, RUN, TRAINING, is_begun, runs_of_comparison
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -104,6 +105,8 @@ def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False)
     """Make the folder ready: without anything of a run, or holding the beginning of the very same one. What a damaged
     run has written is taken away. `overwrite` starts anew; a tagger stays until the new one is whole."""
     state = "new" if overwrite else state_of(folder, fingerprint)
+    if overwrite or state == "damaged":
+        shutil.rmtree(folder / MEMBERS, ignore_errors=True)
     if state == "damaged":
         for name in JUDGEMENTS:
             (folder / name).unlink(missing_ok=True)

@@ -19,7 +19,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY, find_recipe, require_source
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
-from acclimate.runs.task import Beginning, Task
+from acclimate.runs.task import Beginning, StudentTask, Task
 from acclimate.settings import UsageError, complete
 from acclimate.spelling import argument, count, either
 from acclimate.training.engine import require_device
@@ -41,13 +41,14 @@ class Preparation:
     tests: dict[str, Corpus | None]  # scored when all training is over
     remarks: tuple[str, ...]
     learnt: Shared | None  # how much of the target's test is learnt with labels
+    gold: Corpus  # of the source
 
     @property
     def seen(self) -> SeenWords | None:
         """What counts as seen in training: all that is labelled and there to learn from, whichever of it a recipe
         takes, or scores of unseen mentions could not be compared. Sentences held out to choose the model are not. A
         trained tagger has seen what it was trained on; None where it does not say what that was."""
-        now = SeenWords.of(self.plan.source, self.plan.target.labelled())
+        now = SeenWords.of(self.gold, self.plan.target.labelled())
         if self.first is not START:
             return now
         return None if self.tagger.seen is None else self.tagger.seen | now
@@ -108,7 +109,8 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
         if corpus is not None:
             require_gold(corpus)
     first = TARGET_ONLY if for_target else BASELINE if task.has_source else START
-    return Preparation(tagger, chosen, first, plan, selector, tests, (*remarks, *more), learnt)
+    gold = task.gold_source if isinstance(task, StudentTask) else plan.source
+    return Preparation(tagger, chosen, first, plan, selector, tests, (*remarks, *more), learnt, gold)
 
 
 def _require_target(recipe: Recipe, task: Task) -> None:
@@ -201,7 +203,7 @@ def _what_is_learnt(
         "target dev": task.target_dev if select == "target-dev" else None,
     }
     require_spans(*scored.values(), *choosing.values())
-    learnt = look_for_learnt({**scored, **choosing}, taught_by(recipe, task.source, task.target_labelled))
+    learnt = look_for_learnt({**scored, **choosing}, taught_by(recipe, task.gold_source, task.target_labelled))
     remarks = [*learnt.remarks, *remarks_on_choice(scored, choosing)]
     if recipe is not BASELINE and not (for_target and recipe.own_tagger == "always"):
         remarks += remarks_on_text(task.gold_test, task.target)

@@ -40,6 +40,11 @@ class Task:
         return len(self.source) > 0
 
     @property
+    def gold_source(self) -> Corpus:
+        """The source as people have labelled it."""
+        return self.source
+
+    @property
     def has_target(self) -> bool:
         """Whether there is any sentence of the target to learn from."""
         return any(corpus is not None and len(corpus) for corpus in (self.target, self.target_labelled))
@@ -132,6 +137,18 @@ class BlindTask(Task):
     @property
     def target_labels(self) -> LabelSet | None:
         return super().target_labels if self.known_target_labels is None else self.known_target_labels
+
+
+@dataclass(frozen=True)
+class StudentTask(Task):
+    """A task whose source holds text as well that other taggers have labelled: what is learnt from it has not been seen
+    with its labels. `gold` is the source without it."""
+
+    gold: Corpus = NO_SOURCE
+
+    @property
+    def gold_source(self) -> Corpus:
+        return self.gold
 
 
 def tagger_for(task: Task, settings: RunSettings) -> Tagger:

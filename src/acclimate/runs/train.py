@@ -40,7 +40,7 @@ from acclimate.training.run import EARLIER, Watcher, first_seed, run_stages
 from acclimate.training.settings import TrainingSettings
 from acclimate.training.stage import Confidence, Stage
 
-Baseline = Literal["own", "none"] | Path
+Baseline = Literal["own", "none"] | Path | Tagger
 Look = Callable[[str, Tagger, Mapping[str, Tagger]], Any]
 
 
@@ -150,7 +150,7 @@ def train_run(
     folder: keeps checkpoints in `training/`; a run that was cut off goes on from there.
     tagger: trained in place; one is built from the settings when none is given.
     baseline: what is called "before". own: trained beside; a folder: of a finished source-only run, which is taken
-        where it was begun as this run's own baseline would be; none: nothing to compare with.
+        where it was begun as this run's own baseline would be; a tagger: that one; none: nothing to compare with.
     look: is shown the taggers "before" and "after".
     began: is called when nothing is left to refuse, before anything is trained.
     fingerprint: whose folder it is, where the settings do not tell: a race has chosen the recipe.
@@ -173,7 +173,7 @@ def train_run(
     if baseline == "none":
         outcome = _alone(job, tagger)
     else:
-        outcome = _beside(job, tagger, start, baseline if isinstance(baseline, Path) else None, shown)
+        outcome = _beside(job, tagger, start, None if baseline == "own" else baseline, shown)
     shown("after", tagger, {name: sibling.tagger for name, sibling in outcome.siblings.items()})
     seconds = time.monotonic() - started + sum(job.earlier)
     outcome = replace(outcome, seconds=seconds, remarks=(*outcome.remarks, *job.record_remarks))
@@ -278,17 +278,21 @@ def _alone(job: _Job, tagger: Tagger) -> Outcome:
     )
 
 
-def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], shared_from: Path | None, look: Look) -> Outcome:
+def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | Tagger | None, look: Look) -> Outcome:
     """The recipe, and its baseline: trained here, or taken from a run that has made it."""
     ready, plan = job.ready, job.ready.plan
-    recipe, is_first = ready.recipe, ready.recipe is ready.first
+    recipe, is_first = ready.recipe, ready.recipe is ready.first and not isinstance(given, Tagger)
+    shared_from = given if isinstance(given, Path) else None
     plain = tagger if is_first else copy.deepcopy(tagger)
     torch.manual_seed(first_seed(plan.seed))  # as its first stage does: equal parts get equal first weights
     make = recipe.remodel(plain, plan)
     needs_heads = recipe.starts_from_baseline and tagger.source_heads is not None  # which no folder keeps
     can_share = shared_from is not None and not (is_first or ready.for_target or make or needs_heads)
     shared = shared_baseline(shared_from, job.settings, start) if can_share and shared_from is not None else None
-    if shared is None:
+    summaries: list[dict[str, Any]] = []
+    if isinstance(given, Tagger):
+        plain = given.to(device_for(plan.training))
+    elif shared is None:
         summaries = job.train(ready.first, plain)
     else:
         plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages

@@ -152,6 +152,30 @@ def race_sections(run: RunData) -> list[Section]:
     return [Section("race", "How the recipe was chosen", about, [table, *notes])]
 
 
+def committee_sections(run: RunData) -> list[Section]:
+    """The taggers that labelled the target's text, and what their student keeps; none where there was no committee."""
+    found = run.report.get("committee")
+    if not found:
+        return []
+    learnt = "the mean of their probabilities" if found["labels"] == "marginals" else "what all of them agree on"
+    about = (
+        f"Several taggers labelled {found['sentences']:,} target sentences, and one student learnt {learnt}. "
+        f"Committee: the spans that most members found. {100 * found['open_share']:.1f} % of the words were left open."
+    )
+    rows: list[list[Any]] = [
+        [f"member, {one['recipe']}", str(one["seed"]), _f1(one["f1"]), f"{one['seconds']:.1f}"]
+        for one in found["members"]
+    ]
+    rows += [["committee, by vote", UNKNOWN, _f1(found["committee_f1"]), UNKNOWN]]
+    rows += [[Cell("student", is_strong=True), UNKNOWN, _f1(found["student_f1"]), UNKNOWN]]
+    table = Table(["tagger", "seed", "target F1", "seconds"], rows)
+    return [Section("committee", "The committee that taught this tagger", about, [table])]
+
+
+def _f1(f1: float | None) -> str:
+    return UNKNOWN if f1 is None else percent(f1)
+
+
 def settings_section(run: RunData) -> Section:
     """Settings, seed, stages, and the command that makes the run again."""
     report = run.report

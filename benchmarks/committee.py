@@ -1,0 +1,241 @@
+"""What a committee brings, and how much of it one student keeps: 1, 2, 3, 5 and 8 members on seven targets.
+
+    python benchmarks/committee.py --data FOLDER --out DIR [--seeds 1,2,3] [--jobs 15] [--labels 0,100]
+        [--typing typed,typeless] [--targets wnut2016,fin] [--sizes 1,2,3,5,8] [--ways vote,marginals,vote-warm]
+        [--recipes acclimate] [--tuning 300] [--judges] [--set training.epochs=1] [--minutes 9] [--table FILE.md]
+
+Data, training and scores are the leaderboard's (benchmarks/leaderboard.py): CoNLL-2003 is the source. The members of a
+target and seed are trained once, in DIR/runs; a committee of n is the first n of them. Lines: `member`, the mean of all
+members; `vote n`, the spans that most of n members found; `mean n`, the likeliest tags under the mean of their
+probabilities; `student of vote n` learns the spans that all n found, other words left open; `student of marginals n`
+learns the mean of their probabilities; `student of vote-warm n` begins with the weights of the first member.
+Every member and every student writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job
+begins. Students wait until all members are there. `--judges` scores other target sentences in place of the test, by
+which a way may be chosen. Where DIR is a file of rows, its tables are printed, and nothing is trained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from leaderboard import TARGETS, TRAINING, TYPING, task_of
+from shared import finish_jobs, markdown, mean_and_deviation
+
+WAYS = ("vote", "marginals", "vote-warm")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One target with one seed."""
+
+    target: str
+    labels: int
+    typing: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.target}_{self.labels}_{self.typing}_{self.seed}"
+
+    def row(self, line: str, f1: float, began: float, **more: Any) -> dict[str, Any]:
+        return {**vars(self), "line": line, "f1": 100 * f1, "seconds": time.monotonic() - began, **more}
+
+
+def main() -> None:
+    options = arguments()
+    out = Path(options.out)
+    if out.is_dir() or not out.exists():
+        members = {f"{case.name}_member-{n}.jsonl": (options, case, n) for case, n in member_jobs(options)}
+        finish_jobs(members, learn_member, out, options)
+        missing = [name for name in members if not (out / "rows" / name).exists()]
+        if missing:
+            print(f"{len(missing)} members are missing: the same command goes on.", flush=True)
+        else:
+            students = {f"{case.name}_{way}-{n}.jsonl": (options, case, way, n) for case, way, n in jobs_of(options)}
+            finish_jobs(students, learn_student, out, options)
+        files = sorted((out / "rows").iterdir())
+        out = out / "results.jsonl"
+        out.write_text("".join(file.read_text() for file in files))
+    text = tables([json.loads(line) for line in out.read_text().splitlines()])
+    print(text)
+    if options.table:
+        Path(options.table).write_text(text + "\n", encoding="utf-8")
+
+
+def cases(options: argparse.Namespace) -> list[Case]:
+    return [
+        Case(target, labels, typing, seed)
+        for seed, labels, typing, target in product(options.seeds, options.labels, options.typing, options.targets)
+    ]
+
+
+def member_jobs(options: argparse.Namespace) -> Iterable[tuple[Case, int]]:
+    return product(cases(options), range(1, max(options.sizes) + 1))
+
+
+def jobs_of(options: argparse.Namespace) -> Iterable[tuple[Case, str, int]]:
+    """First the students: large committees before small ones, since those say most."""
+    sizes = sorted(options.sizes, reverse=True)
+    return ((case, way, size) for size, case, way in product(sizes, cases(options), options.ways))
+
+
+def settings_of(options: argparse.Namespace, case: Case) -> Any:
+    from acclimate.runs.settings import RunSettings
+    from acclimate.settings import complete, with_assignments
+
+    looks = {"evaluate_every": 50} if case.labels else {}
+    values = {
+        "recipe": options.recipes[0],
+        "seed": case.seed,
+        "tagger": {"encoder": options.encoder, "scheme": "IOB2"},
+        "training": {**TRAINING, **looks},
+        "options": {
+            "acclimate": {"domain_tuning": {"updates": options.tuning}},
+            "adversarial-masking": {"updates": options.tuning},
+            "la-dtl": {"weight": 0},
+        }.get(options.recipes[0], {}),
+    }
+    return complete(RunSettings, with_assignments(values, options.set), where="committee")
+
+
+def runs_of(options: argparse.Namespace, case: Case) -> list[Any]:
+    """All members, as `acclimate adapt --members` would train them."""
+    from acclimate.comparison.committee import CommitteeSettings, planned_members
+
+    committee = CommitteeSettings(members=max(options.sizes), recipes=tuple(options.recipes))
+    runs = planned_members(settings_of(options, case), committee, Path(options.out) / "runs" / case.name)
+    return [run for run in runs if run.folder.name != "before"]
+
+
+def learn_member(options: argparse.Namespace, case: Case, number: int) -> list[dict[str, Any]]:
+    """Train a member and keep what it says of the target's text and of the test."""
+    from acclimate.comparison.answers import write_answer
+    from acclimate.comparison.committee import run_member
+    from acclimate.comparison.run_result import read_run
+    from acclimate.model.tagger import Tagger
+    from acclimate.runs.task import BlindTask
+    from acclimate.training.engine import device_for
+
+    task, test = task_of(options, case.target, case.labels, case.typing, case.seed)
+    run = runs_of(options, case)[number - 1]
+    began = time.monotonic()
+    for soft in (False, True):
+        run_member(run, BlindTask.of(task), True, soft)
+    seconds = time.monotonic() - began
+    tagger = Tagger.load(run.folder, device_for(run.settings.training))
+    (run.folder / "test").mkdir(exist_ok=True)
+    write_answer(tagger, run.folder / "test", test.unlabelled(), True)
+    row = case.row("member", read_run(run, test).f1 or 0.0, began, number=number, recipe=run.recipe)
+    return [{**row, "seconds": seconds}]
+
+
+def learn_student(options: argparse.Namespace, case: Case, way: str, size: int) -> list[dict[str, Any]]:
+    """Let the first members label the target's text, train their student, and score it and them."""
+    from acclimate.comparison.answers import read_answer
+    from acclimate.comparison.committee import student_of
+    from acclimate.comparison.run_result import read_run
+    from acclimate.data.votes import agreed, averaged, open_share, voted
+    from acclimate.evaluation.scores import score
+    from acclimate.inference.predict import predict
+    from acclimate.model.tagger import Tagger
+    from acclimate.runs.train import train_run
+
+    began = time.monotonic()
+    task, test = task_of(options, case.target, case.labels, case.typing, case.seed)
+    members = runs_of(options, case)[:size]
+    soft = way == "marginals"
+    assert task.target is not None
+    answers = [read_answer(run.folder, task.target.unlabelled(), soft) for run in members]
+    text = (averaged if soft else agreed)(answers)
+    own, settings = student_of(task, settings_of(options, case), text)
+    start = Tagger.load(members[0].folder) if way == "vote-warm" else None
+    student = train_run(own, settings, tagger=start, baseline="none").tagger
+    f1 = score(test, predict(student, test)).span.f1
+    rows = [case.row(f"student of {way}", f1, began, size=size, open=open_share(text), sentences=len(text))]
+    if way == "vote":
+        found = voted([read_run(run, test).predicted for run in members])
+        rows.append(case.row("vote", score(test, found).span.f1, began, size=size))
+    if soft:
+        found = averaged([read_answer(run.folder / "test", test.unlabelled(), True) for run in members]).likeliest()
+        rows.append(case.row("mean", score(test, found).span.f1, began, size=size))
+    return rows
+
+
+# ----------------------------------------------------------------------------------------------------------- tables
+
+
+def tables(rows: list[dict[str, Any]]) -> str:
+    shown = []
+    for labels, typing in product((0, 100), TYPING):
+        some = [row for row in rows if (row["labels"], row["typing"]) == (labels, typing)]
+        if some:
+            shown.append(f"## {labels or 'No'} target labels, {typing}\n\n{table(some)}")
+    return "\n\n".join(shown)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Span F1 in percent, mean ± standard deviation of the seeds; the last column is the mean of the targets."""
+    targets = [target for target in TARGETS if any(row["target"] == target for row in rows)]
+    lines = []
+    for line, size in sorted({(row["line"], row.get("size", 0)) for row in rows}, key=_order):
+        own = _scores(row for row in rows if (row["line"], row.get("size", 0)) == (line, size))
+        seeds = sorted({seed for _, seed in own})
+        whole = [seed for seed in seeds if all((target, seed) in own for target in targets)]
+        cells = [[own[target, seed] for seed in seeds if (target, seed) in own] for target in targets]
+        cells.append([fmean(own[target, seed] for target in targets) for seed in whole])
+        lines.append([f"{line} {size or ''}".strip(), *map(mean_and_deviation, cells)])
+    return markdown(["", *targets, "mean"], lines)
+
+
+def _order(line: tuple[str, int]) -> tuple[int, int]:
+    return ["member", "vote", "mean", *(f"student of {way}" for way in WAYS)].index(line[0]), line[1]
+
+
+def _scores(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], float]:
+    """By target and seed; of several members the mean."""
+    found: dict[tuple[str, int], list[float]] = {}
+    for row in rows:
+        found.setdefault((row["target"], row["seed"]), []).append(row["f1"])
+    return {key: fmean(values) for key, values in found.items()}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", metavar="FOLDER", help="without it, bundled corpora stand in: a trial")
+    parser.add_argument("--out", required=True, metavar="DIR", help="or a file of rows")
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at once")
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--labels", default="0,100", metavar="NUMBERS", help="of labelled target sentences")
+    parser.add_argument("--typing", default="typed")
+    parser.add_argument("--sizes", default="1,2,3,5,8", metavar="NUMBERS", help="of members")
+    parser.add_argument("--ways", default=",".join(WAYS), help="what students learn")
+    parser.add_argument("--recipes", default="acclimate", help="of the members, in turn")
+    parser.add_argument("--encoder", default="acclimate-mini")
+    parser.add_argument("--tuning", type=int, default=300, metavar="N", help="updates of domain tuning")
+    parser.add_argument("--judges", action="store_true", help="score target sentences that are neither dev nor test")
+    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="a setting of all runs")
+    parser.add_argument("--minutes", type=float, default=1e6)
+    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
+    parser.add_argument("--table", metavar="FILE")
+    options = parser.parse_args()
+    for name, known in {"targets": TARGETS, "typing": TYPING, "ways": WAYS, "recipes": None}.items():
+        given = getattr(options, name).split(",")
+        setattr(options, name, given)
+        if known and (unknown := [each for each in given if each not in known]):
+            parser.error(f"--{name}: unknown: {', '.join(unknown)}. Known: {', '.join(known)}")
+    for name in ("seeds", "labels", "sizes"):
+        setattr(options, name, [int(number) for number in getattr(options, name).split(",")])
+    return options
+
+
+if __name__ == "__main__":
+    main()

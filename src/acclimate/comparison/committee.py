@@ -1,0 +1,288 @@
+"""A committee: taggers that differ in their seed, and on request in their recipe, label the target's text together. One
+student learns what they say, beside the source.
+
+Each member is an ordinary run in `members/N` of the run's folder. It never sees the target test's labels. When all are
+trained, the members tag the target's text. Either the spans that all of them found are learnt, and a word on which they
+do not agree may be anything; or the mean of their probabilities is learnt as soft labels. The student is an ordinary
+tagger, which learns source and text plainly, and a batch of the labelled target sentences in each update if there are
+any.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from acclimate.comparison.answers import read_answer, write_answer
+from acclimate.comparison.plan import obstacle_for
+from acclimate.comparison.run_result import RunResult, read_run
+from acclimate.comparison.scheduler import Job, expected_seconds, make_all, seconds_of_all
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.data.votes import agreed, averaged, open_share, voted
+from acclimate.evaluation.scores import score
+from acclimate.evaluation.table import align, duration
+from acclimate.layout import BEFORE, MEMBERS
+from acclimate.model.tagger import Tagger
+from acclimate.recipes.catalogue import BASELINE, find_recipe
+from acclimate.recipes.la_dtl import LA_DTL
+from acclimate.runs.cost import expected_cost
+from acclimate.runs.prepare import choose_selector
+from acclimate.runs.result import Outcome
+from acclimate.runs.run import PlannedRun, finish_run, using_threads, working_alone
+from acclimate.runs.settings import RunSettings
+from acclimate.runs.task import BlindTask, StudentTask, Task
+from acclimate.runs.train import train_run
+from acclimate.settings import GREATEST_SEED, Settings, UsageError, complete
+from acclimate.spelling import argument, count
+from acclimate.training.engine import device_for
+from acclimate.training.rehearsal import RULE
+from acclimate.training.stage import DevelopmentScore
+
+COMMITTEE = "committee"  # what is told as the recipe of its student
+STRIDE = 1000  # between the seeds of two members: committees of neighbouring seeds share nobody
+
+
+class CommitteeSettings(Settings):
+    """Several taggers whose answers on the target's text one student learns."""
+
+    members: int = Field(0, ge=0)
+    """Number of taggers to train, each with its own seed; a student learns their answers. 0: no committee."""
+    recipes: tuple[str, ...] = ()
+    """Recipes of the members, taken in turn; empty: all have the run's own recipe."""
+    labels: Literal["vote", "marginals"] = "vote"
+    """What the student learns: spans that all members found, other words left open, or their mean probabilities."""
+    warm_start: bool = False
+    """Let the student begin with the weights of the first member, in place of a new tagger."""
+    jobs: int = Field(1, ge=1)
+    """Number of members trained side by side, each in a process with one thread."""
+    keep: bool = False
+    """Keep the members, in the folder members of the run."""
+
+    @field_validator("recipes", mode="before")
+    @classmethod
+    def _listed(cls, names: Any) -> Any:
+        return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else names
+
+    @field_validator("recipes")
+    @classmethod
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(find_recipe(name).name for name in names)
+
+    def fingerprint(self) -> dict[str, Any] | None:
+        """All that changes the student; None without a committee."""
+        return self.model_dump(mode="json", exclude={"jobs", "keep"}) if self.members else None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a committee leaves for its student: the target's text under its labels, and the tagger "before"."""
+
+    text: Corpus
+    before: Tagger = field(repr=False)
+    first: Tagger = field(repr=False)  # the first member
+    members: tuple[RunResult, ...]
+    committee_f1: float | None  # of the spans that most members found; None without labelled test sentences
+    labels: str
+
+    @property
+    def open_share(self) -> float:
+        return open_share(self.text)
+
+    def as_dict(self, student: Outcome) -> dict[str, Any]:
+        members = [
+            {"recipe": one.recipe, "seed": one.seed, "f1": one.f1, "seconds": one.seconds} for one in self.members
+        ]
+        return {
+            "labels": self.labels,
+            "sentences": len(self.text),
+            "open_share": round(self.open_share, 4),
+            "members": members,
+            "committee_f1": self.committee_f1,
+            "student_f1": None if student.target is None else student.target.after.span.f1,
+        }
+
+
+def render_committee(found: dict[str, Any]) -> str:
+    """Members, committee and student in lines, as `Lesson.as_dict` tells of them."""
+    rows = [["", "seed", "target F1", "seconds"]]
+    for one in found["members"]:
+        rows.append([f"member, {one['recipe']}", str(one["seed"]), _percent(one["f1"]), f"{one['seconds']:.1f}"])
+    rows.append(["committee, by vote", "", _percent(found["committee_f1"]), ""])
+    rows.append(["student", "", _percent(found["student_f1"]), ""])
+    size = count(len(found["members"]), "member")
+    learnt = (
+        f"The student learns the mean of their probabilities on {count(found['sentences'], 'target sentence')}."
+        if found["labels"] == "marginals"
+        else f"The student learns what all agree on in {count(found['sentences'], 'target sentence')}; "
+        f"{100 * found['open_share']:.1f} % of the words are left open."
+    )
+    return "\n".join([f"committee of {size}", "", *align(rows), "", learnt])
+
+
+def _percent(f1: float | None) -> str:
+    return "-" if f1 is None else f"{100 * f1:.2f}"
+
+
+def require_committee(task: Task, settings: RunSettings, options: CommitteeSettings) -> None:
+    """Refuse what no committee can be made of, before anything is trained."""
+    if not task.has_source:
+        raise UsageError(f"A committee learns from a labelled source ({argument('source')}), and there is none.")
+    if task.target is None or not len(task.target):
+        raise UsageError(f"A committee labels target text: give some ({argument('target')}).")
+    if settings.seed + STRIDE * (options.members - 1) > GREATEST_SEED:
+        raise UsageError(f"The seed {settings.seed} is too large: members have seeds {STRIDE:,} apart.")
+    if options.labels == "marginals" and task.source.kind == "plain":
+        raise UsageError(f"Plain tags have no soft labels here: use {argument('committee.labels', 'vote')}.")
+    for name in dict.fromkeys(options.recipes or (settings.recipe,)):
+        if obstacle := obstacle_for(find_recipe(name), task, settings.tagger.encoder):
+            raise UsageError(obstacle)
+        if task.trains_target(name):
+            raise UsageError(
+                f"A committee has the source's labels, and recipe {name} trains a tagger with the target's own. Name "
+                "another recipe, or leave the committee out."
+            )
+
+
+def planned_members(settings: RunSettings, options: CommitteeSettings, folder: Path) -> list[PlannedRun]:
+    """The tagger "before", where no member is that, and all members."""
+    recipes = options.recipes or (settings.recipe,)
+    before = PlannedRun(_settings(settings, BASELINE.name, settings.seed), folder / MEMBERS / BEFORE)
+    members = []
+    for number in range(options.members):
+        recipe = recipes[number % len(recipes)]
+        own = _settings(settings, recipe, settings.seed + STRIDE * number)
+        shares = recipe != BASELINE.name and not find_recipe(recipe).starts_from_baseline
+        place = folder / MEMBERS / str(number + 1)
+        members.append(PlannedRun(own, place, before.folder if shares else None))
+    return members if members[0].recipe == BASELINE.name else [before, *members]
+
+
+def _settings(settings: RunSettings, recipe: str, seed: int) -> RunSettings:
+    given = settings.options if recipe == settings.recipe else {}
+    options = complete(find_recipe(recipe).options, given, where=f"options of recipe {recipe}")
+    changed = {"recipe": recipe, "seed": seed, "options": options.model_dump(mode="json")}
+    return RunSettings(**{name: getattr(settings, name) for name in RunSettings.model_fields} | changed)
+
+
+def consult(
+    task: Task,
+    settings: RunSettings,
+    options: CommitteeSettings,
+    folder: Path,
+    *,
+    executor: Executor | None = None,
+    tell: Callable[[str], Any] = lambda line: None,
+) -> Lesson:
+    """Train the members that are not finished yet, from where each stands, and let them label the target's text."""
+    assert task.target is not None
+    runs = planned_members(settings, options, folder)
+    members = [run for run in runs if run.folder.name != BEFORE]
+    blind = BlindTask.of(replace(task, target=task.target.unlabelled()))
+    threads = 1 if executor is not None or options.jobs > 1 else None
+    soft = options.labels == "marginals"
+    work = [Job(_named(run), run_member, (run, blind, run in members, soft, threads)) for run in runs]
+    failures = make_all(work, executor, options.jobs, tell)
+    if failures:
+        name, why = next(iter(failures.items()))
+        raise InputError(f"the committee is not complete: {name} failed. {why}")
+    answers = [read_answer(run.folder, task.target.unlabelled(), soft) for run in members]
+    text = (averaged if soft else agreed)([answer for answer in answers if answer is not None])
+    results = tuple(read_run(run, task.target_test) for run in members)
+    return Lesson(
+        text,
+        Tagger.load(runs[0].folder),
+        Tagger.load(members[0].folder),
+        results,
+        _committee_f1(results, task.target_test),
+        options.labels,
+    )
+
+
+def _named(run: PlannedRun) -> str:
+    who = run.folder.name
+    return f"{'tagger' if who == BEFORE else 'member'} {who} ({run.name})"
+
+
+def run_member(run: PlannedRun, task: BlindTask, answers: bool, soft: bool, threads: int | None = None) -> float:
+    """Finish the run of a member, let it label the target's text, and say how many seconds that took."""
+    started = time.monotonic()
+    with working_alone(run.folder, threads):
+        is_new = run.state(task) != "finished"
+        finish_run(run, task, has_baseline=False)
+        text = task.target
+        if answers and text is not None and (is_new or read_answer(run.folder, text, soft) is None):
+            write_answer(Tagger.load(run.folder, device_for(run.settings.training)), run.folder, text, soft)
+    return time.monotonic() - started
+
+
+def _committee_f1(members: Sequence[RunResult], test: Corpus | None) -> float | None:
+    predicted = [one.predicted for one in members if one.predicted is not None]
+    if test is None or not test.is_labelled or not predicted:
+        return None
+    return score(test, voted(predicted)).span.f1
+
+
+def student_of(task: Task, settings: RunSettings, text: Corpus) -> tuple[StudentTask, RunSettings]:
+    """What the student works on, and how it is trained: text that a committee has labelled, beside the source.
+
+    The same source sentences choose its state as would choose that of a run without a committee: never the committee's
+    labels.
+    """
+    gold, dev, select = task.source, task.source_dev, settings.select
+    if settings.train_on_dev and dev is not None:
+        gold, dev, select = gold + dev, None, "last" if select == "auto" else select
+    gold = gold.labelled()
+    if dev is None and select in ("auto", "source-dev"):
+        gold, selector, _ = choose_selector(gold, None, None, "source-dev", settings.seed)
+        dev = selector.corpus if isinstance(selector, DevelopmentScore) else None
+        select = "last" if dev is None else select
+    corpora = {name: getattr(task, name) for name in ("target", "target_labelled", "target_dev", "target_test")}
+    learnt = (gold + text).renamed(task.source.name)
+    own = StudentTask(learnt, dev, task.source_test, **corpora, watch=task.watch, gold=gold)
+    plainly = {"recipe": LA_DTL.name, "options": {"weight": 0}} if task.target_labelled else {"recipe": BASELINE.name}
+    changed = {"options": {}, **plainly, "select": select, "train_on_dev": False}
+    return own, RunSettings(**{name: getattr(settings, name) for name in RunSettings.model_fields} | changed)
+
+
+def teach(
+    lesson: Lesson,
+    options: CommitteeSettings,
+    task: Task,
+    settings: RunSettings,
+    folder: Path | None = None,
+    **how: Any,
+) -> Outcome:
+    """Train the student, and compare it with the tagger "before". `how` goes to `train_run`."""
+    own, plainly = student_of(task, settings, lesson.text)
+    tagger = lesson.first if options.warm_start else None
+    outcome = train_run(own, plainly, folder, tagger=tagger, baseline=lesson.before, **how)
+    updates = sum(stage["updates"] for stage in outcome.stages)
+    remark = (
+        f"{count(len(lesson.members), 'tagger')} labelled {count(len(lesson.text), 'target sentence')}. One student "
+        f"learnt these labels, which nobody has checked, in {count(updates, 'update')}."
+    )
+    return replace(outcome, recipe=COMMITTEE, remarks=(remark, *outcome.remarks))
+
+
+def expected_time(task: Task, settings: RunSettings, options: CommitteeSettings, folder: Path) -> str:
+    """What to tell of the members that are not finished, and of the student. A few updates of each recipe are timed."""
+    text = task.target
+    assert text is not None
+    task = replace(task, source_test=None, target_test=None)
+    blind = BlindTask.of(task)
+    left = planned_members(settings, options, folder)
+    guessed = text.with_tags([["O"] * len(sentence) for sentence in text])
+    with using_threads(1 if options.jobs > 1 else None):
+        expected = {run.recipe: expected_seconds(run, blind) for run in {run.recipe: run for run in left}.values()}
+        student = settings.share * expected_cost(*student_of(task, settings, guessed)).seconds
+    hands = min(options.jobs, len(left))
+    whole = duration(student + seconds_of_all(left, expected, hands))
+    parts = [f"{options.members} members", *(f"one of {name} {duration(each)}" for name, each in expected.items())]
+    return f"expected time: about {whole} ({RULE}): {', '.join(parts)}, the student {duration(student)}."
