@@ -62,6 +62,7 @@ def is_language_model(tagger: Tagger) -> bool:
     return True
 
 
+STAGE = "domain-tuning"  # its name
 UPDATES = 5_000  # where no number is given: more than so many bring little, however much text there is
 _ROWS, _SENTENCES = 128, 32  # of a batch, where there is much text; with little, a pass has so many batches:
 _BATCHES = 16
@@ -153,7 +154,7 @@ def tuning_stage(
     target: Text,
     settings: DomainTuning,
     seed: int,
-    name: str = "domain-tuning",
+    name: str = STAGE,
     extra: Text | None = None,
 ) -> Tuning:
     """The stage that tunes this encoder and its head to the target, and to the source beside it. The head may be the
@@ -301,9 +302,7 @@ def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)
 
 
-def domain_tuning(
-    tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = "domain-tuning"
-) -> Stage:
+def domain_tuning(tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = STAGE) -> Stage:
     """Masked words of the target's text, of more like it, and of the source's beside them."""
     encoder = tagger.encoder
     assert isinstance(encoder, Transformer)
