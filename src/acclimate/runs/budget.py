@@ -46,10 +46,10 @@ class Budget:
     def told(self, minutes: float, cost: Cost) -> str:
         """What became of the run, for people."""
         if self == Budget():
-            return f"All of it fits into {minutes:g} minutes."
+            return f"All of it fits into {minutes:g} min."
         cuts = [f"domain tuning to {self.tuning:.0%} of its updates"] if self.tuning < 1 else []
         cuts += [f"all other stages to {self.others:.0%}"] if self.others < 1 else []
-        told = f"For {minutes:g} minutes, shortened: {', '.join(cuts)}."
+        told = f"For {minutes:g} min, shortened: {', '.join(cuts)}."
         short = self.cut(cost).seconds
         if short > 60 * minutes * 1.05:
             told += f" It will take longer all the same, about {duration(short)}: less would teach nothing."
