@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, DomainTuning, domain_tuning, tuning_stage
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.tuning_text import StoredText, cut, evenly, held_out, packed, read_text, tuning_text
+from acclimate.recipes.tuning_text import StoredText, TextFiles, cut, evenly, held_out, packed, read_text, tuning_text
 from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings, domain_tune
 from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError, UsageError, complete, load_yaml
@@ -455,3 +456,19 @@ def test_text_of_unknown_pieces_alone_is_no_measure(bert: str, tmp_path: Path) -
     done = domain_tune(settings_for(odd, bert, updates=2), tmp_path / "mine")
     assert done.loss_after is None
     json.loads((tmp_path / "mine" / "report.json").read_text(), parse_constant=pytest.fail)
+
+
+def test_ten_times_the_text_takes_no_more_memory(bert: str, tmp_path: Path) -> None:
+    encoder = Transformer.build(bert, TransformerSettings(longest_row=40))
+    peaks = []
+    for size in (6_000, 60_000):
+        file = tmp_path / f"{size}.txt"
+        file.write_text("".join(f"Anna saw cat number {n % 5_000} .\n" for n in range(size)), encoding="utf-8")
+        tracemalloc.start()
+        stored = StoredText.of(None, TextFiles((str(file),)), None, encoder, 0.02, 1)
+        batches = stored.mixed(8, 1)
+        assert all(batches.batch(number) for number in range(0, batches.epoch_length, 50))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert stored.sentences == size
+    assert peaks[1] < 1.5 * peaks[0]

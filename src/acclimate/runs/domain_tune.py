@@ -159,8 +159,16 @@ def _fingerprint(settings: DomainTuneSettings) -> dict[str, Any]:
         "extra": settings.extra,
         "source": () if settings.source is None else (settings.source,),
     }
-    data = {name: [file_digest(Path(file)) for file in names] for name, names in files.items()}
+    data = {
+        name: [file_digest(file) for place in map(Path, names) for file in _files(place)]
+        for name, names in files.items()
+    }
     return {**kept, "data": data, "encoder": encoder_digest(settings.encoder)}
+
+
+def _files(place: Path) -> list[Path]:
+    """The file itself, or all that a folder of texts holds."""
+    return sorted(file for file in place.rglob("*") if file.is_file()) if place.is_dir() else [place]
 
 
 def _expected_cost(
