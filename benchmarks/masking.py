@@ -93,7 +93,14 @@ def full_rows(tokenizer: Any, count: int, length: int) -> Corpus:
 def updates_of(
     policy: str, model: Any, tokenizer: Any, text: Corpus, options: argparse.Namespace
 ) -> Callable[[int], float]:
-    values = {"masking": policy, "rows_per_batch": options.rows, "held_out": 0, "updates": 10**9, "learning_rate": 5e-5}
+    values = {
+        "masking": policy,
+        "packed": False,
+        "rows_per_batch": options.rows,
+        "held_out": 0,
+        "updates": 10**9,
+        "learning_rate": 5e-5,
+    }
     settings = complete(DomainTuning, with_assignments(values, options.set))
     reader = MaskedLanguageModel(model, tokenizer)
     half = len(text) // 2

@@ -126,7 +126,9 @@ def updates(text: Corpus, count: int, rounds: int) -> dict[str, Any]:
 
 def stage_of(policy: str, text: Corpus) -> Iterator[Any]:
     torch.manual_seed(0)
-    settings = DomainTuning(masking=policy, held_out=0, updates=10**9, learning_rate=5e-5, device="cpu")
+    settings = DomainTuning(
+        masking=policy, packed=False, rows_per_batch=32, held_out=0, updates=10**9, learning_rate=5e-5, device="cpu"
+    )
     reader = MaskedLanguageModel(load_masked_language_model("acclimate-mini"), load_tokenizer("acclimate-mini"))
     stage = tuning_stage(reader.encoder, None, None, text.unlabelled(), settings, seed=1).stage
     objective: Any = stage.objectives["masked_words"]

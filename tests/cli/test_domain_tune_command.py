@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_line import acclimate, ctrl_c_after
 
-QUICK = ["--updates", "4", "--set", "rows_per_batch=4", "--set", "device=cpu", "--set", "evaluate_every=2"]
+QUICK = ["--set", "updates=4", "--set", "rows_per_batch=4", "--set", "device=cpu", "--set", "evaluate_every=2"]
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ def test_an_interrupted_overwrite_leaves_the_old_encoder_and_goes_on(
     acclimate(*command, "-q")
     before = (out / "model.safetensors").read_bytes()
     with ctrl_c_after(3):
-        answer = acclimate(*command, "--seed", "2", "--overwrite", code=130)
+        answer = acclimate(*command, "--set", "seed=2", "--overwrite", code=130)
     assert "the same command without --overwrite goes on" in answer.err
     assert (out / "model.safetensors").read_bytes() == before
-    assert "going on from update 2 of 4" in acclimate(*command, "--seed", "2").err
+    assert "going on from update 2 of 4" in acclimate(*command, "--set", "seed=2").err
     assert (out / "model.safetensors").read_bytes() != before
 
 
@@ -110,8 +110,8 @@ def test_an_encoder_that_is_not_finished_is_told_as_such(text: list[str], bert: 
         bert,
         "--out",
         tmp_path / "mine",
-        "--updates",
-        "4",
+        "--set",
+        "updates=4",
     ]
     with ctrl_c_after(2):
         acclimate(*words, "--masking", "random", "--set", "checkpoint_every=1", code=130)

@@ -104,7 +104,7 @@ def test_a_bundled_corpus_a_measure_limits_and_scores(huge: list[Path], tmp_path
         "--set",
         "jobs=1",
     ]
-    place = ["--out", tmp_path / "x", "--scores", tmp_path / "scores.tsv"]
+    place = ["--out", tmp_path / "x", "--set", f"scores={tmp_path / 'scores.tsv'}"]
     acclimate("data", "select", "--like", "news", "--from", *huge, "--top", 9, *words, *place, "-q")
     texts = (tmp_path / "x").read_text(encoding="utf-8").splitlines()
     assert sorted(texts) == ["Acme opens an office", "Shares of Acme fell", "nothing like it"]
@@ -117,7 +117,8 @@ def test_a_file_that_is_there_is_not_overwritten_unasked(files: Files, huge: lis
     words = ["data", "select", "--like", files.news, "--from", *huge, "--top", 1]
     (tmp_path / "x").write_text("before", encoding="utf-8")
     assert "is there already" in acclimate(*words, "--out", tmp_path / "x", code=2).err
-    assert "--scores" in acclimate(*words, "--out", tmp_path / "y", "--scores", tmp_path / "x", code=2).err
+    scores = ("--set", f"scores={tmp_path / 'x'}")
+    assert "--set scores" in acclimate(*words, "--out", tmp_path / "y", *scores, code=2).err
     assert "is a folder: name a file" in acclimate(*words, "--out", tmp_path, code=2).err
     assert "is read by this command" in acclimate(*words, "--out", huge[0], "--overwrite", code=2).err
     assert (tmp_path / "x").read_text(encoding="utf-8") == "before"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,14 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.stored_rows import Shuffled
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.domain_tuning import AdversarialMaskingSettings, DomainTuning, domain_tuning, tuning_stage
 from acclimate.recipes.recipe import Plan
-from acclimate.recipes.tuning_text import cut, evenly, packed, read_text, tuning_text
+from acclimate.recipes.tuning_text import StoredText, TextFiles, cut, evenly, held_out, packed, read_text, tuning_text
 from acclimate.runs.domain_tune import DomainTuned, DomainTuneSettings, domain_tune
 from acclimate.runs.train import adapt
 from acclimate.settings import SettingsError, UsageError, complete, load_yaml
@@ -188,7 +191,7 @@ def test_extra_text_is_added_to_equal_parts_of_source_and_target(
 ) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     texts = [numbered(name, size) for name, size in (("Anna", source), ("Bob", target), ("Oslo", 500))]
-    settings = DomainTuning(masking="random", held_out=0, rows_per_batch=5, epochs=1)
+    settings = DomainTuning(masking="random", held_out=0, rows_per_batch=5, epochs=1, packed=False)
     tuning = tuning_stage(encoder, mlm_head_for(encoder), *texts[:2], settings, seed=1, extra=texts[2])
     batches: Any = tuning.stage.batches
     assert counted(batches.corpora["target"], *texts) == [even, even, 500]
@@ -197,11 +200,11 @@ def test_extra_text_is_added_to_equal_parts_of_source_and_target(
 
 def test_unless_told_extra_text_does_not_make_the_target_be_read_more_often(bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
-    settings = DomainTuning(masking="random", held_out=0, rows_per_batch=1)
+    settings = DomainTuning(masking="random", held_out=0, rows_per_batch=1, packed=False)
     tuning = tuning_stage(
         encoder, None, numbered("Anna", 8), numbered("Bob", 4), settings, 1, extra=numbered("Oslo", 50)
     )
-    assert tuning.stage.updates == 20 // 2 * (8 + 8 + 50)
+    assert tuning.stage.updates == 16 // 2 * (8 + 8 + 50)
 
 
 def test_the_loss_is_measured_on_the_target_and_on_extra_text_only_if_the_target_is_small(bert: str) -> None:
@@ -237,7 +240,8 @@ def test_the_recipe_mixes_as_the_paper_does_or_as_told(
     file, extra = tmp_path / "extra.txt", numbered("Oslo", 80)
     file.write_text("\n".join(" ".join(sentence.words) for sentence in extra), encoding="utf-8")
     options = complete(
-        AdversarialMaskingSettings, {"extra": (str(file),), "extra_as_target": as_target, "held_out": 0, "updates": 1}
+        AdversarialMaskingSettings,
+        {"extra": (str(file),), "extra_as_target": as_target, "held_out": 0, "updates": 1, "packed": False},
     )
     plan = Plan(news, tweets, TrainingSettings(), options, 1)
     batches: Any = domain_tuning(Tagger.build(bert, labels=news.labels), plan, options).batches
@@ -250,7 +254,7 @@ def test_several_files_of_text_are_all_the_target(text: Path, bert: str, tmp_pat
     source.write_text("\n".join(" ".join(sentence.words) for sentence in news), encoding="utf-8")
     more.write_text("\n".join(f"Oslo {number}" for number in range(50)), encoding="utf-8")
     given: dict[str, Any] = {"source": str(source), "epochs": 1.0, "updates": None, "rows_per_batch": 1}
-    given |= {"masking": "random", "held_out": 0.0}
+    given |= {"masking": "random", "held_out": 0.0, "packed": False}
     size = len(read_text([str(text)]))
     settings = settings_for(text, bert, **given)
     joined = domain_tune(settings.model_copy(update={"text": (str(text), str(more))}), tmp_path / "joined")
@@ -261,7 +265,7 @@ def test_several_files_of_text_are_all_the_target(text: Path, bert: str, tmp_pat
 
 def test_packed_rows_hold_all_words_in_order_and_fit(news: Corpus, bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings(longest_row=40))
-    rows = packed(news, encoder)
+    rows = Corpus.of(Sentence(tuple(row)) for row in packed(news, encoder))
     assert [word for row in rows for word in row.words] == [word for sentence in news for word in sentence.words]
     assert len(rows) < len(news)
     assert max(encoder.count_pieces(rows)) <= 40
@@ -277,12 +281,50 @@ def test_little_text_is_not_held_out_and_the_last_update_is_kept(news: Corpus, b
 def test_what_is_held_out_is_not_learnt_from(make_corpus: Any, bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     text = make_corpus(300, seed=5)
-    tuning = tuning_stage(encoder, mlm_head_for(encoder), None, text, DomainTuning(masking="random"), 1)
+    tuning = tuning_stage(encoder, mlm_head_for(encoder), None, text, DomainTuning(masking="random", packed=False), 1)
     selector: Any = tuning.stage.selector
     measured = {sentence.words for part in selector.parts() for sentence in part}
     batches: Any = tuning.stage.batches
     assert measured
     assert measured.isdisjoint(sentence.words for sentence in batches.corpora["target"])
+
+
+def test_unless_told_a_pass_over_little_text_has_sixteen_updates_and_one_over_much_has_128_rows_an_update(
+    bert: str, make_corpus: Any
+) -> None:
+    encoder = Transformer.build(bert, TransformerSettings(longest_row=12))
+    found = [
+        tuning_stage(encoder, None, None, make_corpus(size, seed=3), DomainTuning(masking="random", held_out=0), 1)
+        for size in (100, 3000)
+    ]
+    little, much = ((tuning.rows_per_batch, tuning.mixture.batches.epoch_length) for tuning in found)
+    assert 16 <= little[1] <= 20
+    assert little[0] < 16
+    assert much[0] == 128
+    assert found[0].stage.updates == 16 * little[1]
+
+
+@pytest.mark.parametrize("size", [30, 60, 700])
+def test_packed_rows_hold_every_sentence_but_those_held_out(bert: str, make_corpus: Any, size: int) -> None:
+    """Beside the way in memory: the same sentences would be held out."""
+    encoder, given = Transformer.build(bert, TransformerSettings()), make_corpus(size, seed=5)
+    text = given + given[:7]  # equal ones stay together
+    stored = StoredText.of(text[: size // 2], text, None, encoder, 0.02, 1)
+    apart = {sentence.words for sentence in stored.measured}
+    for rows, part in ((stored.target, text), (stored.source, text[: size // 2])):
+        words = [word for row in Shuffled(rows, 1).at(0, len(rows)) for word in row.words]
+        assert Counter(words) == Counter(word for one in part if one.words not in apart for word in one.words)
+    wanted = {sentence.words for sentence in held_out(text, 0.02, 1)[1]}
+    assert apart <= wanted
+    assert len(apart) >= 0.9 * min(10, len(wanted))
+    assert bool(apart) == (size >= 40)
+
+
+def test_a_text_of_one_sentence_again_and_again_is_learnt_and_not_held_out(bert: str) -> None:
+    encoder = Transformer.build(bert, TransformerSettings())
+    stored = StoredText.of(None, Corpus.of([Sentence(("Anna", "sings"))] * 90), None, encoder, 0.5, 1)
+    assert not len(stored.measured)
+    assert len(stored.target)
 
 
 def test_the_head_is_tied_to_the_taggers_own_table(bert: str) -> None:
@@ -319,7 +361,7 @@ def test_an_empty_word_and_a_long_sentence_are_no_obstacle(bert: str) -> None:
 def test_what_the_source_shares_with_the_held_out_text_is_not_learnt_from(make_corpus: Any, bert: str) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     text = make_corpus(300, seed=5)
-    tuning = tuning_stage(encoder, mlm_head_for(encoder), text, text, DomainTuning(masking="random"), 1)
+    tuning = tuning_stage(encoder, mlm_head_for(encoder), text, text, DomainTuning(masking="random", packed=False), 1)
     selector: Any = tuning.stage.selector
     batches: Any = tuning.stage.batches
     measured = {sentence.words for part in selector.parts() for sentence in part}
@@ -341,23 +383,25 @@ def test_epochs_stand_instead_of_updates() -> None:
 
 @pytest.mark.parametrize(
     ("given", "updates"),
-    [({}, 20 * 72 // 8), ({"updates": 7}, 7), ({"epochs": 2.0}, 2 * 72 // 8), ({"rows_per_batch": 2}, 20 * 72 // 2)],
+    [({}, 16 * 72 // 8), ({"updates": 7}, 7), ({"epochs": 2.0}, 2 * 72 // 8), ({"passes": 3.0}, 3 * 72 // 8)],
 )
-def test_unless_told_little_text_is_read_twenty_times(
+def test_unless_told_little_text_is_read_sixteen_times(
     bert: str, make_corpus: Any, given: dict[str, Any], updates: int
 ) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
     target = make_corpus(36, seed=3).unlabelled()
-    settings = complete(DomainTuning, {"rows_per_batch": 8, "masking": "random", "held_out": 0.0, **given})
+    settings = complete(
+        DomainTuning, {"rows_per_batch": 8, "masking": "random", "held_out": 0.0, "packed": False, **given}
+    )
     found = tuning_stage(encoder, None, target[:24], target, settings, seed=1).stage
     assert found.updates == updates
 
 
-def test_unless_told_much_text_is_tuned_on_for_2000_updates(bert: str, make_corpus: Any) -> None:
+def test_unless_told_much_text_is_tuned_on_for_5000_updates(bert: str, make_corpus: Any) -> None:
     encoder = Transformer.build(bert, TransformerSettings())
-    target = make_corpus(130, seed=3).unlabelled()
-    settings = complete(DomainTuning, {"rows_per_batch": 1, "masking": "random", "held_out": 0.0})
-    assert tuning_stage(encoder, None, None, target, settings, seed=1).stage.updates == 2_000
+    target = make_corpus(350, seed=3).unlabelled()
+    settings = complete(DomainTuning, {"rows_per_batch": 1, "masking": "random", "held_out": 0.0, "packed": False})
+    assert tuning_stage(encoder, None, None, target, settings, seed=1).stage.updates == 5_000
 
 
 def test_a_misspelled_policy_is_told_at_once_and_a_failed_start_claims_no_folder(
@@ -412,3 +456,19 @@ def test_text_of_unknown_pieces_alone_is_no_measure(bert: str, tmp_path: Path) -
     done = domain_tune(settings_for(odd, bert, updates=2), tmp_path / "mine")
     assert done.loss_after is None
     json.loads((tmp_path / "mine" / "report.json").read_text(), parse_constant=pytest.fail)
+
+
+def test_ten_times_the_text_takes_no_more_memory(bert: str, tmp_path: Path) -> None:
+    encoder = Transformer.build(bert, TransformerSettings(longest_row=40))
+    peaks = []
+    for size in (6_000, 60_000):
+        file = tmp_path / f"{size}.txt"
+        file.write_text("".join(f"Anna saw cat number {n % 5_000} .\n" for n in range(size)), encoding="utf-8")
+        tracemalloc.start()
+        stored = StoredText.of(None, TextFiles((str(file),)), None, encoder, 0.02, 1)
+        batches = stored.mixed(8, 1)
+        assert all(batches.batch(number) for number in range(0, batches.epoch_length, 50))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+        assert stored.sentences == size
+    assert peaks[1] < 1.5 * peaks[0]

@@ -17,6 +17,17 @@ def adapt_command(
     target: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default=OUR_TARGET)
     ] = None,
+    target_text: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE...", help="More text of the target, of any size, for domain tuning."),
+    ] = None,
+    pool: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE...", help="Other text, from which the sentences most like the target are selected."),
+    ] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="How long all may take: domain tuning is shortened first, then the rest.")
+    ] = None,
     recipe: Annotated[
         str | None,
         typer.Option(
@@ -107,6 +118,9 @@ def adapt_command(
     given: dict[str, Any] = {
         "source": one_or_several(source),
         "target": target,
+        "target_text": target_text or None,
+        "pool.files": pool or None,
+        "minutes": minutes,
         "recipe": recipe,
         "source_dev": one_or_several(source_dev),
         "target_labelled": target_labelled,

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import torch
 import typer
 
+from acclimate.cli.more_text import pool_fingerprint, require_reader, with_pool, with_text
 from acclimate.cli.places import check_folder_to_write
 from acclimate.cli.progress import stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
@@ -24,7 +27,9 @@ from acclimate.comparison.race import Race, race, render_race
 from acclimate.comparison.race_settings import AUTO, RaceSettings
 from acclimate.comparison.scheduler import is_expected
 from acclimate.inference.predict import require_spans
-from acclimate.layout import MEMBERS
+from acclimate.layout import MEMBERS, TRAINING
+from acclimate.runs.budget import Budget
+from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
 from acclimate.runs.fingerprint import run_fingerprint
@@ -42,11 +47,18 @@ from acclimate.training.progress_bar import TrainingBar
 
 def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
     """Train, compare, save, and print what came of it."""
-    settings = with_recipe_options(settings)
+    started = time.monotonic()
+    require_reader(settings)
+    settings = with_recipe_options(with_text(settings, settings.target_text))
     console = stderr_console(quiet or not is_main_process())
     tell, loud = console.print, warn if is_main_process() else console.print
     task = read_task(settings, loud)
-    fingerprint = {**run_fingerprint(task, settings), "committee": settings.committee.fingerprint()}
+    fingerprint = {
+        **run_fingerprint(task, settings),
+        "committee": settings.committee.fingerprint(),
+        "pool": pool_fingerprint(settings),
+        "minutes": settings.minutes,
+    }
     folder = default_folder(settings, fingerprint, overwrite) if out is None else out
     check_folder_to_write("--out", folder, "a run")
     tell(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
@@ -61,26 +73,33 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
             settings, found = run_race(settings, task, folder, tell, lambda: begin(folder, fingerprint, overwrite))
             tell(f"{found.choice} is taken. {found.reasons[0]}")
             overwrite = False  # what was there is gone, and the race has begun
+        if (settings.pool.files or settings.minutes) and not goes_on and found is None and is_main_process():
+            begin(folder, fingerprint, overwrite)
+            overwrite = False
+        chosen = with_recipe_options(with_pool(settings, task, folder, goes_on, tell))
         if goes_on:
             tell(f"{folder} holds the beginning of this run: it goes on from there.")
-        elif not console.quiet:
-            _tell_plan(settings, task, folder, tell)
-        if settings.committee.members:
+        elif not console.quiet and not settings.minutes:
+            _tell_plan(chosen, task, folder, tell)
+        if chosen.committee.members:
             begin(folder, fingerprint, overwrite)
-            overwrite, lesson = False, consult(task, settings, settings.committee, folder, tell=tell)
-        train = train_run if lesson is None else partial(teach, lesson, settings.committee)
+            overwrite, lesson = False, consult(task, chosen, chosen.committee, folder, tell=tell)
+        train = train_run if lesson is None else partial(teach, lesson, chosen.committee)
+        budget, told = _budget(chosen, task, folder, goes_on, started, tell)
         forget_peak()
         with TrainingBar(console) as bar:
             outcome = train(
                 task,
-                settings,
+                chosen,
                 folder,
                 watcher=bar,
                 look=keeper,
                 began=lambda ready: tell_coverage(ready.tagger, settings, tell, loud),
                 overwrite=overwrite,
                 fingerprint=fingerprint,
+                budget=budget,
             )
+            outcome = replace(outcome, remarks=(*outcome.remarks, *told))
         if is_main_process():
             settings = settings.model_copy(update={"training": outcome.training})
             about: dict[str, Any] = {} if found is None else {"race": found.as_dict()}
@@ -121,6 +140,8 @@ def _save(
 def _require_committee(task: Task, settings: AdaptSettings) -> None:
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise UsageError("A committee is led by one process: its members work side by side with committee.jobs.")
+    if settings.minutes is not None:
+        raise UsageError("--minutes shortens one run, not a committee: leave out --minutes or --members.")
     if settings.recipe == AUTO:
         raise UsageError("A race chooses one recipe. Name those of the members: --set committee.recipes=NAME,NAME.")
     require_committee(task, settings, settings.committee)
@@ -140,6 +161,32 @@ def _tell_plan(settings: AdaptSettings, task: Task, folder: Path, tell: Callable
     except Exception as failure:
         if not is_expected(failure):
             raise
+
+
+_BUDGET = "budget.json"
+
+
+def _budget(
+    settings: AdaptSettings, task: Task, folder: Path, goes_on: bool, started: float, tell: Callable[[str], Any]
+) -> tuple[Budget, tuple[str, ...]]:
+    """What is made shorter, and what to say of it. A run that goes on keeps to what was found when it began: another
+    timing would end in other weights."""
+    if settings.minutes is None:
+        return Budget(), ()
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise UsageError("--minutes times the run in one process: leave it out where several train together.")
+    place = folder / TRAINING / _BUDGET
+    if not (goes_on and place.is_file()):
+        tell("timing a few updates of every stage")
+        with torch.random.fork_rng():
+            cost = expected_cost(task, settings)
+        budget = Budget.of(cost, 60 * settings.minutes - (time.monotonic() - started))
+        told = budget.told(settings.minutes, cost)
+        tell(f"{budget.cut(cost).told()}\n{told}")
+        write_checksummed(place, {**budget.as_dict(), "told": told})
+    kept = read_checksummed(place)
+    told = kept.pop("told")
+    return Budget.from_dict(kept), (told,)
 
 
 _FOLDER = "race"

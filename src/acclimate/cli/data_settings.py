@@ -130,6 +130,10 @@ class SelectSettings(Settings):
     """Skip lines with fewer words than this."""
     longest: int | None = Field(None, ge=1)
     """Skip lines with more words than this; null: no limit."""
+    sentences: bool = False
+    """Lines are paragraphs: split them, and select single sentences."""
+    scores: str | None = None
+    """File that gets the score, file and line of each line taken; null: none."""
     lower_case: bool = True
     """Ignore case: count `The` and `the` as the same word."""
     jobs: int | None = Field(None, ge=1)

@@ -37,8 +37,6 @@ def domain_tune_command(
         str | None,
         typer.Option(help="A masked language model, by name or folder.", show_default="acclimate-mini"),
     ] = None,
-    updates: Annotated[int | None, typer.Option(help="Moves of the optimizer.", show_default="2000")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
     config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
     assignments: Annotated[list[str] | None, set_option("domain-tune")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
@@ -48,6 +46,9 @@ def domain_tune_command(
     """Go on with the masked-language-model training of an encoder on text of your domain.
 
     acclimate encoder domain-tune --text tweets.txt --source news.conll --masking mix-adversarial --out tweet-encoder
+
+    It reads the text 16 times, in at most 5,000 updates, and stops when the loss on held-out text falls no more:
+    --set passes=4, --set updates=1000, --set seed=2. Text of any size is read from disk.
 
     The result is a folder that `acclimate adapt --encoder DIR` and plain `transformers` open.
 
@@ -63,8 +64,6 @@ def domain_tune_command(
         "source": source,
         "masking": masking,
         "encoder": encoder,
-        "updates": updates,
-        "seed": seed,
     }
     where = str(config or "domain-tune")
     settings = complete(DomainTuneSettings, gathered(config, given, assignments), where)

@@ -173,7 +173,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("adapt", short_help="Adapt a tagger to a new domain.")(adapt_command)
+app.command("adapt", cls=taking_many("--target-text", "--pool"), short_help="Adapt a tagger to a new domain.")(
+    adapt_command
+)
 app.command("predict", short_help="Tag text with a tagger.")(predict_command)
 app.command("evaluate", short_help="Score a tagger on labelled sentences.")(evaluate_command)
 app.command("compare", short_help="Compare recipes over several seeds.")(compare_command)

@@ -24,6 +24,7 @@ _TOO_FAR = 2.0  # times longer or shorter lines than the target's
 class MeasureName(StrEnum):
     overlap = "overlap"
     jaccard = "jaccard"
+    contrast = "contrast"
 
 
 def select_command(
@@ -43,12 +44,9 @@ def select_command(
         MeasureName,
         typer.Option(
             help="overlap: share of a line's n-grams that the target has; jaccard: mlm4uda's rule, which takes the "
-            "longest lines."
+            "longest lines; contrast: what is typical of the target and not of the pool (cross-entropy difference)."
         ),
     ] = MeasureName.overlap,
-    scores: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write score, file and line of each line taken.")
-    ] = None,
     assignments: Annotated[list[str] | None, set_option("select")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -58,6 +56,8 @@ def select_command(
 
     Example: acclimate data select --like target.txt --from huge/*.txt.gz --top 500000 --out extra.txt.gz
 
+    Of paragraphs, --set sentences=true takes single sentences.
+
     Lines that stand there twice are taken once. The result does not depend on the number of processes.
     """
     from acclimate.cli.data_settings import SelectSettings, settings_of
@@ -66,7 +66,7 @@ def select_command(
 
     settings = settings_of(SelectSettings, assignments)
     reading = settings.reading.require_only("format", "pre_split")
-    for place, file in (("--out", out), ("--scores", scores)):
+    for place, file in (("--out", out), ("--set scores", settings.scores)):
         if file is not None:
             check_file_to_write(place, file, overwrite, [*like, *files])
     _warn_of_corpora(files)
@@ -82,7 +82,8 @@ def select_command(
             tokenize="blanks" if reading.pre_split else "words",
             shortest=settings.shortest,
             longest=settings.longest,
-            scores=scores,
+            sentences=settings.sentences,
+            scores=settings.scores,
             format=reading.format,
             watch=bar.show,
         )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from acclimate.cli.data_settings import PairReadingSettings
 from acclimate.comparison.committee import CommitteeSettings
+from acclimate.data.selection.ngram_scores import Measure
 from acclimate.runs.settings import RunSettings
 from acclimate.settings import Settings
 
@@ -29,10 +32,27 @@ class CorporaSettings(Settings):
     """How files are read."""
 
 
+class PoolSettings(Settings):
+    """Text of any kind, of which the sentences most like the target's are tuned on."""
+
+    files: tuple[str, ...] = ()
+    """Files of raw text, plain, .gz or .xz; of any size."""
+    sentences: int = Field(20_000, ge=1)
+    """Number of sentences to select."""
+    measure: Measure = "contrast"
+    """What counts as alike: contrast, overlap or jaccard; see docs/how-to/find-more-text.md."""
+
+
 class AdaptSettings(RunSettings, CorporaSettings):
     """One run of `acclimate adapt`."""
 
     committee: CommitteeSettings = CommitteeSettings()
     """Several taggers whose answers on the target's text one student learns."""
+    target_text: tuple[str, ...] = ()
+    """Files of more text of the target, read from disk while the encoder is tuned."""
+    pool: PoolSettings = PoolSettings()
+    """Text from which to select more like the target's."""
+    minutes: float | None = Field(None, gt=0)
+    """Time that all of the run may take: domain tuning is shortened first, then the other stages; null: no limit."""
     watch: str | None = None
     """Labelled sentences on which the tagger's confidence in the gold tags is recorded during training; null: none."""

@@ -93,7 +93,10 @@ class TextChoice:
     seed: int = 0
 
     def is_held_out(self, paragraph: str) -> bool:
-        return self._lot("held out", paragraph) < self.held_out
+        return self.held_out_lot(paragraph) < self.held_out
+
+    def held_out_lot(self, paragraph: str) -> float:
+        return self._lot("held out", paragraph)
 
     def respelled(self, paragraph: str) -> str:
         lot = self._lot("case", paragraph)

@@ -33,16 +33,12 @@ from acclimate.settings import Settings, complete
 from acclimate.training.optimizers import default_learning_rate
 from acclimate.training.stage import Stage
 
-MASKING = "mix-adversarial"  # of domain tuning
-
 
 class TuningSettings(AdversarialMaskingSettings):
-    """Domain tuning, with the masking that is best as far as is known."""
+    """Domain tuning as it pays best: how much is read matters more than which words are hidden."""
 
-    masking: str = MASKING
+    masking: str = "random"
     """Masking policy that chooses the hidden words; see docs/how-to/tune-an-encoder.md."""
-    updates: int | None = Field(300, ge=1)
-    """Number of optimizer updates; null: at most 2,000, and at most 20 passes over the target text."""
 
 
 class AcclimateSettings(Settings):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from pydantic import Field, field_validator
 
-from acclimate.data.batches import SOURCE, TARGET, Batches
+from acclimate.data.batches import SOURCE, TARGET, Batches, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.methods.masked_words import Budget, MaskedWords, PolicyLoss
@@ -33,7 +33,7 @@ from acclimate.model.language_model import MlmHead, mlm_head_for
 from acclimate.model.learner import TextView, eval_mode
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.recipe import Plan, Recipe
-from acclimate.recipes.tuning_text import cut, packed, read_text, tuning_text
+from acclimate.recipes.tuning_text import StoredText, Text, TextFiles, Texts, cut, in_memory, tuning_text
 from acclimate.settings import Settings, UsageError
 from acclimate.spelling import count
 from acclimate.training.engine import device_for
@@ -62,7 +62,10 @@ def is_language_model(tagger: Tagger) -> bool:
     return True
 
 
-UPDATES, PASSES = 2_000, 20  # where nothing is said: so many updates, but the target's text is read no more often
+STAGE = "domain-tuning"  # its name
+UPDATES = 5_000  # where no number is given: more than so many bring little, however much text there is
+_ROWS, _SENTENCES = 128, 32  # of a batch, where there is much text; with little, a pass has so many batches:
+_BATCHES = 16
 
 
 class MaskingSettings(Settings):
@@ -94,24 +97,40 @@ class MaskingSettings(Settings):
 class DomainTuning(LoopSettings, MaskingSettings):
     """How an encoder is tuned to a domain. Every policy gets the same number of updates."""
 
-    rows_per_batch: int = Field(32, ge=1)
-    """Sentences per update."""
+    rows_per_batch: int | None = Field(None, ge=1)
+    """Rows per update; null: 128, or 32 if they are not packed, and fewer if a pass would have less than 16 updates."""
     compile: bool = False
     """Compile the model with torch.compile: slow to start, then faster on a GPU; best with packed rows."""
-    packed: bool = False
-    """Fill each input row with several sentences; false: one sentence per row."""
+    packed: bool = True
+    """Fill each input row with several sentences, and keep the rows on disk; false: one sentence per row, in memory."""
     held_out: float = Field(0.02, ge=0, lt=1)
     """Share of the target text held out for measuring the loss; 0: none."""
+    passes: float = Field(16, gt=0)
+    """Number of passes over the target text, but at most 5,000 updates; ignored if epochs or updates is set."""
     epochs: float | None = Field(None, gt=0)
-    """Number of passes over the text, if updates is not set; null: see updates."""
+    """Number of passes over the mixture of source and target, if updates is not set; null: see passes."""
     updates: int | None = Field(None, ge=1)
-    """Number of optimizer updates; null: use epochs, or else up to 2,000 and up to 20 passes over the target text."""
+    """Number of optimizer updates; null: use epochs, or else passes."""
     warm_up: float = Field(0.1, ge=0)
     """Warm-up of the learning rate: a share of all updates if below 1, else a number of updates; 0: none."""
     clip: float | None = Field(1.0, gt=0)
     """Maximum norm of the gradient; null: no clipping."""
-    patience: int | None = Field(None, ge=1)
+    patience: int | None = Field(3, ge=1)
     """Stop after this many evaluations without a lower held-out loss (there are about ten); null: never stop early."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What is read: batches of both domains and of more text, what the loss is measured on, and what a policy may
+    count words in."""
+
+    batches: Stream
+    rows: int  # of one pass, the smaller domain repeated, extra text with it
+    sentences: int  # of the target and the extra text
+    measured: Corpus
+    target_passes: float  # over the target, in one pass of the mixture
+    source: Corpus | None
+    target: Corpus
 
 
 @dataclass(frozen=True)
@@ -120,27 +139,29 @@ class Tuning:
 
     stage: Stage
     policy: Policy
-    rows: int  # sentences of one pass, the smaller domain repeated, extra text with it
-    held_out: int
+    mixture: Mixture
+    rows_per_batch: int
+
+    @property
+    def held_out(self) -> int:
+        return len(self.mixture.measured)
 
 
 def tuning_stage(
     encoder: Transformer,
     mlm_head: MlmHead | None,
-    source: Corpus | None,
-    target: Corpus,
+    source: Text | None,
+    target: Text,
     settings: DomainTuning,
     seed: int,
-    name: str = "domain-tuning",
-    extra: Corpus | None = None,
+    name: str = STAGE,
+    extra: Text | None = None,
 ) -> Tuning:
     """The stage that tunes this encoder and its head to the target, and to the source beside it. The head may be the
     learner's own: then it is not given. `extra` is more text like the target's, read as often as it comes."""
-    if not len(target):
-        raise InputError("domain tuning needs text of the target domain, and there is none.")
-    texts = tuning_text(source, target, extra, encoder, settings.held_out, seed)
-    text = packed(texts.mixed(), encoder) if settings.packed else texts.mixed()
-    context = PolicyContext(encoder, texts.source, texts.of_target, settings.policy, device_for(settings))
+    mixed = packed_mixture if settings.packed else mixture_of_sentences
+    mixture, rows = mixed(encoder, source, target, extra, settings, seed)
+    context = PolicyContext(encoder, mixture.source, mixture.target, settings.policy, device_for(settings))
     policy = build_policy(settings.masking, context)
     objective = masked_words(encoder, mlm_head, policy, settings, settings.samples)
     if settings.compile:
@@ -148,21 +169,70 @@ def tuning_stage(
     objectives: dict[str, Objective] = {"masked_words": objective}
     if any(True for _ in policy.parameters()):
         objectives["policy"] = PolicyLoss(policy)
-    batches = sentence_batches(text, encoder, settings.rows_per_batch, seed)
-    updates = settings.updates_for(batches.epoch_length)
-    if settings.updates is None and settings.epochs is None:
-        epochs = PASSES / texts.target_passes
-        updates = max(1, min(UPDATES, round(epochs * settings.updates_per_epoch(batches.epoch_length))))
+    updates = updates_for(settings, mixture)
     stage = Stage(
         name,
         objectives,
-        batches,
+        mixture.batches,
         settings.model_copy(
             update={"updates": updates, "evaluate_every": settings.evaluate_every or max(1, updates // 10)}
         ),
-        selector=_selector(texts.measured, encoder, mlm_head, settings),
+        selector=_selector(mixture.measured, encoder, mlm_head, settings),
     )
-    return Tuning(stage, policy, len(text), len(texts.measured))
+    return Tuning(stage, policy, mixture, rows)
+
+
+def updates_for(settings: DomainTuning, mixture: Mixture) -> int:
+    """As many as the text supports, where no number is given."""
+    length = mixture.batches.epoch_length
+    if settings.updates is not None or settings.epochs is not None:
+        return settings.updates_for(length)
+    epochs = settings.passes / mixture.target_passes
+    return max(1, min(UPDATES, round(epochs * settings.updates_per_epoch(length))))
+
+
+Mixed = tuple[Mixture, int]  # with the rows of a batch
+
+
+def packed_mixture(
+    encoder: Transformer, source: Text | None, target: Text, extra: Text | None, settings: DomainTuning, seed: int
+) -> Mixed:
+    """Full rows, read from disk."""
+    text = StoredText.of(source, target, extra, encoder, settings.held_out, seed)
+    if not len(text.target):
+        raise no_text()
+    batches = text.mixed(1, seed)
+    rows = settings.rows_per_batch or _rows_for(batches.pass_rows, _ROWS)
+    batches = replace(batches, rows_per_batch=rows)
+    counted = text.sample(text.source, seed), text.sample(text.target, seed) or Corpus(())
+    more = text.sample(text.extra, seed)
+    of_target = counted[1] if more is None else counted[1] + more
+    size = text.sentences - len(text.measured)
+    return Mixture(batches, batches.pass_rows, size, text.measured, text.target_passes, counted[0], of_target), rows
+
+
+def mixture_of_sentences(
+    encoder: Transformer, source: Text | None, target: Text, extra: Text | None, settings: DomainTuning, seed: int
+) -> Mixed:
+    """A row for each sentence, all of them in memory, and those of a batch of about the same length."""
+    source, extra = (None if text is None else in_memory(text) for text in (source, extra))
+    target = in_memory(target)
+    if not len(target):
+        raise no_text()
+    texts = tuning_text(source, target, extra, encoder, settings.held_out, seed)
+    text = texts.mixed()
+    rows = settings.rows_per_batch or _rows_for(len(text), _SENTENCES)
+    batches = sentence_batches(text, encoder, rows, seed)
+    size = len(target) + len(extra or ()) - len(texts.measured)
+    return Mixture(batches, len(text), size, texts.measured, texts.target_passes, texts.source, texts.of_target), rows
+
+
+def _rows_for(rows: int, most: int) -> int:
+    return max(1, min(most, rows // _BATCHES))
+
+
+def no_text() -> InputError:
+    return InputError("domain tuning needs text of the target domain, and there is none.")
 
 
 def masked_words(
@@ -232,15 +302,14 @@ def adversarial_masking(tagger: Tagger, plan: Plan) -> Iterator[Stage]:
     yield Stage("task-tuning", {"tag": Tagging()}, plan.batches(tagger, corpora), plan.training)
 
 
-def domain_tuning(
-    tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = "domain-tuning"
-) -> Stage:
+def domain_tuning(tagger: Tagger, plan: Plan, options: AdversarialMaskingSettings, name: str = STAGE) -> Stage:
     """Masked words of the target's text, of more like it, and of the source's beside them."""
     encoder = tagger.encoder
     assert isinstance(encoder, Transformer)
-    target, extra = plan.target.unlabelled(), read_text(options.extra) if options.extra else None
+    target: Text = plan.target.unlabelled()
+    extra = TextFiles(options.extra) if options.extra else None
     if extra is not None and options.extra_as_target:
-        target, extra = target + extra, None
+        target, extra = Texts((plan.target.unlabelled(), extra)), None
     return tuning_stage(encoder, mlm_head_for(encoder), plan.source, target, options, plan.seed, name, extra).stage
 
 

@@ -1,14 +1,20 @@
-"""The text that an encoder is tuned on: read, cut to rows, held out and mixed."""
+"""The text that an encoder is tuned on: read, cut to rows, held out and mixed.
+
+Rows that are packed lie on disk (`StoredText`), so that text of any size may be read. Text of which each sentence is a
+row of its own is held in memory (`TuningText`), as the papers have it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import cycle, islice
+from bisect import insort
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, cycle, islice, repeat
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.reading import read_corpus
+from acclimate.data.reading import stream_corpus
 from acclimate.data.running_text import TextChoice
+from acclimate.data.stored_rows import MixedRows, Shuffled, StoredRows
 from acclimate.model.encoders.transformer import Transformer
 
 _FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and more than about so many never
@@ -58,17 +64,40 @@ def without(text: Corpus, other: Corpus) -> Corpus:
     return text.filter(lambda sentence: sentence.words not in apart)
 
 
+@dataclass(frozen=True)
+class TextFiles:
+    """The sentences of files without their tags, read from disk whenever somebody goes through them. What is called
+    .txt is raw text, a sentence a line, even where its lines look like columns; other files are what they look like."""
+
+    files: tuple[str, ...]
+
+    def __iter__(self) -> Iterator[Sentence]:
+        for file in self.files:
+            name = file.lower().removesuffix(".gz").removesuffix(".xz")
+            for part in stream_corpus(file, "text" if name.endswith(".txt") else None):
+                yield from part.unlabelled()
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One after the other."""
+
+    parts: tuple[Corpus | TextFiles, ...]
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return chain.from_iterable(self.parts)
+
+
+Text = Corpus | TextFiles | Texts
+
+
+def in_memory(text: Text) -> Corpus:
+    return text if isinstance(text, Corpus) else Corpus.of(text)
+
+
 def read_text(files: Sequence[str]) -> Corpus:
-    """All files as one corpus without tags. What is called .txt is raw text, a sentence a line, even where its lines
-    look like columns; other files are what they look like."""
-    corpora = []
-    for file in files:
-        name = file.lower().removesuffix(".gz").removesuffix(".xz")
-        corpora.append(read_corpus(file, "text" if name.endswith(".txt") else None).unlabelled())
-    text = corpora[0]
-    for more in corpora[1:]:
-        text = (text + more).renamed(text.name)
-    return text
+    """All files as one corpus without tags."""
+    return in_memory(TextFiles(tuple(files)))
 
 
 def evenly(source: Corpus | None, target: Corpus) -> Corpus:
@@ -105,19 +134,123 @@ def _parts(sentence: Sentence, encoder: Transformer, room: int) -> list[Sentence
     return [Sentence(tuple(part)) for part in parts]
 
 
-def packed(corpus: Corpus, encoder: Transformer) -> Corpus:
-    """Neighbouring sentences joined while they fit into a row."""
-    room = encoder.pieces.room
-    rows: list[list[str]] = []
-    used = room
-    for sentence in corpus:
-        size = sum(map(len, encoder.pieces.of_words(sentence.words)))
-        if used + size > room:
-            rows.append([])
-            used = 0
-        rows[-1] += sentence.words
-        used += size
-    return Corpus.of((Sentence(tuple(row)) for row in rows), corpus.name)
+def packed(text: Iterable[Sentence], encoder: Transformer) -> Iterator[list[str]]:
+    """Rows of words: neighbouring sentences while they fit into a row. A sentence that is longer than a row goes on in
+    the next."""
+    room, row, used = encoder.pieces.room, list[str](), 0
+    waiting = iter(text)
+    while some := list(islice(waiting, 1024)):
+        encoder.pieces.of_words(list(chain.from_iterable(one.words for one in some)))  # learnt together: faster
+        for sentence in some:
+            sizes = list(map(len, encoder.pieces.of_words(sentence.words)))
+            if used + sum(sizes) > room and row:
+                yield row
+                row, used = [], 0
+            for word, size in zip(sentence.words, sizes, strict=True):
+                if used + size > room:
+                    yield row
+                    row, used = [], 0
+                row.append(word)
+                used += size
+    if row:
+        yield row
+
+
+@dataclass
+class HoldingOut:
+    """Sentences of a stream, but for those that are held out. Those are known when the stream has ended: the ones with
+    the lowest lots (`TextChoice`), as many as their share of the text, 10 at least and 500 at most. Equal sentences
+    stay together. Of fewer than 40 sentences none is held out."""
+
+    text: Iterable[Sentence]
+    share: float
+    seed: int
+    size: int = 0  # of the text, in sentences
+    measured: list[Sentence] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        choice, copies = TextChoice(self.share, seed=self.seed), dict[tuple[str, ...], int]()
+        lowest: list[tuple[float, tuple[str, ...]]] = []
+        for sentence in self.text:
+            self.size += 1
+            if not self.share:
+                yield sentence
+                continue
+            if sentence.words in copies:
+                copies[sentence.words] += 1
+                continue
+            lot = choice.held_out_lot(" ".join(sentence.words))
+            if len(lowest) == _MOST and lot >= lowest[-1][0]:
+                yield sentence
+                continue
+            insort(lowest, (lot, sentence.words))
+            copies[sentence.words] = 1
+            if len(lowest) > _MOST:
+                _, words = lowest.pop()
+                yield from repeat(Sentence(words), copies.pop(words))
+        share = min(max(self.share, 10 / self.size), _MOST / self.size) if self.size >= _FEWEST else 0
+        apart = {words for lot, words in lowest if lot < share}
+        if sum(copies[words] for words in apart) == self.size:
+            apart = set()  # nothing would be left to learn from
+        for words, times in copies.items():
+            yield from repeat(Sentence(words), times if words not in apart else 0)
+        self.measured = [Sentence(words) for _, words in lowest if words in apart]
+
+
+@dataclass(frozen=True)
+class StoredText:
+    """Packed rows of both domains and of more text like the target's, on disk; and what the loss is measured on."""
+
+    source: StoredRows | None
+    target: StoredRows
+    extra: StoredRows | None
+    measured: Corpus
+    sentences: int  # of the target and the extra text
+
+    @classmethod
+    def of(
+        cls, source: Text | None, target: Text, extra: Text | None, encoder: Transformer, share: float, seed: int
+    ) -> StoredText:
+        """As `tuning_text` cuts and holds out, in one pass over each text."""
+
+        def others(text: Iterable[Sentence]) -> Iterator[Sentence]:
+            return (sentence for sentence in text if sentence.words not in apart)
+
+        apart: set[tuple[str, ...]] = set()
+        kept = HoldingOut(target, share, seed)
+        rows = StoredRows(packed(kept, encoder))
+        measured, beside = kept.measured, HoldingOut(extra or (), 0 if kept.measured else share, seed)
+        apart = {sentence.words for sentence in measured}
+        extra_rows = None if extra is None else StoredRows(packed(others(beside), encoder))
+        if not measured:
+            own = {sentence.words for sentence in target} if kept.size < _FEWEST else set()
+            measured = [sentence for sentence in beside.measured if sentence.words not in own]
+            apart = {sentence.words for sentence in measured}
+        source_rows = None if source is None else StoredRows(packed(others(source), encoder))
+        return cls(
+            source_rows or None, rows, extra_rows or None, cut(Corpus.of(measured), encoder), kept.size + beside.size
+        )
+
+    def mixed(self, rows_per_batch: int, seed: int) -> MixedRows:
+        """A pass: source and target in equal numbers of rows, then the extra text, each row of it once."""
+        even = max(len(self.source or ()), len(self.target))
+        parts = ((self.target, even), (self.source, even), (self.extra, len(self.extra or ())))
+        return MixedRows(
+            [(Shuffled(rows, seed * 3 + place), size) for place, (rows, size) in enumerate(parts) if rows],
+            rows_per_batch,
+        )
+
+    @property
+    def target_passes(self) -> float:
+        """How often the target is read in one pass of the mixture."""
+        return max(len(self.source or ()), len(self.target)) / len(self.target)
+
+    def sample(self, rows: StoredRows | None, seed: int) -> Corpus | None:
+        """Rows for a policy to count words in: all of a small text."""
+        return None if rows is None else Corpus.of(Shuffled(rows, seed).at(0, min(len(rows), _SAMPLE)))
+
+
+_SAMPLE = 20_000  # rows
 
 
 def held_out(target: Corpus, share: float, seed: int) -> tuple[Corpus, Corpus]:

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from acclimate.model.encoders.pretrained import load_masked_language_model, load
 from acclimate.model.encoders.shipped import SHIPPED
 from acclimate.model.language_model import MaskedLanguageModel, save_language_model
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
-from acclimate.recipes.tuning_text import read_text
-from acclimate.runs.fingerprint import encoder_digest
+from acclimate.recipes.tuning_text import TextFiles
+from acclimate.runs.fingerprint import encoder_digest, file_digest
 from acclimate.runs.folder import begin, finish, finished_report
 from acclimate.runs.lock import in_locked_folder
 from acclimate.settings import Seed, UsageError, dump_yaml
@@ -57,6 +58,7 @@ class DomainTuned:
     masking: str
     sentences: int  # of the target and the extra text, held-out ones left out
     held_out_sentences: int
+    rows_per_batch: int
     updates: int
     kept_update: int
     seconds: float
@@ -85,29 +87,29 @@ def domain_tune(
     if not settings.text:
         raise UsageError("Domain tuning needs text of the domain: --text FILE...")
     training = Path(out) / "training"
-    target = read_text(settings.text)
-    source = None if settings.source is None else read_text((settings.source,))
-    extra = read_text(settings.extra) if settings.extra else None
-    fingerprint = _fingerprint(settings, source, target, extra)
+    fingerprint = _fingerprint(settings)
     report = None if overwrite else finished_report(Path(out), fingerprint, tell)
     if report is not None:
         return DomainTuned(**report)
     reader = _reader(settings.encoder)
     engine = build_engine(settings, reader)
-    files = ", ".join(Path(name).name for name in settings.text)
-    tell(f"{settings.masking}: {count(len(target), 'sentence')} of {files}")
     torch.manual_seed(settings.seed)
-    tuning = tuning_stage(reader.encoder, None, source, target, settings, settings.seed, extra=extra)
+    text, extra = TextFiles(settings.text), TextFiles(settings.extra) if settings.extra else None
+    source = None if settings.source is None else TextFiles((settings.source,))
+    tell(f"reading {', '.join(Path(name).name for name in (*settings.text, *settings.extra))}")
+    tuning = tuning_stage(reader.encoder, None, source, text, settings, settings.seed, extra=extra)
+    rows = f"{count(tuning.mixture.rows, 'row')} a pass, {tuning.rows_per_batch} an update"
+    tell(f"{settings.masking}: {count(tuning.mixture.sentences, 'sentence')}, {rows}")
     if is_main_process():
         begin(Path(out), fingerprint, overwrite)
     if estimate and engine.num_processes == 1 and not any(training.glob("[0-9][0-9]-*")):
-        tell(_expected_cost(settings, tuning, source, target, engine).told())
+        tell(_expected_cost(settings, tuning, source, text, engine).told())
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None
     stages = run_stages(reader, [tuning.stage], engine, tuning.stage.selector, settings.seed, training, watcher, record)
     record.close()
-    done = _outcome(settings, tuning, stages[0], len(target) + len(extra or ()))
+    done = _outcome(settings, tuning, stages[0])
     if engine.is_main_process:
         texts = {"settings.yaml": dump_yaml(settings), "README.md": tuning_card(Path(out).name, settings, done)}
         texts[RUN] = json.dumps(fingerprint, indent=2, ensure_ascii=False)
@@ -136,7 +138,7 @@ def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> s
 
 {files}
 
-{done.updates:,} updates of {settings.rows_per_batch} sentences, masking by the policy {done.masking}; the state after
+{done.updates:,} updates of {done.rows_per_batch} rows, masking by the policy {done.masking}; the state after
 update {done.kept_update:,} was kept. {measured} `settings.yaml` holds every setting.
 """
 
@@ -147,40 +149,52 @@ def _reader(encoder: str) -> MaskedLanguageModel:
     return reader
 
 
-def _fingerprint(
-    settings: DomainTuneSettings, source: Corpus | None, target: Corpus, extra: Corpus | None
-) -> dict[str, Any]:
-    """Everything that the weights depend on."""
+def _fingerprint(settings: DomainTuneSettings) -> dict[str, Any]:
+    """Everything that the weights depend on. `compile` is a part of it: it changes the last digits."""
     kept = settings.model_dump(
         mode="json", exclude={"text", "extra", "source", "encoder", "checkpoint_every", "tensorboard"}
     )
-    data = {"source": None if source is None else source.fingerprint, "target": target.fingerprint}
-    if extra is not None:
-        data["extra"] = extra.fingerprint
+    files = {
+        "text": settings.text,
+        "extra": settings.extra,
+        "source": () if settings.source is None else (settings.source,),
+    }
+    data = {
+        name: [file_digest(file) for place in map(Path, names) for file in _files(place)]
+        for name, names in files.items()
+    }
     return {**kept, "data": data, "encoder": encoder_digest(settings.encoder)}
 
 
+def _files(place: Path) -> list[Path]:
+    """The file itself, or all that a folder of texts holds."""
+    return sorted(file for file in place.rglob("*") if file.is_file()) if place.is_dir() else [place]
+
+
 def _expected_cost(
-    settings: DomainTuneSettings, tuning: Tuning, source: Corpus | None, target: Corpus, engine: Accelerator
+    settings: DomainTuneSettings, tuning: Tuning, source: TextFiles | None, target: TextFiles, engine: Accelerator
 ) -> Cost:
     """What the tuning will take, tried out on another reader and a part of the text."""
     with torch.random.fork_rng():
         reader = _reader(settings.encoder)
-        part = None if source is None else source[:_REHEARSED]
-        short = tuning_stage(reader.encoder, None, part, target[:_REHEARSED], settings, settings.seed).stage
+        part = None if source is None else Corpus.of(islice(source, _REHEARSED))
+        fixed = settings.model_copy(update={"rows_per_batch": tuning.rows_per_batch})
+        beginning = Corpus.of(islice(target, _REHEARSED))
+        short = tuning_stage(reader.encoder, None, part, beginning, fixed, settings.seed).stage
         as_long = {"updates": tuning.stage.updates, "evaluate_every": tuning.stage.evaluate_every}
         stage = replace(short, settings=short.settings.model_copy(update=as_long))
         assert tuning.stage.selector is not None
         return rehearse(reader, reader, stage, engine, tuning.stage.selector)
 
 
-def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, Any], sentences: int) -> DomainTuned:
+def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, Any]) -> DomainTuned:
     evaluations = [(update, -score) for update, score in summary["evaluations"]] if summary["score"] is not None else []
     before, after = (evaluations[0][1], -summary["score"]) if evaluations else (None, None)
     return DomainTuned(
         encoder=settings.encoder,
         masking=tuning.policy.name,
-        sentences=sentences - tuning.held_out,
+        sentences=tuning.mixture.sentences,
+        rows_per_batch=tuning.rows_per_batch,
         held_out_sentences=tuning.held_out,
         updates=summary["updates"],
         kept_update=summary["kept_update"],

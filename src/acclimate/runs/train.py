@@ -24,6 +24,7 @@ from acclimate.model.storage import StorageError, read_json
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
+from acclimate.runs.budget import Budget
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
 from acclimate.runs.folder import add_start, begin, damaged, state_of
 from acclimate.runs.lock import in_locked_folder
@@ -144,6 +145,7 @@ def train_run(
     began: Callable[[Preparation], Any] = lambda ready: None,
     overwrite: bool = False,
     fingerprint: Mapping[str, Any] | None = None,
+    budget: Budget | None = None,
 ) -> Outcome:
     """Train one recipe with one seed, and score it.
 
@@ -154,6 +156,7 @@ def train_run(
     look: is shown the taggers "before" and "after".
     began: is called when nothing is left to refuse, before anything is trained.
     fingerprint: whose folder it is, where the settings do not tell: a race has chosen the recipe.
+    budget: the shares of their updates that stages make.
     """
     started = time.monotonic()
     known = dict(fingerprint or run_fingerprint(task, settings, has_own_tagger=tagger is not None))
@@ -168,7 +171,7 @@ def train_run(
         _take(place, {**known, "start": start}, overwrite)
     began(ready)
     tagger.seen = ready.seen
-    job = _Job(task, settings, ready, None if place is None else place / TRAINING, watcher)
+    job = _Job(task, settings, ready, None if place is None else place / TRAINING, watcher, budget or Budget())
     shown = look if look is not None and is_main_process() else lambda when, seen, siblings: None
     if baseline == "none":
         outcome = _alone(job, tagger)
@@ -199,6 +202,7 @@ class _Job:
     ready: Preparation
     folder: Path | None
     watcher: Watcher | None
+    budget: Budget
     learner: Learner | None = None  # of the last stage
     family: Siblings | None = None  # of the last stage that trained two taggers
     earlier: list[float] = field(default_factory=list)  # seconds before this process went on with a stage
@@ -230,7 +234,7 @@ class _Job:
 
     def _prepared(self, stages: Iterator[Stage], tagger: Tagger) -> Iterator[Stage]:
         for stage in stages:
-            stage = stage.shortened(self.settings.share)
+            stage = stage.shortened(self.settings.share * self.budget.share(stage.name))
             self.learner = stage.learner or tagger
             self.family = stage.learner if isinstance(stage.learner, Siblings) else self.family
             if self.task.watch is not None:

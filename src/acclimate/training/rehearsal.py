@@ -22,18 +22,18 @@ _TIMED = 50  # sentences of an evaluation that is timed
 
 @dataclass(frozen=True)
 class Cost:
-    """What a training will take. `stages` are its stages in order, with their updates."""
+    """What a training will take. `stages` are its stages in order, with their updates and seconds."""
 
     seconds: float = 0.0
     updates: int = 0
-    stages: tuple[tuple[str, int], ...] = ()
+    stages: tuple[tuple[str, int, float], ...] = ()
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.seconds + other.seconds, self.updates + other.updates, (*self.stages, *other.stages))
 
     def told(self) -> str:
         """The plan for people: the stages, and about how long all of it takes."""
-        plan = ", ".join(f"{name} {count(updates, 'update')}" for name, updates in self.stages)
+        plan = ", ".join(f"{name} {count(updates, 'update')}" for name, updates, _ in self.stages)
         return f"plan: {plan}\nexpected time: about {duration(self.seconds)} ({RULE})"
 
 
@@ -44,7 +44,7 @@ def rehearse(learner: Learner, tagger: Any, stage: Stage, engine: Accelerator, s
     evaluations = -(-stage.updates // stage.evaluate_every)
     seconds += evaluations * _per_evaluation(selector, tagger)
     engine.free_memory()
-    return Cost(seconds, stage.updates, ((stage.name, stage.updates),))
+    return Cost(seconds, stage.updates, ((stage.name, stage.updates, seconds),))
 
 
 def _per_evaluation(selector: Selector, tagger: Any) -> float:

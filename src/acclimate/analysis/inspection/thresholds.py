@@ -25,8 +25,8 @@ UNKNOWN_PIECES = 0.01  # of words: what the encoder cannot spell at all, such as
 
 # sentences that domain tuning reads of the target where there are enough: half of each batch. Text that is read more
 # than PASSES times is rather learnt by heart; the loss on held-out text will tell
-PASSES = tuning.PASSES
-TUNING_READS = tuning.UPDATES * tuning.DomainTuning().rows_per_batch // 2
+PASSES = round(tuning.DomainTuning().passes)
+TUNING_READS = 2_000 * 32 // 2
 NOTHING_HELD_OUT = 40  # sentences: of fewer, domain tuning holds none out, so nobody notices when it does harm
 
 SUPPORT = 20  # mentions of a label: with fewer, its score hangs on a handful of names

@@ -7,7 +7,7 @@ Only words of more than eight bytes are hashed (see `keys`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -25,8 +25,9 @@ from acclimate.data.selection.keys import NOT_FOUND, Keys, KeyTable, Numbers, di
 from acclimate.data.selection.text_files import cut_into_pieces, read_beginning, read_blocks
 from acclimate.data.selection.word_numbers import Block, NumberedLines, WordNumbers
 
-Measure = Literal["jaccard", "overlap"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+NgramMeasure = Literal["jaccard", "overlap"]
+MEASURES: tuple[NgramMeasure, ...] = get_args(NgramMeasure)
+Measure = Literal[NgramMeasure, "contrast"]
 LONGEST = 4  # words of an n-gram
 LINE_END = -1
 
@@ -41,6 +42,8 @@ class Target:
     words: NDArray[np.int32]  # (running word), LINE_END after each line
     lower_case: bool
     tokenize: Tokenize
+    # what the target is contrasted with, in the same numbers; see `contrast`
+    pool: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
     @property
     def words_per_line(self) -> float:
@@ -52,6 +55,7 @@ class Target:
         digest = blake2b(f"{self.lower_case} {self.tokenize} ".encode(), digest_size=16)
         digest.update(self.keys.tobytes())
         digest.update(self.words.tobytes())
+        digest.update(self.pool.tobytes())
         return digest.hexdigest()
 
 
@@ -63,7 +67,7 @@ class NgramCounts:
     shared: Numbers  # (n, line): of the line that the target has too
     target: Numbers  # (n): of the target
 
-    def scores(self, measure: Measure) -> Scores:
+    def scores(self, measure: NgramMeasure) -> Scores:
         """The mean over n: "jaccard" is the share of shared n-grams among all of line and target, "overlap" among those
         of the line. A line with fewer than n words has no n-grams, and its share is 0."""
         among = self.own + self.target[:, None] - self.shared if measure == "jaccard" else self.own
@@ -89,10 +93,10 @@ class TargetNgrams:
         """Lines with some text, less those that cannot have so high a score: most of them, once many have been seen.
 
         The words of a line are only looked at one by one when this cannot be told from their number. It tells nothing
-        of "overlap", which any known word may bring to the top.
+        of the other measures, where any word may bring a line to the top.
         """
         lines = np.flatnonzero(np.diff(block.borders) > 0)
-        if least_score <= 0 or measure == "overlap":
+        if least_score <= 0 or measure != "jaccard":
             return lines
         known = block.most_known
         lines = lines[self._highest_jaccard(known[lines], known[lines]) >= least_score]

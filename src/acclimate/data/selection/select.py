@@ -2,7 +2,7 @@
 
 The score of a line compares its set of n-grams with that of the target, averaged over n = 1 to 4. "overlap", the
 default, is the share of the line's n-grams that the target has. "jaccard" is the rule of the adversarial masking paper;
-as a target has so many n-grams, it prefers long lines.
+as a target has so many n-grams, it prefers long lines. "contrast" is the cross-entropy difference of target and pool.
 
 Any number of processes read the pieces of the files, each keeping its best lines. The result does not depend on their
 number: equal scores are ranked by file and line.
@@ -25,10 +25,12 @@ import numpy as np
 from acclimate.data.problems import InputError
 from acclimate.data.processes import processes
 from acclimate.data.readers.source import Tokenize
+from acclimate.data.selection.contrast import Contrast, with_sample
 from acclimate.data.selection.keys import Numbers
 from acclimate.data.selection.ngram_scores import MEASURES, Measure, Scores, Target, TargetNgrams, Text, read_target
 from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
-from acclimate.data.selection.word_numbers import WordNumbers
+from acclimate.data.selection.word_numbers import NumberedLines, WordNumbers
+from acclimate.data.words import find_sentences
 from acclimate.data.writers.shared import atomic_file
 
 
@@ -106,10 +108,11 @@ class LineCriteria:
     measure: Measure
     shortest: int
     longest: float
+    sentences: bool = False  # which a line may have several of
 
     def __post_init__(self) -> None:
-        if self.measure not in MEASURES:
-            raise InputError(f"measure={self.measure!r}: choose one of {', '.join(map(repr, MEASURES))}.")
+        if self.measure not in (known := (*MEASURES, "contrast")):
+            raise InputError(f"measure={self.measure!r}: choose one of {', '.join(map(repr, known))}.")
         if self.top < 1:
             raise InputError(f"top={self.top}: at least one line must be wanted.")
         if self.longest < self.shortest:
@@ -138,11 +141,11 @@ def best_of_pieces(
     """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
     best = BestLines(criteria.top, least_score, in_order=True)
     lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
-    with _ngrams(target) as ngrams:
+    with _scorer(target) as scorer:
         for piece in pieces:
             stored = 0
             for block in read_blocks(piece):
-                _offer_lines(block, piece, ngrams, criteria, best)
+                _offer_lines(block, piece, scorer, criteria, best)
                 lines[piece.number] += block.lines
                 too_long, text = too_long + block.left_out, text + len(block.text)
                 report(block.stored - stored, len(block.text))
@@ -150,39 +153,74 @@ def best_of_pieces(
     return TaskResult(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
 
 
-def _offer_lines(block: TextBlock, piece: Piece, ngrams: TargetNgrams, criteria: LineCriteria, best: BestLines) -> None:
-    read = ngrams.words.read(block.text)
-    candidates = ngrams.candidate_lines(read, best.least_score, criteria.measure)
-    lines = ngrams.words.number(read, candidates)
-    scores = ngrams.count(lines).scores(criteria.measure)
+@dataclass(frozen=True)
+class Scorer:
+    """What a target is compared by."""
+
+    ngrams: TargetNgrams
+    contrast: Contrast | None
+
+    @classmethod
+    def of(cls, target: Target) -> Scorer:
+        return cls(TargetNgrams(target), Contrast(target) if len(target.pool) else None)
+
+    def scores(self, lines: NumberedLines, measure: Measure) -> Scores:
+        if measure != "contrast":
+            return self.ngrams.count(lines).scores(measure)
+        assert self.contrast is not None
+        return self.contrast.scores(lines)
+
+
+_IN_LINE = 20  # bits of a sentence's number that count sentences of its line: none has more bytes
+
+
+def _offer_lines(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriteria, best: BestLines) -> None:
+    text, numbers = _sentences(block) if criteria.sentences else (block.text, None)
+    words = scorer.ngrams.words
+    read = words.read(text)
+    candidates = scorer.ngrams.candidate_lines(read, best.least_score, criteria.measure)
+    lines = words.number(read, candidates)
+    scores = scorer.scores(lines, criteria.measure)
     fits = (lines.lengths >= max(1, criteria.shortest)) & (lines.lengths <= criteria.longest)
     taken = np.flatnonzero(fits & (scores >= best.least_score))
     places, pieces = candidates[taken], np.full(len(taken), piece.number)
-    best.offer(RankedLines(scores[taken], pieces, block.first_line + places, read.lines(places)))
+    numbered = block.first_line + places << _IN_LINE if numbers is None else numbers[places]
+    best.offer(RankedLines(scores[taken], pieces, numbered, read.lines(places)))
 
 
-_idle_ngrams: dict[str, list[TargetNgrams]] = {}  # by fingerprint of the target
+def _sentences(block: TextBlock) -> tuple[bytes, Numbers]:
+    """The text with a sentence a line, and for each its line's number, and its own in the line."""
+    sentences: list[str] = []
+    numbers: list[int] = []
+    for line, text in enumerate(block.text.decode("utf-8").split("\n")):
+        found = [text[start:end] for start, end in find_sentences(text)]
+        sentences += (" ".join(sentence.split()) for sentence in found)
+        numbers += (block.first_line + line << _IN_LINE | place for place in range(len(found)))
+    return "\n".join((*sentences, "")).encode(), np.array(numbers, np.int64)
+
+
+_idle_scorers: dict[str, list[Scorer]] = {}  # by fingerprint of the target
 
 
 @contextmanager
-def _ngrams(target: Target) -> Iterator[TargetNgrams]:
+def _scorer(target: Target) -> Iterator[Scorer]:
     """The target's n-grams: made once for each process or thread that works, for what they learnt of words is of use in
     the next piece too. Those of other targets are forgotten."""
-    idle = _idle_ngrams.get(target.fingerprint)
+    idle = _idle_scorers.get(target.fingerprint)
     if idle is None:
-        _idle_ngrams.clear()
-        idle = _idle_ngrams[target.fingerprint] = []
+        _idle_scorers.clear()
+        idle = _idle_scorers[target.fingerprint] = []
     try:
-        ngrams = idle.pop()
+        scorer = idle.pop()
     except IndexError:
-        ngrams = TargetNgrams(target)
-    yield ngrams
-    idle.append(ngrams)
+        scorer = Scorer.of(target)
+    yield scorer
+    idle.append(scorer)
 
 
 def forget_ngrams() -> None:
     """Give the memory back."""
-    _idle_ngrams.clear()
+    _idle_scorers.clear()
 
 
 _SMALL_FILES = 8 << 20  # bytes on disk that make up a task
@@ -235,6 +273,7 @@ def select_text(
     tokenize: Tokenize = "words",
     shortest: int = 1,
     longest: int | None = None,
+    sentences: bool = False,
     scores: str | Path | None = None,
     format: str | None = None,
     watch: Watch = lambda progress: None,
@@ -248,18 +287,21 @@ def select_text(
     executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
         processes (default: 1). With one, `jobs` is how many workers are to be kept busy (default: the cores here).
     measure: "overlap" divides what line and target share by what the line has, "jaccard", the paper's, by all that
-        either has.
+        either has. "contrast" asks which bigram model would rather have written it: the target's, or the files'.
     lower_case: `The` and `the` are one word.
     tokenize: "words", or "blanks" for text that is already split into words.
     shortest, longest: lines with fewer or more words are not taken.
+    sentences: lines are paragraphs, of which each sentence is taken or not.
     scores: a file of score, file and line for each line of `out`.
     """
     started = time.monotonic()
     places = [str(file) for file in files]
-    criteria = LineCriteria(top, measure, shortest, math.inf if longest is None else longest)
+    criteria = LineCriteria(top, measure, shortest, math.inf if longest is None else longest, sentences)
     _check_places(like, places, out, scores)
     pieces = cut_into_pieces(places)
     target = like if isinstance(like, Target) else read_target(like, format, lower_case=lower_case, tokenize=tokenize)
+    if measure == "contrast":
+        target = with_sample(target, pieces)
     tasks = _tasks(pieces)
     tally = _Tally(top, sum(piece.size for piece in pieces), watch)
     with _workers(executor, jobs, len(tasks)) as workers:
@@ -405,4 +447,4 @@ def _places(best: RankedLines, pieces: Sequence[Piece], lines: Mapping[int, int]
     for piece in pieces:
         before[piece.number] = before[piece.number - 1] + lines[piece.number - 1] if piece.start else 0
     for number, line in zip(best.pieces.tolist(), best.numbers.tolist(), strict=True):
-        yield f"{pieces[number].file}\t{before[number] + line + 1}"
+        yield f"{pieces[number].file}\t{before[number] + (line >> _IN_LINE) + 1}"

@@ -1,0 +1,121 @@
+"""F1 and held-out loss over the updates of domain tuning.
+
+    python benchmarks/tuning_curve.py --data FOLDER --out DIR [--targets wnut2016,crossner_science] [--seeds 1,2,3]
+        [--text wnut2016=tweets.txt.gz] [--updates 0,100,300,1000,3000,5000,12000] [--jobs 15] [--minutes 9]
+        [--encoder acclimate-mini] [--limit N] [--table FILE.md]
+
+Every number of updates is a tuning of its own, as the learning rate falls to its end, with random masks, and source
+sentences beside the target's; its best state by the held-out loss is kept (`kept` in the rows). A tagger then learns
+CoNLL-2003 plainly on that encoder (recipe source-only). `text` is more text of a target, tuned on as its own. Every job
+writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job begins.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from leaderboard import TARGETS, task_of
+from shared import finish_jobs, markdown, mean_and_deviation
+
+TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
+
+
+def main() -> None:
+    options = arguments()
+    out = Path(options.out)
+    jobs = product(options.targets, options.updates, options.seeds)
+    finish_jobs({"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs}, learn, out, options)
+    rows = [json.loads(line) for file in sorted((out / "rows").iterdir()) for line in file.read_text().splitlines()]
+    text = table(rows)
+    print(text)
+    if options.table:
+        Path(options.table).write_text(text + "\n", encoding="utf-8")
+
+
+def learn(options: argparse.Namespace, target: str, updates: int, seed: int) -> list[dict[str, Any]]:
+    """Tune, train, and score; one row."""
+    from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.scores import score
+    from acclimate.inference.predict import predict
+    from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
+    from acclimate.runs.settings import RunSettings
+    from acclimate.runs.task import Task
+    from acclimate.runs.train import train_run
+    from acclimate.settings import complete
+
+    started = time.monotonic()
+    task, test = task_of(options, target, 0, "typed", seed)
+    encoder, row = options.encoder, {"target": target, "updates": updates, "seed": seed}
+    folder = Path(options.out) / "encoders" / f"{target}-{updates}-{seed}"
+    if updates:
+        folder.mkdir(parents=True, exist_ok=True)
+        for part, corpus in (("target", task.target), ("source", task.source)):
+            write_corpus(corpus.unlabelled(), folder / f"{part}.jsonl")
+        texts = (str(folder / "target.jsonl"), *(file for name, file in options.text if name == target))
+        settings = DomainTuneSettings(
+            text=texts,
+            source=str(folder / "source.jsonl"),
+            masking="random",
+            encoder=encoder,
+            updates=updates,
+            patience=None,
+            seed=seed,
+            evaluate_every=max(1, updates // 10),
+        )
+        done = domain_tune(settings, folder / "tuned")
+        encoder = str(folder / "tuned")
+        row |= {"before": done.loss_before, "loss": done.loss_after}
+        row |= {"kept": done.kept_update, "sentences": done.sentences, "rows": done.rows_per_batch}
+    given = {"recipe": "source-only", "seed": seed, "select": "last", "tagger": {"encoder": encoder}}
+    training = {**TRAINING, "updates": options.training_updates}
+    chosen = complete(RunSettings, {**given, "training": training}, where="tuning_curve")
+    tagger = train_run(Task(task.source), chosen, baseline="none").tagger
+    shutil.rmtree(folder, ignore_errors=True)
+    f1 = 100 * score(test, predict(tagger, test)).span.f1
+    return [{**row, "f1": f1, "seconds": time.monotonic() - started}]
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Loss and span F1 in percent by target and updates, mean ± standard deviation of the seeds."""
+    lines = []
+    for target, updates in sorted({(row["target"], row["updates"]) for row in rows}):
+        some = [row for row in rows if (row["target"], row["updates"]) == (target, updates)]
+        losses = [row["loss"] for row in some if row.get("loss") is not None]
+        f1 = mean_and_deviation([row["f1"] for row in some])
+        lines.append([target, f"{updates:,}", f"{sum(losses) / len(losses):.3f}" if losses else "", f1, str(len(some))])
+    return markdown(["target", "updates", "held-out loss", "test F1", "seeds"], lines)
+
+
+def arguments() -> argparse.Namespace:
+    def several(kind: Any) -> Any:
+        return lambda text: [kind(part) for part in text.split(",")]
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--targets", type=several(str), default=["wnut2016", "crossner_science"])
+    parser.add_argument("--text", action="append", default=[], type=lambda text: tuple(text.split("=", 1)))
+    parser.add_argument("--updates", type=several(int), default=[0, 100, 300, 1000, 3000, 5000, 12000])
+    parser.add_argument("--training-updates", type=int, default=400)
+    parser.add_argument("--seeds", type=several(int), default=[1, 2, 3])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=9)
+    parser.add_argument("--encoder", default="acclimate-mini")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--table")
+    options = parser.parse_args()
+    options.judges = False
+    unknown = {*options.targets, *(name for name, _ in options.text)} - set(TARGETS)
+    if unknown:
+        parser.error(f"unknown targets {', '.join(sorted(unknown))}; known: {', '.join(TARGETS)}.")
+    return options
+
+
+if __name__ == "__main__":
+    main()
