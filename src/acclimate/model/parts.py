@@ -12,6 +12,7 @@ from acclimate.data.pieces import Window
 Row = TypeVar("Row", bound=Any)  # an array or a tensor, (word, ...)
 Progress = Callable[[int], None]
 WORDS_PER_BATCH = 8192
+PIECES_AT_ONCE, LONGEST_PART, SHARED_PART = 1024, 1024, 256  # `Encoder` explains them
 
 
 class Reader(Protocol):

@@ -86,8 +86,8 @@ class TextTagger:
         tags = [self.tags[number] for number in numbers]
         return tags if self.labels.kind == "plain" else convert_tags(tags, "IOB2")
 
-    @overload
-    def __call__(self, texts: str) -> Entities: ...
+    @overload  # a string is an iterable of strings, too
+    def __call__(self, texts: str) -> Entities: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(self, texts: Iterable[str]) -> list[Entities]: ...
     def __call__(self, texts: str | Iterable[str]) -> Entities | list[Entities]:
@@ -152,7 +152,8 @@ class TextTagger:
         else:
             spans = spans_from_tags(tags)
             probabilities = chain.span_probabilities(scores, [self._as_scored(span, chain) for span in spans])
-        assert sentence.text is not None and sentence.offsets is not None
+        assert sentence.text is not None
+        assert sentence.offsets is not None
         entities = []
         for span, probability in zip(spans, probabilities, strict=True):
             start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
