@@ -47,7 +47,7 @@ def predict_command(
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.progress import TaggingBar, stderr_console, warn
     from acclimate.cli.reading import read_stream, tell_notes
     from acclimate.cli.tagger import load_tagger
     from acclimate.data.corpus import Corpus
@@ -73,13 +73,13 @@ def predict_command(
     sentences = words = 0
     with (
         writing_parts("-" if out is None else out, format and format.value) as parts,
-        sentence_bar(console, "tagging") as bar,
+        TaggingBar(console, stream.total) as bar,
     ):
         console.print(f"{text}, read as {stream.format}{_held_whole(stream, parts)}")
-        task = bar.add_task("", total=None)
-        for tagged in predict_stream(tagger, stream, progress=lambda count: bar.advance(task, count), soft=soft):
+        for tagged in predict_stream(tagger, stream, soft=soft):
             parts.add(tagged)
             sentences, words = sentences + len(tagged), words + tagged.word_count
+            bar.show(sentences if stream.is_whole else tagged[-1].place.line or 0, words)
     tell_notes(Corpus((), stream.name, notes=stream.notes), warn, of_tags=False)
     console.print(f"{count(sentences, 'sentence')}, {count(words, 'word')}")
     if out is not None and (others := remark_on_folder(out, parts.files)):

@@ -19,13 +19,14 @@ from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.pieces import Pieces, Window, overlapping_rows
 from acclimate.data.schemes import Scheme
 from acclimate.evaluation.seen import Vocabulary as SeenWords
+from acclimate.layout import COMPACT
 from acclimate.model.heads.legal_chain import TagChain
 from acclimate.model.parts import LONGEST_PART, PIECES_AT_ONCE, SHARED_PART, WORDS_PER_BATCH, Progress, read_in_parts
 from acclimate.model.storage import StorageError, read_json, verify
 from acclimate.model.text_tagger import TextTagger, What
 from acclimate.settings import Settings, SettingsError, UsageError, complete
 
-DESCRIPTION, MODEL, TOKENIZER, PARITY, SEEN = "compact.json", "model.onnx", "tokenizer.json", "parity.json", "seen.json"
+DESCRIPTION, MODEL, TOKENIZER, PARITY, SEEN = COMPACT, "model.onnx", "tokenizer.json", "parity.json", "seen.json"
 
 
 class CompactDescription(Settings):

@@ -19,6 +19,7 @@ from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, Scheme, convert_tags, hidden_labels, split_tag
 from acclimate.evaluation.seen import Vocabulary as SeenWords
+from acclimate.layout import COMPACT
 from acclimate.model.answers import QUESTIONS, answers
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
@@ -279,6 +280,8 @@ class Tagger(TextTagger, Learner):
         `part-of-speech`). It is checked byte for byte first."""
         folder = resolved_tagger(folder)
         listed = verify(folder)
+        if _DESCRIPTION not in listed and COMPACT in listed:
+            raise StorageError(f"{folder}: a compact tagger. Load it with CompactTagger.load.")
         try:
             return cls._read(folder, listed).to(device).eval()
         except StorageError:
