@@ -7,7 +7,8 @@ the same few sentences, so that they predict something; none of them is good, an
 in a process of its own, under its own interpreter (Flair refuses the transformers that Acclimate needs), on two
 threads. They take turns within one run, so that whatever else the machine does falls on all alike; while one works, the
 others wait. What a rival reads (`Doc`, `Sentence`) is made before the clock starts; of the batch sizes that are tried,
-the fastest is taken for it. Acclimate runs as `predict(tagger, corpus)`, from corpus to corpus.
+the fastest is taken for it. Acclimate runs as `predict(tagger, corpus)`, from corpus to corpus: the LSTM tagger, and
+`general`, which comes with the package, with torch and exported as a compact tagger.
 
 The part below "workers" runs under the rivals' interpreters: nothing but the standard library is imported at the top.
 """
@@ -25,6 +26,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import accumulate
@@ -119,8 +121,13 @@ def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Mea
     def rival(name: str, python: str) -> Measured:
         return Measured(Rival(name, python, [__file__, "--worker", name, "--job", str(job)], folder, THREADS))
 
-    rivals = [rival("acclimate", sys.executable)]
+    rivals = [rival(name, sys.executable) for name in ("acclimate", "general")]
     remarks = []
+    for name in ("compact-float32", "compact-int8"):
+        try:
+            rivals.append(rival(name, sys.executable))
+        except RuntimeError as failure:
+            remarks.append(f"{name}: {failure}; pip install 'acclimate[fast]'")
     for name, python in (("spacy", options.spacy_python), ("flair", options.flair_python)):
         if python is None and find_spec(name) is not None:
             python = sys.executable
@@ -264,6 +271,40 @@ def acclimate_system(job: dict[str, Any]) -> System:
     )
 
 
+def general_system(job: dict[str, Any]) -> System:
+    """The tagger that comes with the package, with the default encoder."""
+    import torch
+
+    from acclimate import Tagger
+
+    torch.set_num_threads(job["threads"])
+    return tagging(f"general: torch {torch.__version__}, acclimate-mini, CRF", Tagger.load("general"), job)
+
+
+def compact_system(job: dict[str, Any], int8: bool) -> System:
+    """The same as `acclimate export` writes it."""
+    import onnxruntime
+
+    from acclimate import CompactTagger, Tagger, export_onnx, load_bundled
+
+    with tempfile.TemporaryDirectory() as folder:
+        parity = export_onnx(Tagger.load("general"), Path(folder) / "a", load_bundled("news").dev, int8=int8)
+        tagger = CompactTagger.load(Path(folder) / "a")
+    shown = f"general, compact: onnxruntime {onnxruntime.__version__}, {100 * parity.equal_tags:.1f} % of tags equal"
+    return tagging(shown, tagger, job)
+
+
+def tagging(description: str, tagger: Any, job: dict[str, Any]) -> System:
+    from acclimate import Corpus, Sentence, predict
+
+    text = Corpus.of(Sentence(tuple(words)) for words in job["text"])
+
+    def tag(corpus: Any, _: Any) -> int:
+        return sum(tag[0] == "B" for sentence in predict(tagger, corpus) for tag in sentence.tags or ())
+
+    return System(description, fresh=lambda: text, tag=tag, settings=[None])
+
+
 def spacy_system(job: dict[str, Any]) -> System:
     import spacy
     from spacy.training import Example
@@ -382,6 +423,9 @@ def flair_sentence(one: dict[str, Any]) -> Any:
 
 SYSTEMS: dict[str, Callable[[dict[str, Any]], System]] = {
     "acclimate": acclimate_system,
+    "general": general_system,
+    "compact-float32": partial(compact_system, int8=False),
+    "compact-int8": partial(compact_system, int8=True),
     "spacy": spacy_system,
     "spacy-package": spacy_package_system,
     "flair": flair_system,

@@ -56,7 +56,7 @@ OF_OTHERS = {"--help", "--nproc-per-node"}
 
 @pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS)], ids=name_of)
 def test_options_in_the_running_text_are_those_of_commands(page: Path) -> None:
-    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", running_text(page))) - OPTIONS <= OF_OTHERS
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", running_text(page))) - OPTIONS <= OF_OTHERS
 
 
 @pytest.mark.parametrize("page", [page for page in TODAY if page.is_relative_to(DOCS)], ids=name_of)

@@ -58,6 +58,15 @@ def test_the_commands_of_the_guide_to_guesses_run(
     run_commands(DOCS / "how-to" / "learn-from-guesses.md", tmp_path)
 
 
+def test_the_commands_and_the_program_of_the_guide_to_exports_run(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnxscript")
+    page = DOCS / "how-to" / "export.md"
+    run_commands(page, tmp_path)
+    (program,) = re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    exec(compile(program, page.name, "exec"), {})
+
+
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
 def test_the_commands_of_a_tutorial_run_in_their_order(page: Path, tmp_path: Path) -> None:
     run_commands(page, tmp_path)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from acclimate.data.sources import join_sources as join_sources
     from acclimate.data.writing import write_corpus as write_corpus
     from acclimate.evaluation.scores import score as score
+    from acclimate.inference.compact import CompactTagger as CompactTagger
+    from acclimate.inference.export import export_onnx as export_onnx
     from acclimate.inference.part_of_speech import part_of_speech_tagger as part_of_speech_tagger
     from acclimate.inference.predict import evaluate as evaluate
     from acclimate.inference.predict import guess as guess
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 # names are fetched when they are first used: `acclimate --help` must not wait for torch
 _HOMES = {
+    "CompactTagger": "acclimate.inference.compact",
     "Corpus": "acclimate.data.corpus",
     "LabelMap": "acclimate.data.mapping",
     "Sentence": "acclimate.data.corpus",
@@ -45,6 +48,7 @@ _HOMES = {
     "adapt": "acclimate.runs.train",
     "compare": "acclimate.comparison.compare",
     "evaluate": "acclimate.inference.predict",
+    "export_onnx": "acclimate.inference.export",
     "finish_saving": "acclimate.model.storage",
     "guess": "acclimate.inference.predict",
     "join_sources": "acclimate.data.sources",

@@ -15,6 +15,7 @@ TRAINING = "training"
 BEFORE = "before"  # the folder of the tagger that the adapted one is compared with
 MEMBERS = "members"  # the folder of the runs that teach a student
 COMPARISON = "comparison.json"
+COMPACT = "compact.json"  # what a compact tagger says of itself
 BASELINE = "source-only"  # the recipe whose runs are the "before" of a comparison
 
 

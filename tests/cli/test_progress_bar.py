@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import re
 from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
-from acclimate.cli.progress import stderr_console
+from acclimate.cli.progress import TaggingBar, stderr_console
 from acclimate.training.progress_bar import TrainingBar
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"
@@ -66,3 +67,19 @@ def test_a_log_file_gets_plain_lines() -> None:
 def test_the_user_s_text_is_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
     stderr_console(quiet=False).print("[/b] [red] :cat:")
     assert capsys.readouterr().err == "[/b] [red] :cat:\n"
+
+
+def test_the_bar_of_predict_shows_words_a_second_and_the_share_that_is_done() -> None:
+    console = terminal()
+    with TaggingBar(console, total=200) as bar:
+        bar.show(50, 12_345)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert " 25%" in shown
+    assert re.search(r"12,345 words, [\d,]+ a second left", shown)
+
+
+def test_more_lines_than_were_expected_leave_the_bar_full() -> None:
+    console = terminal()
+    with TaggingBar(console, total=10) as bar:
+        bar.show(11, 20)
+    assert "100%" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -273,10 +273,10 @@ def test_a_plan_and_an_expected_time_come_first_and_change_nothing(words, tmp_pa
 
 def test_both_taggers_are_kept(tagger: Path, files: Files, tmp_path: Path) -> None:
     report = json.loads((tagger / "report.json").read_text(encoding="utf-8"))
-    for when, option in (("after", []), ("before", ["--before"])):
-        scores = acclimate("evaluate", tagger, files.gold, *option, "--json", "--quiet").json
+    for when, place in (("after", tagger), ("before", tagger / "before")):
+        scores = acclimate("evaluate", place, files.gold, "--json", "--quiet").json
         assert scores["span"] == report["target"][when]["span"]
-        acclimate("predict", tagger, files.tweets, *option, "--out", tmp_path / f"{when}.conll", "--quiet")
+        acclimate("predict", place, files.tweets, "--out", tmp_path / f"{when}.conll", "--quiet")
     assert Tagger.load(tagger / "before").labels == Tagger.load(tagger).labels
     assert (tmp_path / "before.conll").read_bytes() != (tmp_path / "after.conll").read_bytes()
     assert "## Which tagger to use" in (tagger / "report.md").read_text(encoding="utf-8")
@@ -288,15 +288,5 @@ def test_where_nothing_was_adapted_there_is_no_tagger_before(words, files: Files
     assert (tmp_path / "a" / "before" / "manifest.json").is_file()
     acclimate(*words, "--recipe", "source-only", "--out", tmp_path / "a", "--overwrite", "--quiet")
     assert not (tmp_path / "a" / "before").exists()
-    for command in (["predict", tmp_path / "a", files.tweets], ["evaluate", tmp_path / "a", files.gold]):
-        answer = acclimate(*command, "--before", "--quiet", code=2)
-        assert f"{tmp_path / 'a'} holds one tagger only: nothing was adapted there" in answer.err
-
-
-def test_in_a_comparison_before_is_a_run_of_its_own(files: Files, tmp_path: Path) -> None:
-    given = ["--source", files.news, "--target", files.tweets, "--recipes", "self-training", "--seeds", "1"]
-    few = [*TINY, "--set", "training.updates=2", "--set", "selectors=none", "--quiet"]
-    acclimate("compare", *given, *few, "--out", tmp_path / "c")
-    runs = tmp_path / "c" / "runs"
-    answer = acclimate("predict", runs / "self-training" / "seed-1", files.tweets, "--before", code=2)
-    assert f"is a run of its own, {runs / 'source-only' / 'seed-1'}. Name that one." in answer.err
+    answer = acclimate("predict", tmp_path / "a" / "before", files.tweets, "--quiet", code=1)
+    assert f"{tmp_path / 'a' / 'before'}: no such folder" in answer.err

@@ -47,7 +47,7 @@ def test_its_report_can_be_read(words: list[object], files: Files, tmp_path: Pat
     acclimate("report", tmp_path / "a", "--out", tmp_path / "page.html", "--quiet")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "the tagger that it started from, as it was" in page
-    acclimate("evaluate", tmp_path / "a", files.gold, "--before", "--quiet")
+    acclimate("evaluate", tmp_path / "a" / "before", files.gold, "--quiet")
 
 
 def test_an_interrupted_run_goes_on(words: list[object], tmp_path: Path) -> None:

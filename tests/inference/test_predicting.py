@@ -11,7 +11,8 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, Place
-from acclimate.inference.predict import answers, planned, predict
+from acclimate.inference.predict import predict
+from acclimate.model.answers import answers, planned
 from acclimate.model.learner import View
 from acclimate.model.tagger import Tagger
 

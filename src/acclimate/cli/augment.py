@@ -19,9 +19,6 @@ def augment_command(
     source: Annotated[str, typer.Option(metavar="CORPUS", help="Labelled sentences of the source domain.")],
     target: Annotated[str, typer.Option(metavar="CORPUS", help="The few labelled sentences of the target domain.")],
     out: Annotated[str, typer.Option(metavar="FILE", help="Where to write; the format by its name. - prints.")],
-    to_format: Annotated[
-        str | None, typer.Option("--to", metavar="FORMAT", help="Format of FILE; by its name if not given.")
-    ] = None,
     assignments: Annotated[list[str] | None, set_option("augment")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -34,7 +31,7 @@ def augment_command(
     FILE holds the new sentences only; train on them together with the old ones.
     """
     settings = _settings_of(out, as_json, assignments)
-    check_place_to_write("--out", out, overwrite, [source, target], to_format, has_tags=True)
+    check_place_to_write("--out", out, overwrite, [source, target], settings.format, has_tags=True)
     from acclimate.cli.progress import stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.data.writing import write_corpus
@@ -50,7 +47,7 @@ def augment_command(
         all_entities=settings.all_entities,
         seed=settings.seed,
     )
-    written = write_corpus(made.corpus, out, to_format, scheme=settings.scheme)
+    written = write_corpus(made.corpus, out, settings.format, scheme=settings.scheme)
     for remark in filter(None, [*made.remarks(), remark_on_folder(out, written)]):
         warn(remark)
     shown = _examples(made, settings.examples)

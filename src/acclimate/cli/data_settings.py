@@ -115,6 +115,8 @@ class AugmentSettings(Settings):
     """Number of source sentences to select per labelled target sentence; null: use source_sentences."""
     all_entities: bool = False
     """Replace every entity of a sentence that has a possible replacement; false: only one."""
+    format: str | None = None
+    """Format of the output file; null: by its name."""
     scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] = "IOB2"
     """Tag scheme of the output file, for formats that store tags."""
     examples: int = Field(3, ge=0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Before, Device, Json, Map, Overwrite, Quiet, ReadingSet, TaggerFolder
+from acclimate.cli.options import Device, Json, Map, Overwrite, Quiet, ReadingSet, TaggerFolder
 from acclimate.cli.places import check_file_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ def evaluate_command(
     ] = None,
     map_name: Map = None,
     assignments: ReadingSet = None,
-    before: Before = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -40,7 +39,7 @@ def evaluate_command(
     from acclimate.cli.data_settings import reading_of
     from acclimate.cli.progress import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read
-    from acclimate.cli.tagger import choose_device, tagger_in
+    from acclimate.cli.tagger import load_tagger
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.shared import encoded, save
     from acclimate.data.writing import write_corpus
@@ -49,7 +48,6 @@ def evaluate_command(
     from acclimate.evaluation.scores import score
     from acclimate.evaluation.table import render
     from acclimate.inference.predict import lacks_spans, predict, require_comparable
-    from acclimate.model.tagger import Tagger
     from acclimate.settings import UsageError
     from acclimate.spelling import count
 
@@ -63,7 +61,7 @@ def evaluate_command(
     typeless = reading.typeless  # the tagger's own labels become one, too
     corpus = read(gold, reading.model_copy(update={"typeless": False}), tell=warn)
     require_gold(corpus)
-    tagger = Tagger.load(tagger_in(tagger_folder, before), choose_device(device))
+    tagger, _ = load_tagger(tagger_folder, device)
     corpus = corpus.open_to(tagger.labels)
     if not typeless:
         require_comparable(tagger, corpus)

@@ -26,6 +26,7 @@ from acclimate.cli.compare import compare_command
 from acclimate.cli.corpora import check_command, convert_command, split_command, subset_command
 from acclimate.cli.domain_tune import domain_tune_command
 from acclimate.cli.evaluate import evaluate_command
+from acclimate.cli.export import export_command
 from acclimate.cli.inspect import inspect_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.options import taking_many
@@ -178,6 +179,7 @@ app.command("adapt", cls=taking_many("--target-text", "--pool"), short_help="Ada
 )
 app.command("predict", short_help="Tag text with a tagger.")(predict_command)
 app.command("evaluate", short_help="Score a tagger on labelled sentences.")(evaluate_command)
+app.command("export", short_help="Make a tagger compact: fast on a CPU, without torch.")(export_command)
 app.command("compare", short_help="Compare recipes over several seeds.")(compare_command)
 app.command("report", short_help="Write an HTML page about a run or a comparison, or print a part of it.")(
     report_command

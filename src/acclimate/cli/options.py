@@ -51,17 +51,12 @@ CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Wr
 FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, csv, tsv, parquet, text"
 
 
-Before = Annotated[
-    bool,
-    typer.Option(
-        "--before", help='Of a run of adapt: take the tagger "before", which was not adapted; it is kept, too.'
-    ),
-]
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 TaggerFolder = Annotated[
     str,
     typer.Argument(
-        metavar="TAGGER", help="Folder that `acclimate adapt --out` wrote, or part-of-speech, which is built in."
+        metavar="TAGGER",
+        help="Folder of a run (RUN/before: not adapted), or of an export; or general, part-of-speech.",
     ),
 ]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Before, Device, Overwrite, Quiet, ReadingSet, TaggerFolder
+from acclimate.cli.options import Device, Overwrite, Quiet, ReadingSet, TaggerFolder
 from acclimate.cli.places import check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ def predict_command(
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write; else standard output.")] = None,
     assignments: ReadingSet = None,
-    before: Before = False,
     device: Device = "auto",
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -48,13 +47,12 @@ def predict_command(
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.progress import sentence_bar, stderr_console, warn
+    from acclimate.cli.progress import TaggingBar, stderr_console, warn
     from acclimate.cli.reading import read_stream, tell_notes
-    from acclimate.cli.tagger import choose_device, tagger_in
+    from acclimate.cli.tagger import load_tagger
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
     from acclimate.inference.predict import predict_stream
-    from acclimate.model.tagger import Tagger
     from acclimate.spelling import count
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
@@ -63,12 +61,11 @@ def predict_command(
     format = asked or (OutputFormat.conll if out is None or is_text else None)
     check_place_to_write("--out", out, overwrite, [text], format and format.value, has_tags=True)
     console = stderr_console(quiet)
-    folder = tagger_in(tagger_folder, before)
-    tagger = Tagger.load(folder, choose_device(device))
+    tagger, on = load_tagger(tagger_folder, device)
     reading = reading_of(assignments).require_only(
         "format", "words_column", "pre_split", "paragraphs", "comments", "skip_bad"
     )
-    words_at_once = _WORDS if tagger.device.type == "cpu" else _WORDS_ON_GPU
+    words_at_once = _WORDS if on == "cpu" else _WORDS_ON_GPU
     # tags in the input are not looked at
     stream = read_stream(text, reading.model_copy(update={"borders": "drop"}), words_at_once)
     for remark in stream.guess:  # a wrong guess of the format would lose words
@@ -76,13 +73,13 @@ def predict_command(
     sentences = words = 0
     with (
         writing_parts("-" if out is None else out, format and format.value) as parts,
-        sentence_bar(console, "tagging") as bar,
+        TaggingBar(console, stream.total) as bar,
     ):
         console.print(f"{text}, read as {stream.format}{_held_whole(stream, parts)}")
-        task = bar.add_task("", total=None)
-        for tagged in predict_stream(tagger, stream, progress=lambda count: bar.advance(task, count), soft=soft):
+        for tagged in predict_stream(tagger, stream, soft=soft):
             parts.add(tagged)
             sentences, words = sentences + len(tagged), words + tagged.word_count
+            bar.show(sentences if stream.is_whole else tagged[-1].place.line or 0, words)
     tell_notes(Corpus((), stream.name, notes=stream.notes), warn, of_tags=False)
     console.print(f"{count(sentences, 'sentence')}, {count(words, 'word')}")
     if out is not None and (others := remark_on_folder(out, parts.files)):

@@ -72,6 +72,31 @@ class ReadingBar:
         self._tenths = tenths
 
 
+class TaggingBar:
+    """How much is tagged, how fast, and how long it will take; `total` is None where nobody knows."""
+
+    def __init__(self, console: Console, total: int | None) -> None:
+        shown = [TextColumn("tagging"), BarColumn(bar_width=24), TaskProgressColumn()]
+        shown += [TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
+        self._bar = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
+        self._task, self._total = self._bar.add_task("", total=total, state=""), total
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._bar.stop()
+
+    def show(self, done: int, words: int) -> None:
+        """`done` of the total, and all words so far."""
+        speed = words / max(1e-9, time.monotonic() - self._started)
+        state = f"{words:,} words, {speed:,.0f} a second"
+        done = done if self._total is None else min(done, self._total)
+        self._bar.update(self._task, completed=done, state=state)
+
+
 class LabellingBar:
     """How far the text is read, and how fast; where stderr is no terminal, a line for each text."""
 

@@ -29,13 +29,13 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, origin: str
     lines += ["", verdict(outcome), *_no_target(settings), *outcome.remarks]
     typed = shlex.quote(str(folder))
     advice = outcome.advice
-    use = " --before" if advice is not None and advice.tagger == "before" else ""
+    best = folder / BEFORE if advice is not None and advice.tagger == "before" else folder
     if advice is not None:
         lines += ["", advice_sentence(advice)]
     lines += ["", f"Tagger and report:  {folder}"]
     if advice is not None:
         lines.append(f"The tagger before:  {folder / BEFORE}")
-    lines += [f"Tag text:           acclimate predict {typed} TEXT{use}"]
+    lines += [f"Tag text:           acclimate predict {shlex.quote(str(best))} TEXT"]
     lines += [f"See what changed:   acclimate report {typed}"]
     return "\n".join(lines)
 
@@ -154,7 +154,7 @@ def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:
     yield from ("", *_no_target(settings), *outcome.remarks)
     if outcome.advice is not None:
         yield from ("", "## Which tagger to use", "", advice_sentence(outcome.advice))
-        yield f"The adapted one stands in this folder, the one before in `{BEFORE}/` (`--before` takes that one)."
+        yield f"The adapted one stands in this folder, the one before in `{BEFORE}/`."
     for domain, change in (("Source", outcome.source), ("Target", outcome.target)):
         if change is not None:
             yield from _change(domain, change)

@@ -36,7 +36,6 @@ def reproduce_command(
         int | None,
         typer.Option(min=1, help="Trainings side by side, one thread each.", show_default="one per GPU, else 1"),
     ] = None,
-    device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.", show_default="auto; small: cpu")] = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option(
@@ -58,8 +57,7 @@ def reproduce_command(
     if data is None and scale == ScaleOption.full:
         raise UsageError(f"{name}: give the data sets (--data DIR), or run it on bundled corpora (--scale small).")
     check_folder_to_write("--out", out, "a table")
-    wanted = [*([f"training.device={device}"] if device else []), *(assignments or [])]
-    _run(name, data, seeds, scale.value, out, jobs, wanted, quiet)
+    _run(name, data, seeds, scale.value, out, jobs, assignments or [], quiet)
 
 
 def list_tables_command() -> None:

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-
-import torch
+from typing import TYPE_CHECKING
 
 from acclimate.data.problems import InputError
-from acclimate.layout import BASELINE, BEFORE, has_progress, is_comparison, runs_of_comparison
+from acclimate.inference.compact import CompactTagger, is_compact
+from acclimate.layout import has_progress, is_comparison, runs_of_comparison
 from acclimate.model.shipped import SHIPPED_TAGGERS, resolved_tagger
 from acclimate.model.storage import MANIFEST
 from acclimate.settings import UsageError
 from acclimate.spelling import did_you_mean
 
+if TYPE_CHECKING:
+    from acclimate.model.text_tagger import TextTagger
 
-def tagger_in(place: str, before: bool) -> Path:
-    """The folder of a tagger: of a shipped one, of a run's adapted one, or of the one "before" that the run keeps."""
+
+def tagger_in(place: str) -> Path:
+    """The folder of a tagger: of a shipped one, or of a run's adapted one."""
     folder = resolved_tagger(place)
     require_finished(folder)
-    if not before:
-        return folder
-    kept = folder / BEFORE
-    if (kept / MANIFEST).is_file():
-        return kept
-    beside = folder.parent.parent / BASELINE / folder.name  # in a comparison
-    if (beside / MANIFEST).is_file():
-        raise UsageError(f'{folder}: in a comparison "before" is a run of its own, {beside}. Name that one.')
-    raise UsageError(f'{folder} holds one tagger only: nothing was adapted there, so there is no "before".')
+    return folder
+
+
+def load_tagger(place: str, device: str) -> tuple[TextTagger, str]:
+    """A tagger, and the device it works on. Where a compact one stands, torch is not waited for."""
+    folder = tagger_in(place)
+    if is_compact(folder):
+        if device not in ("auto", "cpu"):
+            raise UsageError(f"--device {device}: {folder} holds a compact tagger, which works on the CPU.")
+        return CompactTagger.load(folder), "cpu"
+    from acclimate.model.tagger import Tagger
+
+    chosen = choose_device(device)
+    return Tagger.load(folder, chosen), chosen
 
 
 def require_finished(folder: Path) -> None:
@@ -47,6 +55,8 @@ def require_finished(folder: Path) -> None:
 
 
 def choose_device(name: str) -> str:
+    import torch
+
     if name not in ("auto", "cpu", "cuda"):
         raise UsageError(f"--device {name}: expected auto, cpu or cuda.")
     if name == "cuda" and not torch.cuda.is_available():

@@ -18,8 +18,9 @@ from acclimate.data.schemes import Span
 from acclimate.data.subsets import take_sentences
 from acclimate.evaluation.counts import Tally, read_spans
 from acclimate.evaluation.scores import score
-from acclimate.inference.predict import answers, predict
+from acclimate.inference.predict import predict
 from acclimate.methods.alignment.mmd import squared_mmd
+from acclimate.model.answers import answers
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.encoders.transformer import TransformerSettings
 from acclimate.model.tagger import Tagger

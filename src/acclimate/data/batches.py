@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, sqrt
-from typing import Any, Literal, Protocol
-
-import torch
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from acclimate.data.corpus import Corpus, Sentence
+
+if TYPE_CHECKING:  # only an order drawn at random waits for torch
+    import torch
 
 Batch = Mapping[str, Sequence[Sentence]]
 """Sentences by the name of their domain: `source`, `target`, or any others that a recipe uses."""
@@ -63,6 +64,8 @@ def plan(
     if generator is None:
         order = sorted(range(len(lengths)), key=lambda number: sizes[number])
     else:
+        import torch
+
         # a little noise on the length: neighbours change from epoch to epoch while padding stays small
         noise = torch.rand(len(lengths), generator=generator).tolist()
         order = sorted(range(len(lengths)), key=lambda number: sizes[number] * (0.8 + 0.4 * noise[number]))
@@ -185,6 +188,8 @@ class Batches(Stream):
     def _plan(self, name: str, epoch: int) -> list[list[int]]:
         if name not in self._plans or self._plans[name][0] != epoch:
             place = list(self.corpora).index(name)
+            import torch
+
             generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch * 101 + place)
             if name not in self._sizes:
                 corpus = self.corpora[name]
@@ -321,6 +326,8 @@ class Alternating(Stream):
         counts[last] -= tail
         names = [name for name, count in counts.items() for _ in range(count)]
         # the corpora's own plans have the seeds with 0, 1, ... in the last place
+        import torch
+
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + epoch * 101 + len(self.corpora))
         return [names[place] for place in torch.randperm(len(names), generator=generator).tolist()] + [last] * tail
 

@@ -10,12 +10,13 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
+
+if TYPE_CHECKING:  # a compact tagger reads pieces without torch
+    from torch import Tensor
 
 Numbers = NDArray[np.int64]
 _REMEMBERED = 1 << 17  # words; a stream of text must not fill the memory
@@ -107,6 +108,12 @@ class Pieces:
         return counts
 
     def tensorize(self, sentences: Sequence[Sequence[str]]) -> dict[str, Tensor]:
+        """`arrays` as tensors."""
+        import torch
+
+        return {name: torch.from_numpy(array) for name, array in self.arrays(sentences).items()}
+
+    def arrays(self, sentences: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
         """`pieces`, `attention` and `words` (row, piece): the number of each piece's word in the batch, -1 for special
         pieces; `first` (sentence, word): each word's place in the flat rows; `sentences` (row): whose row it is."""
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
@@ -135,8 +142,7 @@ class Pieces:
         first = np.zeros((len(lengths), int(lengths.max())), np.int64)
         first[np.arange(first.shape[1]) < lengths[:, None]] = row * width + before + starts[:-1] - begins[row]
         owners = np.searchsorted(lengths.cumsum(), from_word, side="right")
-        arrays = {"pieces": table, "attention": attention, "words": words, "first": first, "sentences": owners}
-        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+        return {"pieces": table, "attention": attention, "words": words, "first": first, "sentences": owners}
 
     def _rows(self, lengths: Numbers, counts: Numbers, starts: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """The first word of each row, the one behind its last, and how many of them have their features from it. Words

@@ -233,20 +233,24 @@ class CorpusStream:
     once.
 
     `is_whole` says that all of it is in memory, because its format cannot be read in parts. `notes` are what was not
-    taken as it stood, as far as was read.
+    taken as it stood, as far as was read. `total` is how many sentences there are, or about how many lines where it is
+    read by lines; None where nobody knows.
     """
 
     def __init__(
         self, name: str, format: str, parts: Iterable[Corpus], notes: Callable[[], ReadingNotes], is_whole: bool
     ) -> None:
         self.name, self.format, self.is_whole = name, format, is_whole
+        self.total: int | None = None
         self.guess: tuple[str, ...] = ()  # what to say where only the look of the first lines tells the format
         self._parts, self._notes = parts, notes
 
     @classmethod
     def of(cls, corpus: Corpus, words: int = WORDS) -> CorpusStream:
         parts = (Corpus(part, corpus.name) for part in _by_words(corpus.unlabelled(), words))
-        return cls(corpus.name, corpus.notes.format, parts, lambda: corpus.notes, is_whole=True)
+        stream = cls(corpus.name, corpus.notes.format, parts, lambda: corpus.notes, is_whole=True)
+        stream.total = len(corpus)
+        return stream
 
     @property
     def notes(self) -> ReadingNotes:
@@ -283,6 +287,7 @@ def stream_corpus(
             lambda: ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks),
             is_whole=False,
         )
+        stream.total = _about_lines(source, first)
     else:
         stream = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
     stream.guess = () if asked is not None else guess_remark(first, format)
@@ -306,6 +311,14 @@ def _whole(source: Source, first: Source, others: Iterable[Source]) -> Source:
     if first is source or (not source.is_stdin and source.path.is_file()):
         return source
     return source.part(b"".join(part.data for part in (first, *others)))  # a pipe cannot be read again
+
+
+def _about_lines(source: Source, first: Source) -> int | None:
+    """How many lines a plain file has, by those of its first part."""
+    if source.is_stdin or not source.path.is_file() or source.name.endswith((".gz", ".xz")) or not first.data:
+        return None
+    lines = max(1, first.data.count(b"\n")) * source.path.stat().st_size / len(first.data)
+    return max(1, round(lines))
 
 
 def _is_read_by_lines(first: Source, format: str) -> bool:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from acclimate.data.batches import plan
-from acclimate.data.corpus import Corpus, LabelSet, Sentence, kind_of_tags
-from acclimate.data.pieces import Window
+from acclimate.data.corpus import Corpus, LabelSet, kind_of_tags
 from acclimate.data.problems import InputError, Place
 from acclimate.data.schemes import OUTSIDE, Span, split_tag
 from acclimate.data.soft_labels import coherent, softened
 from acclimate.evaluation.counts import Reading, require_gold
 from acclimate.evaluation.scores import Scores, score
-from acclimate.model.learner import View, eval_mode
-from acclimate.model.tagger import Tagger
+from acclimate.model.text_tagger import TextTagger
 
 
 def predict(
-    tagger: Tagger,
+    tagger: TextTagger,
     text: Corpus | str | Iterable[str | Sequence[str]],
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
@@ -36,7 +32,7 @@ def predict(
     """
     corpus = _corpus_of(text)
     tags: list[list[str]] = [[] for _ in corpus]
-    for number, decoded in answers(tagger, corpus, lambda view: view.decoded, words_per_batch, progress):
+    for number, decoded in tagger.read(corpus, "tags", words_per_batch, progress):
         tags[number] = tagger.spell(decoded.tolist())
     predicted = corpus.unlabelled().with_tags(tags)
     return Corpus(predicted.sentences, f"{corpus.name}, predicted", tagger.labels.kind, corpus.notes)
@@ -46,7 +42,7 @@ LEAST = 0.01  # probability of a guess that is kept
 
 
 def guess(
-    tagger: Tagger,
+    tagger: TextTagger,
     text: Corpus | str | Iterable[str | Sequence[str]],
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
@@ -58,7 +54,7 @@ def guess(
     corpus = _corpus_of(text)
     sentences = list(corpus.unlabelled())
     iob2 = ["I" + tag[1:] if tag[0] in "IE" else "B" + tag[1:] if tag[0] in "BS" else tag for tag in tagger.tags]
-    for number, marginals in answers(tagger, corpus, lambda view: view.marginals.float(), words_per_batch, progress):
+    for number, marginals in tagger.read(corpus, "probabilities", words_per_batch, progress):
         rows = []
         for probabilities in marginals.tolist():
             row: dict[str, float] = {}
@@ -70,7 +66,7 @@ def guess(
 
 
 def predict_stream(
-    tagger: Tagger,
+    tagger: TextTagger,
     parts: Iterable[Corpus],
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
@@ -88,78 +84,15 @@ def _corpus_of(text: Corpus | str | Iterable[str | Sequence[str]]) -> Corpus:
     return Corpus.of_texts([text] if isinstance(text, str) else text)
 
 
-def answers(
-    tagger: Tagger,
-    corpus: Corpus,
-    ask: Callable[[View], Tensor],
-    words_per_batch: int = 8192,
-    progress: Callable[[int], None] | None = None,
-) -> Iterator[tuple[int, Tensor]]:
-    """What `ask` finds at each word, on the CPU: the number of a sentence and (word, ...), in the order of batches.
-
-    `ask` is shown a view without dropout, gradients and gold tags, and gives (sentence, word, ...). A sentence longer
-    than `Encoder.longest_part` is read in overlapping parts: the memory that is needed does not grow with its length.
-    Several threads may ask the same tagger, whatever mode it is in.
-    """
-    parts = _parts(tagger, corpus.unlabelled())
-    missing = [0] * len(corpus)  # how many parts of each sentence are not yet read
-    for number, _, _ in parts:
-        missing[number] += 1
-    waiting: dict[int, list[tuple[int, Tensor]]] = {}
-    for batch in planned(tagger, [text for _, text, _ in parts], words_per_batch):
-        with eval_mode(tagger), torch.inference_mode():
-            rows = ask(tagger.view([parts[place][1] for place in batch])).cpu()
-        done = []
-        for place, row in zip(batch, rows, strict=True):
-            number, _, window = parts[place]
-            kept = row[window.keep_from - window.start : window.keep_to - window.start]
-            waiting.setdefault(number, []).append((window.start, kept.clone()))
-            missing[number] -= 1
-            if not missing[number]:
-                done.append(number)
-        for number in done:
-            yield number, torch.cat([row for _, row in sorted(waiting.pop(number), key=lambda one: one[0])])
-        if progress is not None:
-            progress(len(done))
-
-
-def planned(tagger: Tagger, sentences: Sequence[Sentence], words_per_batch: int) -> list[list[int]]:
-    """Sentences of like length together. A pre-trained encoder pays for padding in pieces, so its own count decides:
-    sentences of as many words may differ by half in that."""
-    pieces = tagger.encoder.count_pieces(sentences)
-    if pieces is None:
-        return plan([len(sentence) for sentence in sentences], words_per_batch)
-    most = min(words_per_batch, tagger.encoder.pieces_at_once) if tagger.device.type == "cpu" else words_per_batch
-    return plan(pieces, most)
-
-
-def _parts(tagger: Tagger, corpus: Corpus) -> list[tuple[int, Sentence, Window]]:
-    """What is read of which sentence: all of it at once, unless it is very long."""
-    encoder = tagger.encoder
-    sizes = encoder.count_pieces(corpus) or [len(sentence) for sentence in corpus]
-    parts = []
-    for number, (sentence, size) in enumerate(zip(corpus, sizes, strict=True)):
-        if size <= encoder.longest_part:
-            parts.append((number, sentence, Window(0, len(sentence), 0, len(sentence))))
-        else:
-            for window in encoder.parts(sentence):
-                parts.append((number, Sentence(sentence.words[window.start : window.end]), window))
-    return parts
-
-
-def word_confidences(tagger: Tagger, corpus: Corpus, words_per_batch: int = 8192) -> list[list[float]]:
+def word_confidences(tagger: TextTagger, corpus: Corpus, words_per_batch: int = 8192) -> list[list[float]]:
     """The probability of the decoded tag at each word, under the head's own marginals."""
     confidences: list[list[float]] = [[] for _ in corpus]
-    for number, row in answers(tagger, corpus, _sureness, words_per_batch):
+    for number, row in tagger.read(corpus, "confidences", words_per_batch):
         confidences[number] = row.tolist()
     return confidences
 
 
-def _sureness(view: View) -> Tensor:
-    return view.marginals.gather(-1, view.decoded.unsqueeze(-1)).squeeze(-1)
-
-
-def sentence_confidences(tagger: Tagger, corpus: Corpus) -> list[float]:
+def sentence_confidences(tagger: TextTagger, corpus: Corpus) -> list[float]:
     """The least sure word speaks for its sentence: one wrong tag spoils it."""
     return [min(row) for row in word_confidences(tagger, corpus)]
 
@@ -175,23 +108,21 @@ class TermGuess:
 
 
 def guess_terms(
-    tagger: Tagger, gold: Corpus, words_per_batch: int = 8192, progress: Callable[[int], None] | None = None
+    tagger: TextTagger, gold: Corpus, words_per_batch: int = 8192, progress: Callable[[int], None] | None = None
 ) -> list[TermGuess]:
     """The class of every gold span, and its probability: the mean over the span's words of the marginal probabilities
     of all tags of that label. O is a class, too. The tagger does not see the tags."""
     classes = sorted({_class_of(tag) for tag in tagger.tags})
-    members = torch.zeros(len(tagger.tags), len(classes))  # (tag, class)
+    members = np.zeros((len(tagger.tags), len(classes)), np.float32)  # (tag, class)
     for number, tag in enumerate(tagger.tags):
         members[number, classes.index(_class_of(tag))] = 1
-
-    def shares_of(view: View) -> Tensor:  # (sentence, word, class)
-        return view.marginals.float() @ members.to(view.marginals.device)
-
     guesses: list[TermGuess] = []
-    for number, shares in answers(tagger, gold, shares_of, words_per_batch, progress):
+    for number, probabilities in tagger.read(gold, "probabilities", words_per_batch, progress):
+        shares = probabilities @ members  # (word, class)
         for span in gold[number].spans:
-            probability, best = shares[span.start : span.end].mean(0).max(0)
-            guesses.append(TermGuess(number, span, classes[int(best)], float(probability)))
+            means = shares[span.start : span.end].mean(0)
+            best = int(means.argmax())
+            guesses.append(TermGuess(number, span, classes[best], float(means[best])))
     return sorted(guesses, key=lambda guess: (guess.sentence, guess.span.start))
 
 
@@ -199,7 +130,7 @@ def _class_of(tag: str) -> str:
     return split_tag(tag)[1] or OUTSIDE
 
 
-def evaluate(tagger: Tagger, gold: Corpus, *, reading: Reading = "lenient") -> Scores:
+def evaluate(tagger: TextTagger, gold: Corpus, *, reading: Reading = "lenient") -> Scores:
     """Scores of the tagger on a labelled corpus, seen and unseen words apart when it knows what it was trained on.
 
     Figures are fractions: `evaluate(tagger, gold).span.f1` lies between 0 and 1. `print` shows a table in percent.
@@ -210,7 +141,7 @@ def evaluate(tagger: Tagger, gold: Corpus, *, reading: Reading = "lenient") -> S
     return score(gold, predict(tagger, gold), seen=tagger.seen, reading=reading)
 
 
-def require_comparable(tagger: Tagger, gold: Corpus) -> None:
+def require_comparable(tagger: TextTagger, gold: Corpus) -> None:
     """Refuse a corpus that the tagger cannot be scored on, and say what to do about it."""
     require_scorable(tagger.labels, gold)
 

@@ -154,6 +154,13 @@ class View(TextView):
             self._detected if self.tagger.types is None else self.tagger.types.typed(self._detected, self._type_scores)
         )
 
+    @property
+    def type_probabilities(self) -> Tensor:
+        """How probable the type of each word's span is, (sentence, word); 1 where the tags tell the types."""
+        if self.tagger.types is None:
+            return torch.ones_like(self.scores[..., 0], dtype=torch.float32)
+        return self._type_scores.float().softmax(-1).amax(-1)
+
     @cached_property
     def _detected(self) -> Tensor:
         return self.tagger.head.decode(self.scores, self.sentences.mask)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,8 @@ from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, Scheme, convert_tags, hidden_labels, split_tag
 from acclimate.evaluation.seen import Vocabulary as SeenWords
+from acclimate.layout import COMPACT
+from acclimate.model.answers import QUESTIONS, answers
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
@@ -30,11 +32,13 @@ from acclimate.model.heads.entity_heads import (
     require_entities,
     span_types,
 )
+from acclimate.model.heads.legal_chain import TagChain
 from acclimate.model.heads.more_labels import take_over
 from acclimate.model.heads.soft_targets import SoftTargets
 from acclimate.model.heads.source_heads import SourceHeads
 from acclimate.model.heads.tag_heads import HeadName, build_head
 from acclimate.model.learner import Learner, Sentences, View
+from acclimate.model.parts import WORDS_PER_BATCH, Progress
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.storage import (
     StorageError,
@@ -46,6 +50,7 @@ from acclimate.model.storage import (
     write_json,
     write_tensors,
 )
+from acclimate.model.text_tagger import TextTagger, What
 from acclimate.settings import S, Settings, SettingsError, complete
 
 DEFAULT_ENCODER = SHIPPED[0]  # of `Tagger.build` and of the command line
@@ -74,7 +79,7 @@ class _Description(Settings):
     scheme: Scheme
 
 
-class Tagger(Learner):
+class Tagger(TextTagger, Learner):
     """Tags words. Build one with `Tagger.build`, train it with `adapt`, keep it with `save` and `Tagger.load`."""
 
     def __init__(
@@ -251,10 +256,15 @@ class Tagger(Learner):
         other.seen = self.seen
         return other.train(self.training)
 
-    def spell(self, numbers: Sequence[int]) -> list[str]:
-        """Tag numbers as the tags a corpus holds (IOB2, or plain)."""
-        tags = [self.tags[number] for number in numbers]
-        return tags if self.labels.kind == "plain" else convert_tags(tags, "IOB2")
+    def read(
+        self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        for number, row in answers(self, corpus, QUESTIONS[what], words_per_batch, progress):
+            yield number, row.numpy()
+
+    def chain(self) -> TagChain:
+        tags = detected_labels(self.entities, self.labels).tags(self.scheme)
+        return TagChain.of(tags, *(scores.detach().cpu().numpy() for scores in self.head.legal_scores()))
 
     def save(self, folder: str | Path, **documents: str | bytes) -> None:
         """Write the tagger so that a crash or a flipped byte cannot pass unnoticed. `documents` are files to keep
@@ -270,6 +280,8 @@ class Tagger(Learner):
         `part-of-speech`). It is checked byte for byte first."""
         folder = resolved_tagger(folder)
         listed = verify(folder)
+        if _DESCRIPTION not in listed and COMPACT in listed:
+            raise StorageError(f"{folder}: a compact tagger. Load it with CompactTagger.load.")
         try:
             return cls._read(folder, listed).to(device).eval()
         except StorageError:

@@ -15,7 +15,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.inference.predict import planned, predict
+from acclimate.inference.predict import predict
+from acclimate.model.answers import planned
 from acclimate.model.encoders.character_language_model import CharacterContext, Remembered
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext, load_context
 from acclimate.model.encoders.encoder import Change

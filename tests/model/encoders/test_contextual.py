@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.inference.predict import planned, predict
+from acclimate.inference.predict import predict
+from acclimate.model.answers import planned
 from acclimate.model.encoders import shipped
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
 from acclimate.model.encoders.shipped import EncoderNotFound

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.pieces import Window, overlapping
+from acclimate.model.parts import LONGEST_PART, PIECES_AT_ONCE, SHARED_PART
 
 Inputs = Mapping[str, Tensor]
 Embeddings = Mapping[str, Tensor]
@@ -37,9 +38,9 @@ class Encoder(nn.Module):
     vocabulary_size: int | None = None  # of pieces, where such are read
     # the most that a CPU reads at once where pieces are read: it gains nothing from large batches, smaller ones are
     # padded less and stay in its cache (6 layers of width 384 read half as many words again per second as with 8,192)
-    pieces_at_once = 1024
-    longest_part = 1024  # the longest sentence that is tagged in one part: words, or what `count_pieces` counts
-    shared_part = 256  # of it, by which neighbouring parts overlap
+    pieces_at_once = PIECES_AT_ONCE
+    longest_part = LONGEST_PART  # the longest sentence that is tagged in one part: words, or what `count_pieces` counts
+    shared_part = SHARED_PART  # of it, by which neighbouring parts overlap
 
     def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """Sentences as tensors on the CPU. `lengths` (sentence) stays there; the rest may travel."""

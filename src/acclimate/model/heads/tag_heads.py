@@ -142,12 +142,15 @@ class IndependentTags(nn.Module):
         """The best legal tags, (sentence, word), 0 at padding."""
         if not self.constrain_decoding:
             return scores.argmax(-1).masked_fill(~mask.bool(), 0)
-        start, moves, end = (
-            torch.zeros(law.shape, device=scores.device).masked_fill(~law, -torch.inf)
-            for law in (self.legal_start, self.legal_moves, self.legal_end)
-        )
+        start, moves, end = self.legal_scores()
         tags, _ = active_acceleration().chain(self, linear_chain.best_path, scores, moves, mask, start, end)
         return tags
+
+    def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the first tag, of moves and of the last tag: 0, and -inf where the law forbids."""
+        laws = (self.legal_start, self.legal_moves, self.legal_end)
+        start, moves, end = (torch.zeros_like(law, dtype=torch.float32).masked_fill(~law, -torch.inf) for law in laws)
+        return start, moves, end
 
     def check_legal(self, tags: Tensor, mask: Tensor) -> None:
         """Raise a ValueError that names the first illegal move. For data, before training: it reads every tag."""
@@ -251,6 +254,13 @@ class ConditionalRandomField(nn.Module):
     def check_legal(self, tags: Tensor, mask: Tensor) -> None:
         """Raise a ValueError that names the first illegal move. For data, before training: it reads every tag."""
         self.legal.check(tags, mask)
+
+    def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the first tag, of moves and of the last tag, with -inf where the law forbids."""
+        moves, start, end = self._chain_scores(True)
+        assert start is not None
+        assert end is not None
+        return start, moves, end
 
     def _chain_scores(self, constrained: bool) -> tuple[Tensor, Tensor | None, Tensor | None]:
         """Transitions, start and end, with -inf where the law forbids."""

@@ -1,0 +1,189 @@
+"""A compact tagger: the encoder as an ONNX graph, the head in numpy. It needs neither torch nor transformers.
+
+`export_onnx` writes its folder: `model.onnx`, `tokenizer.json`, `compact.json` (tags, moves from tag to tag, how pieces
+are read), `parity.json` (how it compares with the tagger that it was made from) and a card.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
+from acclimate.data.pieces import Pieces, Window, overlapping_rows
+from acclimate.data.schemes import Scheme
+from acclimate.evaluation.seen import Vocabulary as SeenWords
+from acclimate.layout import COMPACT
+from acclimate.model.heads.legal_chain import TagChain
+from acclimate.model.parts import LONGEST_PART, PIECES_AT_ONCE, SHARED_PART, WORDS_PER_BATCH, Progress, read_in_parts
+from acclimate.model.storage import StorageError, read_json, verify
+from acclimate.model.text_tagger import TextTagger, What
+from acclimate.settings import Settings, SettingsError, UsageError, complete
+
+DESCRIPTION, MODEL, TOKENIZER, PARITY, SEEN = COMPACT, "model.onnx", "tokenizer.json", "parity.json", "seen.json"
+
+
+class CompactDescription(Settings):
+    """What a compact tagger says of itself."""
+
+    acclimate: str
+    """Version that wrote it."""
+    labels: tuple[str, ...]
+    """Names of the labels, in the order of their tags."""
+    kind: Kind
+    """Spans of words, or one tag per word."""
+    scheme: Scheme
+    """Tag scheme of the model."""
+    start: tuple[float, ...]
+    """Scores of the first tag."""
+    moves: tuple[tuple[float, ...], ...]
+    """Scores of moves from tag to tag."""
+    end: tuple[float, ...]
+    """Scores of the last tag."""
+    legal_marginals: bool
+    """Whether illegal taggings have probability zero."""
+    longest_row: int
+    """Maximum number of word pieces in one input."""
+    padding: int
+    """Number of the piece that fills rows up."""
+    unknown: int | None
+    """Number of the piece of a word that has none."""
+    weights: Literal["float32", "int8"]
+    """Precision of the weights."""
+
+
+class CompactTagger(TextTagger):
+    """Tags words as the tagger does that it was exported from. Load one with `CompactTagger.load`."""
+
+    longest_part = LONGEST_PART
+
+    def __init__(self, folder: Path, description: CompactDescription) -> None:
+        self.description, self.scheme = description, description.scheme
+        self.labels = LabelSet(description.labels, description.kind)
+        self.tags = self.labels.tags(self.scheme)
+        sizes = {len(self.tags), len(description.start), len(description.end), len(description.moves)}
+        if sizes | {len(row) for row in description.moves} != {len(self.tags)}:
+            raise StorageError(f"{folder / DESCRIPTION}: scores for other tags than its labels have.")
+        tokenizer = _BareTokenizer(folder / TOKENIZER, description)
+        self.pieces = Pieces(tokenizer, description.longest_row)
+        self._session = _session(folder / MODEL)
+        seen = folder / SEEN
+        self.seen = SeenWords.from_dict(read_json(seen)) if seen.is_file() else None
+
+    @classmethod
+    def load(cls, folder: str | Path) -> CompactTagger:
+        """A tagger that `acclimate export --to onnx` wrote. It is checked byte for byte first."""
+        folder = Path(folder)
+        verify(folder)
+        return cls.of(folder)
+
+    @classmethod
+    def of(cls, folder: Path) -> CompactTagger:
+        """One in a folder that is not sealed yet."""
+        try:
+            return cls(folder, complete(CompactDescription, read_json(folder / DESCRIPTION), where=DESCRIPTION))
+        except (KeyError, TypeError, ValueError, OSError) as failure:
+            if isinstance(failure, StorageError | UsageError) and not isinstance(failure, SettingsError):
+                raise
+            raise StorageError(f"{folder}: not a compact tagger this version can read ({failure}).") from failure
+
+    def read(
+        self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        def answer(part: list[Sentence]) -> Iterable[NDArray[Any]]:
+            scores = self._scores(part)
+            lengths = np.array([len(sentence) for sentence in part])
+            rows = [row[:length] for row, length in zip(scores, lengths.tolist(), strict=True)]
+            if what == "probabilities":
+                return [self._marginals(row) for row in rows]
+            tags = self.chain().best_path(scores, lengths)
+            decided = [path[:length] for path, length in zip(tags, lengths.tolist(), strict=True)]
+            if what == "tags":
+                return decided
+            if what == "confidences":
+                pairs = zip(rows, decided, strict=True)
+                return [self._marginals(row)[np.arange(len(row)), path] for row, path in pairs]
+            ones = [np.ones(len(row)) for row in rows]
+            return [np.column_stack(each) for each in zip(decided, ones, rows, strict=True)]
+
+        most = min(words_per_batch, PIECES_AT_ONCE)
+        return read_in_parts(self, corpus.unlabelled(), answer, np.concatenate, most, progress)
+
+    def chain(self) -> TagChain:
+        return self._chain.legal(self.scheme) if self.labels.kind == "spans" else self._chain
+
+    @cached_property
+    def _chain(self) -> TagChain:
+        told = self.description
+        return TagChain.of(self.tags, np.array(told.start), np.array(told.moves), np.array(told.end))
+
+    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
+        return self.pieces.count([sentence.words for sentence in sentences])
+
+    def parts(self, sentence: Sentence) -> list[Window]:
+        counts = [len(row) for row in self.pieces.of_words(sentence.words)]
+        return overlapping_rows(counts, self.pieces.room, LONGEST_PART, SHARED_PART)
+
+    def _scores(self, part: Sequence[Sentence]) -> NDArray[Any]:
+        """(sentence, word, tag); any number at padding"""
+        arrays = self.pieces.arrays([sentence.words for sentence in part])
+        inputs = {"pieces": arrays["pieces"], "attention": arrays["attention"].astype(np.int64)}
+        (scores,) = self._session.run(None, inputs)  # (row, piece, tag)
+        words: NDArray[Any] = scores.reshape(-1, scores.shape[-1])[arrays["first"]]
+        return words
+
+    def _marginals(self, scores: NDArray[Any]) -> NDArray[Any]:
+        chain = self.chain() if self.description.legal_marginals else self._chain
+        return chain.marginals(scores).astype(np.float32)
+
+
+def is_compact(folder: str | Path) -> bool:
+    """Whether a compact tagger stands there."""
+    return (Path(folder) / DESCRIPTION).is_file()
+
+
+def _session(file: Path) -> Any:
+    try:
+        import onnxruntime
+    except ImportError:
+        raise UsageError(f"{file}: a compact tagger needs onnxruntime. pip install 'acclimate[fast]'") from None
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = int(os.environ.get("OMP_NUM_THREADS") or 0)  # 0: as many as there are cores
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    except Exception as failure:  # of a kind of its own for each reason
+        raise StorageError(f"{file}: cannot be read as an ONNX graph ({failure}).") from None
+
+
+class _BareTokenizer:
+    """A tokenizer of `tokenizers`, asked as `transformers` asks it."""
+
+    is_fast = True
+
+    def __init__(self, file: Path, description: CompactDescription) -> None:
+        from tokenizers import Tokenizer
+
+        try:
+            self._tokenizer = Tokenizer.from_file(str(file))
+        except Exception as failure:  # it knows no other kind
+            raise StorageError(f"{file}: cannot be read as a tokenizer ({failure}).") from None
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        self.pad_token_id, self.unk_token_id = description.padding, description.unknown
+
+    def __call__(self, texts: list[list[str]], *, add_special_tokens: bool = True, **_: Any) -> _Encodings:
+        found = self._tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=add_special_tokens)
+        return _Encodings(input_ids=[each.ids for each in found], words=[each.word_ids for each in found])
+
+
+class _Encodings(dict[str, Any]):
+    def word_ids(self, number: int) -> list[int | None]:
+        words: list[int | None] = self["words"][number]
+        return words

@@ -1,0 +1,213 @@
+"""A tagger as a compact one (`compact`): written, compared with the original on real sentences, and only then kept."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import asdict, dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import acclimate
+from acclimate.data.corpus import Corpus
+from acclimate.data.problems import InputError
+from acclimate.evaluation.scores import score
+from acclimate.inference.compact import DESCRIPTION, MODEL, PARITY, SEEN, TOKENIZER, CompactDescription, CompactTagger
+from acclimate.inference.predict import predict
+from acclimate.model.encoders.transformer import Transformer
+from acclimate.model.heads.tag_heads import ConditionalRandomField
+from acclimate.model.learner import eval_mode
+from acclimate.model.storage import atomic_folder, write_json
+from acclimate.model.tagger import Tagger
+from acclimate.model.text_tagger import TextTagger
+from acclimate.settings import UsageError
+
+_LEAST_EQUAL = {"float32": 0.999, "int8": 0.99}  # share of tags; below, the export is refused
+_MOST_SENTENCES = 1000  # that are compared
+
+
+@dataclass(frozen=True)
+class Parity:
+    """How an export's tags compare with the original's on the same sentences."""
+
+    text: str
+    sentences: int
+    words: int
+    equal_tags: float
+    """Share of words with the same tag."""
+    f1: float | None
+    """F1 of the export's spans, the original's taken as gold; None without spans."""
+    least_equal_tags: float
+    """What was asked for."""
+
+    def __str__(self) -> str:
+        f1 = "" if self.f1 is None else f", F1 {100 * self.f1:.2f} against the original's spans"
+        words = f"{self.words:,} words of {self.text}"
+        return f"{100 * self.equal_tags:.2f} % of tags equal on {words}{f1}"
+
+
+def export_onnx(tagger: Tagger, folder: str | Path, text: Corpus, *, int8: bool = False) -> Parity:
+    """Write a tagger on a pre-trained encoder as a compact one, which `CompactTagger.load` reads.
+
+    `text` is what both are compared on; up to 1,000 of its sentences are. `int8` stores weights in 8 bits, a scale for
+    each channel: a quarter of the size and faster, at the cost of a few tags. Where fewer tags agree than 99.9 % (99 %
+    with `int8`), nothing is written.
+    """
+    encoder = _encoder_of(tagger)
+    if not len(text):
+        raise InputError(f"{text.name} has no sentences to compare the export on.")
+    weights = "int8" if int8 else "float32"
+    with atomic_folder(folder) as aside:
+        _write_graph(tagger, encoder, aside / MODEL, int8)
+        encoder.pieces.tokenizer.backend_tokenizer.save(str(aside / TOKENIZER))
+        write_json(aside / DESCRIPTION, _description(tagger, encoder, weights))
+        if tagger.seen is not None:
+            write_json(aside / SEEN, tagger.seen.as_dict())
+        parity = compare(tagger, CompactTagger.of(aside), text, _LEAST_EQUAL[weights])
+        write_json(aside / PARITY, asdict(parity))
+        (aside / "README.md").write_text(_card(tagger, weights, parity), encoding="utf-8")
+        if parity.equal_tags < parity.least_equal_tags:
+            advice = "Export it without --int8." if int8 else "Use the tagger as it is, and report this."
+            least = f"{100 * parity.least_equal_tags:.1f} %"
+            raise InputError(f"the export was not written: {parity}, and at least {least} are asked for. {advice}")
+    return parity
+
+
+def compare(original: TextTagger, export: TextTagger, text: Corpus, least_equal_tags: float = 0.0) -> Parity:
+    """The tags of both on the first sentences of a text."""
+    text = text[:_MOST_SENTENCES].unlabelled()
+    one, other = predict(original, text), predict(export, text)
+    words = text.word_count
+    pairs = zip(one, other, strict=True)
+    equal = sum(a == b for left, right in pairs for a, b in zip(left.tags or (), right.tags or (), strict=True))
+    f1 = score(one, other).span.f1 if one.kind == "spans" and len(one.labels) else None
+    return Parity(text.name, len(text), words, equal / words, f1, least_equal_tags)
+
+
+def _encoder_of(tagger: Tagger) -> Transformer:
+    if not isinstance(tagger.encoder, Transformer):
+        raise InputError("only a tagger on a pre-trained encoder can be exported, and this one is an LSTM.")
+    if tagger.entities is not None:
+        raise InputError("a tagger with entity heads cannot be exported: only one layer of scores can.")
+    return tagger.encoder
+
+
+class _Scores(nn.Module):
+    """What the graph computes: pieces and attention (row, piece) → scores at every piece (row, piece, tag)."""
+
+    def __init__(self, tagger: Tagger, encoder: Transformer) -> None:
+        super().__init__()
+        self.scores, self.encoder = tagger.scores, encoder
+
+    def forward(self, pieces: Tensor, attention: Tensor) -> Tensor:
+        states = self.encoder.plain_states(pieces, attention)
+        every = torch.arange(pieces.numel(), device=pieces.device).view_as(pieces)
+        scores: Tensor = self.scores(self.encoder.features_of(states, {"first": every}))
+        return scores
+
+
+def _write_graph(tagger: Tagger, encoder: Transformer, file: Path, int8: bool) -> None:
+    rows, width = torch.export.Dim("rows"), torch.export.Dim("width", max=encoder.pieces.longest)
+    pieces = torch.full((2, min(7, encoder.pieces.longest)), encoder.pieces.padding)
+    attention = torch.ones_like(pieces)
+    attention[1, -1] = 0
+    plain = file.with_name("float32.onnx") if int8 else file
+    device = tagger.device
+    try:
+        with eval_mode(tagger), _in_silence():
+            shapes = {"pieces": {0: rows, 1: width}, "attention": {0: rows, 1: width}}
+            torch.onnx.export(
+                _Scores(tagger.cpu(), encoder),
+                (pieces, attention),
+                str(plain),
+                input_names=["pieces", "attention"],
+                output_names=["scores"],
+                dynamic_shapes=shapes,
+                dynamo=True,
+                external_data=False,
+                verbose=False,
+            )
+            if int8:
+                _quantize(plain, file)
+    except ImportError as missing:
+        needed = f"an export needs onnx, onnxscript and onnxruntime ({missing}). pip install 'acclimate[fast]'"
+        raise UsageError(needed) from None
+    finally:
+        tagger.to(device)
+        if int8:
+            plain.unlink(missing_ok=True)
+
+
+def _quantize(plain: Path, file: Path) -> None:
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(plain, file, per_channel=True, weight_type=QuantType.QInt8)
+
+
+@contextmanager
+def _in_silence() -> Iterator[None]:
+    """The exporter tells its steps on standard output, which is for results."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _description(tagger: Tagger, encoder: Transformer, weights: str) -> dict[str, Any]:
+    head, pieces, count = tagger.head, encoder.pieces, len(tagger.tags)
+    start, moves, end = torch.zeros(count), torch.zeros(count, count), torch.zeros(count)
+    is_field = isinstance(head, ConditionalRandomField)
+    if isinstance(head, ConditionalRandomField):
+        moves = head.transitions.detach()
+        start = start if head.start is None else head.start.detach()
+        end = end if head.end is None else head.end.detach()
+    return CompactDescription(
+        acclimate=acclimate.__version__,
+        labels=tagger.labels.names,
+        kind=tagger.labels.kind,
+        scheme=tagger.scheme,
+        start=tuple(start.tolist()),
+        moves=tuple(map(tuple, moves.tolist())),
+        end=tuple(end.tolist()),
+        legal_marginals=is_field and tagger.crf["constrain_training"],
+        longest_row=pieces.longest,
+        padding=pieces.padding,
+        unknown=pieces.tokenizer.unk_token_id,
+        weights="int8" if weights == "int8" else "float32",
+    ).model_dump(mode="json")
+
+
+def _card(tagger: Tagger, weights: str, parity: Parity) -> str:
+    return f"""# A compact tagger of Acclimate
+
+- **Labels**: {", ".join(f"`{label}`" for label in tagger.labels)}.
+- **Weights**: {weights}, as an ONNX graph. The head is in `{DESCRIPTION}`.
+- **Beside the original**: {parity}.
+
+## Use it
+
+```sh
+pip install 'acclimate[fast]'
+acclimate predict THIS_FOLDER text.txt
+```
+
+```python
+from acclimate import CompactTagger
+
+tagger = CompactTagger.load("THIS_FOLDER")
+for entity in tagger("Anna flew to Oslo."):
+    print(entity.label, entity.text, entity.score)
+```
+
+The graph gives scores for each piece of text. Whoever runs it without Acclimate has to read each word at its first
+piece, choose tags by the moves in `{DESCRIPTION}`, and read long sentences in windows that overlap.
+"""

@@ -1,0 +1,175 @@
+"""What every tagger offers to programs: text in, entities out. It knows no torch.
+
+`tagger("Anna flew to Oslo.")` finds entities in a text, `tagger([...])` in several, `tagger.pipe(stream)` in as many as
+there are, and `tagger.frame(table, "text")` in a column of a pandas or polars frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+from typing import Any, Literal, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acclimate.data.corpus import Corpus, LabelSet, Sentence
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import Scheme, Span, convert_tags, spans_from_tags
+from acclimate.data.words import find_sentences, find_words, grouped
+from acclimate.evaluation.seen import Vocabulary as SeenWords
+from acclimate.model.heads.legal_chain import TagChain
+from acclimate.model.parts import WORDS_PER_BATCH, Progress
+
+What = Literal["tags", "confidences", "probabilities", "decisions"]
+Frame = TypeVar("Frame")
+_BATCH = 256  # texts that are read at once
+_COLOURS = ("#8dd3c7", "#ffed6f", "#bebada", "#fb8072", "#80b1d3", "#fdb462", "#b3de69", "#fccde5")
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A span of a text: `text[start:end]`. `score` is the probability that exactly this span has this label."""
+
+    label: str
+    text: str
+    start: int
+    end: int
+    score: float
+
+
+class Entities(list[Entity]):
+    """The entities of one text, in order. A notebook shows the text with them highlighted."""
+
+    def __init__(self, text: str, entities: Iterable[Entity] = ()) -> None:
+        super().__init__(entities)
+        self.text = text
+
+    def _repr_html_(self) -> str:
+        labels = sorted({entity.label for entity in self})
+        shown, end = [], 0
+        for entity in self:
+            colour = _COLOURS[labels.index(entity.label) % len(_COLOURS)]
+            style = f"background:{colour};color:#111;padding:0.1em 0.25em;border-radius:0.25em"
+            label = f"<small><b>{escape(entity.label)}</b> {entity.score:.2f}</small>"
+            shown.append(
+                f'{escape(self.text[end : entity.start])}<mark style="{style}">{escape(entity.text)} {label}</mark>'
+            )
+            end = entity.end
+        return f'<div style="white-space:pre-wrap">{"".join(shown)}{escape(self.text[end:])}</div>'
+
+
+class TextTagger:
+    """A tagger as programs see it, however it computes."""
+
+    labels: LabelSet
+    tags: tuple[str, ...]
+    scheme: Scheme
+    seen: SeenWords | None
+
+    def read(
+        self, corpus: Corpus, what: What, words_per_batch: int = WORDS_PER_BATCH, progress: Progress | None = None
+    ) -> Iterator[tuple[int, NDArray[Any]]]:
+        """The number of a sentence, and for each of its words: the number of the tag that is decided on (word,), its
+        probability (word,), or the probability of each tag (word, tag). `decisions` are the tag, the probability of its
+        label where spans are typed by a head of their own, and the scores of `chain`, (word, 2 + tag)."""
+        raise NotImplementedError
+
+    def chain(self) -> TagChain:
+        """The scores of legal moves from tag to tag, beside those of words."""
+        raise NotImplementedError
+
+    def spell(self, numbers: Sequence[int]) -> list[str]:
+        """Tag numbers as the tags a corpus holds (IOB2, or plain)."""
+        tags = [self.tags[number] for number in numbers]
+        return tags if self.labels.kind == "plain" else convert_tags(tags, "IOB2")
+
+    @overload  # a string is an iterable of strings, too
+    def __call__(self, texts: str) -> Entities: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, texts: Iterable[str]) -> list[Entities]: ...
+    def __call__(self, texts: str | Iterable[str]) -> Entities | list[Entities]:
+        """The entities of a text, or those of each of several texts. A text may hold any number of sentences, or none.
+
+        An entity's `score` is the share that taggings with exactly this span and label have of the probability of all
+        legal taggings of the sentence. With one tag per word, each word is an entity, and its tag's probability the
+        score.
+        """
+        if isinstance(texts, str):
+            return next(self.pipe([texts]))
+        return list(self.pipe(texts))
+
+    def pipe(self, texts: Iterable[str], batch_size: int = _BATCH) -> Iterator[Entities]:
+        """The entities of one text after the other, in order. `batch_size` texts are in memory at a time."""
+        if batch_size < 1:
+            raise InputError(f"batch_size {batch_size}: a batch needs at least one text.")
+        waiting, first = iter(texts), 0
+        while some := list(islice(waiting, batch_size)):
+            yield from self._entities_of(some, first)
+            first += len(some)
+
+    def frame(self, frame: Frame, column: str = "text") -> Frame:
+        """The entities in a column of a pandas or polars frame, as a frame of the same kind: a line for each entity,
+        with the `row` that it stands in (pandas: the index's value; polars: counted from 0)."""
+        table: Any = frame
+        texts = list(table[column])
+        rows = list(table.index) if hasattr(table, "index") else range(len(texts))
+        found = [(row, each) for row, entities in zip(rows, self.pipe(texts), strict=True) for each in entities]
+        columns: dict[str, list[Any]] = {"row": [row for row, _ in found]}
+        for name in ("label", "text", "start", "end", "score"):
+            columns[name] = [getattr(entity, name) for _, entity in found]
+        made: Frame = type(table)(columns)
+        return made
+
+    def _entities_of(self, texts: Sequence[str], first: int) -> list[Entities]:
+        sentences: list[Sentence] = []
+        owners: list[int] = []
+        for number, text in enumerate(texts):
+            if not isinstance(text, str):
+                kind = type(text).__name__
+                raise InputError(f"text number {first + number} (counted from 0) is no text but {kind}: {text!r}.")
+            for sentence in _sentences_of(text):
+                sentences.append(sentence)
+                owners.append(number)
+        found: list[list[Entity]] = [[] for _ in sentences]
+        chain = self.chain()
+        for number, answer in self.read(Corpus.of(sentences), "decisions"):
+            found[number] = self._entities_in(sentences[number], answer, chain)
+        result = [Entities(text) for text in texts]
+        for owner, entities in zip(owners, found, strict=True):
+            result[owner].extend(entities)
+        return result
+
+    def _entities_in(self, sentence: Sentence, answer: NDArray[Any], chain: TagChain) -> list[Entity]:
+        numbers, shares, scores = answer[:, 0].astype(np.int64), answer[:, 1], answer[:, 2:]
+        tags = self.spell(numbers.tolist())
+        if self.labels.kind == "plain":
+            spans = [Span(word, word + 1, tag) for word, tag in enumerate(tags)]
+            marginals = chain.marginals(scores)
+            probabilities = [float(marginals[word, number]) for word, number in enumerate(numbers)]
+        else:
+            spans = spans_from_tags(tags)
+            probabilities = chain.span_probabilities(scores, [self._as_scored(span, chain) for span in spans])
+        assert sentence.text is not None
+        assert sentence.offsets is not None
+        entities = []
+        for span, probability in zip(spans, probabilities, strict=True):
+            start, end = sentence.offsets[span.start][0], sentence.offsets[span.end - 1][1]
+            score = probability * float(shares[span.start])
+            entities.append(Entity(span.label, sentence.text[start:end], start, end, score))
+        return entities
+
+    def _as_scored(self, span: Span, chain: TagChain) -> Span:
+        """The span under the label that the chain knows: a bare one where spans are typed by a head of their own."""
+        if chain.tags == self.tags:
+            return span
+        return Span(span.start, span.end, chain.tags[-1].partition("-")[2])
+
+
+def _sentences_of(text: str) -> Iterator[Sentence]:
+    words = find_words(text)
+    for first, last in grouped(words, find_sentences(text)):
+        offsets = tuple(words[first:last])
+        yield Sentence(tuple(text[start:end] for start, end in offsets), None, text, offsets)
