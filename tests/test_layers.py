@@ -82,11 +82,11 @@ def test_building_a_tagger_of_one_s_own_does_not_wait_for_transformers() -> None
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
-def test_a_tagger_is_used_without_what_trains_one(command: str) -> None:
+def test_a_tagger_is_used_without_what_trains_one(command: str, tmp_path: Path) -> None:
     code = f"""
 from typer.testing import CliRunner
 from acclimate.cli.main import app
-result = CliRunner().invoke(app, [{command!r}, "no-such-run", "news/test"])
+result = CliRunner().invoke(app, [{command!r}, {str(tmp_path)!r}, "news/test"])
 assert result.exit_code == 1, result.output
 """
     others = ("recipes", "methods", "runs", "comparison", "reporting", "data.selection")

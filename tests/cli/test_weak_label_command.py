@@ -156,7 +156,11 @@ def test_several_sources_conflicts_and_names_left_out(concepts: Path) -> None:
             "no such concepts. Name a file, or bundled ones: clinical.",
         ),
         (["--text", "nowhere.txt", "--concepts", "concepts.csv"], 1, "no such file"),
-        (["--text", "notes.txt", "--concepts", "concepts.csv", "--annotator", "medcat:x"], 2, "concepts of its own"),
+        (
+            ["--text", "notes.txt", "--concepts", "concepts.csv", "--set", "annotator=medcat:x"],
+            2,
+            "concepts of its own",
+        ),
         (["--text", "notes.txt", "--concepts", "concepts.csv", "--split", "0.5,0.5"], 2, "such as 0.8,0.1,0.1"),
         (["--text", "notes.txt", "--concepts", "concepts.csv", "--split", "a,b,c"], 2, "such as 0.8,0.1,0.1"),
         (["--text", "notes.txt", "--concepts", "concepts.csv", "--groups", "x"], 1, "no such map of types"),

@@ -147,6 +147,8 @@ class SelectSettings(Settings):
 class WeakLabelSettings(Settings):
     """`acclimate data weak-label`."""
 
+    annotator: str = "dictionary"
+    """What finds the names: dictionary, spacy:MODEL or medcat:PACK (where these are installed)."""
     others: Literal["drop", "keep"] = "drop"
     """What to do with types that the map does not name: drop them, or keep them as labels."""
     case: Literal["smart", "lower", "exact"] = "smart"

@@ -40,9 +40,6 @@ def weak_label_command(
             help="Names, synonyms, types: .csv, .tsv, .jsonl, .txt; clinical; package:diseases, package:drugs.",
         ),
     ] = None,
-    annotator: Annotated[
-        str, typer.Option(metavar="KIND", help="dictionary, spacy:MODEL or medcat:PACK (where these are installed).")
-    ] = DICTIONARY,
     groups: Annotated[
         str,
         typer.Option(
@@ -84,9 +81,9 @@ def weak_label_command(
     settings = settings_of(WeakLabelSettings, assignments)
     inputs = [*texts, *(concepts or ()), gold, settings.leave_out]
     files = LabelledFiles(out, None if split is None else shares_of(split), settings.seed, overwrite, inputs)
-    listed = _concepts(annotator, concepts)
-    grouped = _groups(groups, annotator, listed, settings.others, single)
-    finder, dictionary = _annotator(annotator, listed, grouped, settings)
+    listed = _concepts(settings.annotator, concepts)
+    grouped = _groups(groups, settings.annotator, listed, settings.others, single)
+    finder, dictionary = _annotator(settings.annotator, listed, grouped, settings)
     labeller = Labeller(finder, grouped, abbreviations=settings.abbreviations)
     started = time.monotonic()
     with LabellingBar(stderr_console(quiet)) as bar:
