@@ -119,7 +119,7 @@ def _require_target(recipe: Recipe, task: Task) -> None:
             f"Recipe {recipe.name} learns from labelled target sentences: give some ({argument('target_labelled')})."
         )
     if "target" in recipe.needs and not task.has_target:
-        raise UsageError(f"Recipe {recipe.name} needs target text: adapt(tagger, source, target, ...).")
+        raise UsageError(f"Recipe {recipe.name} needs target text: give it ({argument('target')}).")
 
 
 def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[Task, SelectorName, tuple[str, ...]]:
