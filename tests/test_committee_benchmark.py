@@ -25,7 +25,7 @@ def test_members_are_trained_once_for_committees_of_all_sizes() -> None:
 
 
 def test_members_of_two_seeds_have_no_seed_in_common_and_recipes_take_turns() -> None:
-    one, two = (list(member_jobs(options(seeds=[seed])))[0][0] for seed in (1, 2))
+    one, two = (next(iter(member_jobs(options(seeds=[seed]))))[0] for seed in (1, 2))
     first, second = (runs_of(options(), case) for case in (one, two))
     assert [run.recipe for run in first] == ["source-only", "mat", "source-only"]
     assert not {run.seed for run in first} & {run.seed for run in second}
