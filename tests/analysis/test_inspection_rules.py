@@ -197,7 +197,7 @@ def test_little_text_suggests_to_select_more() -> None:
     found = data_rules.extra_text(facts(gap=2.0, sentences=600))
     assert found is not None
     assert "--from HUGE.txt.gz --top 1400" in found.commands[0]
-    assert data_rules.extra_text(facts(gap=2.0, sentences=1600)) is None
+    assert data_rules.extra_text(facts(gap=2.0, sentences=2000)) is None
     assert data_rules.extra_text(facts(gap=0.1, sentences=600)) is None
 
 
