@@ -142,7 +142,7 @@ def test_words_that_are_hard_to_guess_suggest_domain_tuning() -> None:
 def test_little_text_is_tuned_on_for_a_shorter_time_and_that_is_told() -> None:
     found = rules.domain_tuning(facts(gap=2.0, sentences=400))
     assert found is not None
-    assert "400 sentences: tuning stops when it has read them 20 times" in found.why
+    assert "400 sentences: tuning stops when it has read them 16 times" in found.why
     assert rules.domain_tuning(facts(gap=2.0, sentences=39)) is None
 
 
@@ -196,8 +196,8 @@ def test_self_training_is_named_with_what_was_measured() -> None:
 def test_little_text_suggests_to_select_more() -> None:
     found = data_rules.extra_text(facts(gap=2.0, sentences=600))
     assert found is not None
-    assert "--from HUGE.txt.gz --top 1000" in found.commands[0]
-    assert data_rules.extra_text(facts(gap=2.0, sentences=1600)) is None
+    assert "--from HUGE.txt.gz --top 1400" in found.commands[0]
+    assert data_rules.extra_text(facts(gap=2.0, sentences=2000)) is None
     assert data_rules.extra_text(facts(gap=0.1, sentences=600)) is None
 
 
@@ -205,7 +205,7 @@ def test_extra_text_is_selected_from_where_there_is_enough_of_it() -> None:
     much, little = ExtraText(50_000, 10**6, 0.2), ExtraText(300, 5000, 0.6)
     found = data_rules.extra_text(facts(gap=2.0, sentences=600, extra=much))
     assert found is not None
-    assert "--from huge.txt --top 1000" in found.commands[0]
+    assert "--from huge.txt --top 1400" in found.commands[0]
     assert "less unlike" in found.why
     found = data_rules.extra_text(facts(gap=2.0, sentences=600, extra=little))
     assert found is not None

@@ -42,7 +42,7 @@ def test_the_next_command_runs_as_it_is_printed(
     (line,) = (line for line in answer.out.splitlines() if line.startswith("use it: "))
     words = shlex.split(line.removeprefix("use it: "))[1:]
     assert words == ["encoder", "domain-tune", "--text", str(files.tweets), "my extra.txt", "--out", "tuned-encoder"]
-    acclimate(*words, "--encoder", bert, "--updates", 1, "--masking", "random", "-q")
+    acclimate(*words, "--encoder", bert, "--set", "updates=1", "--masking", "random", "-q")
     assert (tmp_path / "tuned-encoder" / "config.json").is_file()
 
 

@@ -47,8 +47,7 @@ def domain_tune_command(
 
     acclimate encoder domain-tune --text tweets.txt --source news.conll --masking mix-adversarial --out tweet-encoder
 
-    It reads the text 16 times, in at most 5,000 updates, and stops when the loss on held-out text falls no more:
-    --set passes=4, --set updates=1000, --set seed=2. Text of any size is read from disk.
+    It reads the text 16 times (--set passes=16), in at most 5,000 updates, and stops when the held-out loss rises.
 
     The result is a folder that `acclimate adapt --encoder DIR` and plain `transformers` open.
 

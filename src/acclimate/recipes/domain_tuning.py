@@ -22,7 +22,14 @@ from acclimate.data.batches import SOURCE, TARGET, Batches, Stream
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.methods.masked_words import Budget, MaskedWords, PolicyLoss
-from acclimate.methods.masking.catalogue import PolicyContext, PolicySettings, build_policy, known_policy
+from acclimate.methods.masking.catalogue import (
+    COUNTING,
+    MIXED,
+    PolicyContext,
+    PolicySettings,
+    build_policy,
+    known_policy,
+)
 from acclimate.methods.masking.masked_batch import Corruption, MaskedBatch, hide
 from acclimate.methods.masking.policy import Policy, Uniform
 from acclimate.methods.objective import Objective
@@ -204,11 +211,11 @@ def packed_mixture(
     batches = text.mixed(1, seed)
     rows = settings.rows_per_batch or _rows_for(batches.pass_rows, _ROWS)
     batches = replace(batches, rows_per_batch=rows)
-    counted = text.sample(text.source, seed), text.sample(text.target, seed) or Corpus(())
-    more = text.sample(text.extra, seed)
-    of_target = counted[1] if more is None else counted[1] + more
+    source_part, of_target = None, Corpus(())
+    if settings.masking.removeprefix(MIXED) in COUNTING:
+        source_part, of_target = text.sample((text.source,), seed), text.sample((text.target, text.extra), seed)
     size = text.sentences - len(text.measured)
-    return Mixture(batches, batches.pass_rows, size, text.measured, text.target_passes, counted[0], of_target), rows
+    return Mixture(batches, batches.pass_rows, size, text.measured, text.target_passes, source_part, of_target), rows
 
 
 def mixture_of_sentences(

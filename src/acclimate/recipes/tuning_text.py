@@ -245,9 +245,10 @@ class StoredText:
         """How often the target is read in one pass of the mixture."""
         return max(len(self.source or ()), len(self.target)) / len(self.target)
 
-    def sample(self, rows: StoredRows | None, seed: int) -> Corpus | None:
+    def sample(self, texts: Iterable[StoredRows | None], seed: int) -> Corpus:
         """Rows for a policy to count words in: all of a small text."""
-        return None if rows is None else Corpus.of(Shuffled(rows, seed).at(0, min(len(rows), _SAMPLE)))
+        parts = [Shuffled(rows, seed).at(0, min(len(rows), _SAMPLE)) for rows in texts if rows]
+        return Corpus.of(chain.from_iterable(parts))
 
 
 _SAMPLE = 20_000  # rows

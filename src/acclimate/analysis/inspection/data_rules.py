@@ -76,7 +76,7 @@ def extra_text(facts: Facts) -> Suggestion | None:
     gap = facts.encoder.loss_gap
     if missing <= 0 or gap is None or gap < thresholds.LOSS_GAP:
         return None
-    why = f"Domain tuning at its longest would read {wanted:,} target sentences {thresholds.PASSES} times each; "
+    why = f"Domain tuning learns more from {wanted:,} target sentences, read {thresholds.PASSES} times each; "
     why += f"there are {facts.target.sentences:,}."
     given, extra = facts.given, facts.extra
     if extra is None:

@@ -23,8 +23,8 @@ MANY_UNSEEN = 0.25
 MORE_PIECES = 1.1
 UNKNOWN_PIECES = 0.01  # of words: what the encoder cannot spell at all, such as emoji
 
-# sentences that domain tuning reads of the target where there are enough: half of each batch. Text that is read more
-# than PASSES times is rather learnt by heart; the loss on held-out text will tell
+# how often domain tuning reads the target's text: what is read more often is rather learnt by heart, and the loss on
+# held-out text will tell. Where it would read fewer sentences than TUNING_READS, more text is worth looking for
 PASSES = round(tuning.DomainTuning().passes)
 TUNING_READS = 2_000 * 32 // 2
 NOTHING_HELD_OUT = 40  # sentences: of fewer, domain tuning holds none out, so nobody notices when it does harm

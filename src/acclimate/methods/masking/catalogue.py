@@ -153,6 +153,9 @@ POLICIES: dict[str, Callable[[PolicyContext], Policy]] = {
 }
 
 
+COUNTING = ("density-ratio", "pmi")  # policies that count words in the text before they begin
+
+
 def policy_names() -> list[str]:
     """Every name that `build_policy` takes: each policy, and each but plain chance mixed with it."""
     return [*POLICIES, *(f"{MIXED}{name}" for name in POLICIES if name != "random")]
