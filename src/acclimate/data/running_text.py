@@ -107,7 +107,7 @@ class TextChoice:
     def _lot(self, what: str, paragraph: str) -> float:
         """A number between 0 and 1 that looks random; equal paragraphs get the same."""
         key = f"{self.seed}:{what}".encode()
-        digest = hashlib.blake2b(paragraph.encode(), digest_size=8, key=key).digest()
+        digest = hashlib.blake2b(paragraph.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
         return int.from_bytes(digest, "big") / 2**64
 
 
