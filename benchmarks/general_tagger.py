@@ -201,7 +201,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sentences", type=int, default=7000, help="from each file")
     for name, default in {"members": 5, "students": 3, "updates": 800, "student-updates": 3000, "jobs": 5}.items():
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--hidden-odds", type=float, default=0.1)
+    parser.add_argument("--hidden-odds", type=float, default=0.03, help="as chosen on judges")
     parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
     return parser.parse_args()
 

@@ -52,7 +52,7 @@ def tagger(build: Callable[..., Tagger]) -> Tagger:
 @pytest.fixture(scope="module")
 def folder(tagger: Tagger, tweets: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("compact") / "exported"
-    export.export_onnx(tagger, place, tweets)
+    export.export_onnx(tagger, place, tweets, card="learnt from A, under CC BY")
     return place
 
 
@@ -99,6 +99,10 @@ def test_it_says_how_it_compares(folder: Path, tweets: Corpus) -> None:
     assert parity["equal_tags"] == 1.0
     assert parity["words"] == tweets.word_count
     assert "100.00 % of tags equal" in (folder / "README.md").read_text()
+
+
+def test_it_keeps_the_card_of_the_tagger(folder: Path) -> None:
+    assert (folder / "ORIGINAL.md").read_text() == "learnt from A, under CC BY"
 
 
 def test_an_export_that_tags_otherwise_is_not_written(

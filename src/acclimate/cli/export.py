@@ -51,7 +51,9 @@ def export_command(
     from acclimate.inference.export import export_onnx
     from acclimate.model.tagger import Tagger
 
-    parity = export_onnx(Tagger.load(folder), place, compared, int8=int8)
+    own = folder / "README.md"
+    card = own.read_text(encoding="utf-8") if own.is_file() else None
+    parity = export_onnx(Tagger.load(folder), place, compared, int8=int8, card=card)
     size = sum(file.stat().st_size for file in place.iterdir()) / 1e6
     typer.echo(f"{place}: {size:.0f} MB, {parity}")
 

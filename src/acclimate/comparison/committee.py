@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from acclimate.comparison.answers import read_answer, write_answer
 from acclimate.comparison.plan import obstacle_for
@@ -30,7 +30,7 @@ from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import align, duration
 from acclimate.layout import BEFORE, MEMBERS
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, find_recipe
+from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe
 from acclimate.recipes.la_dtl import LA_DTL
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.prepare import choose_selector
@@ -54,7 +54,7 @@ class CommitteeSettings(Settings):
 
     members: int = Field(0, ge=0)
     """Number of taggers to train, each with its own seed; a student learns their answers. 0: no committee."""
-    recipes: tuple[str, ...] = ()
+    recipes: RecipeNames = ()
     """Recipes of the members, taken in turn; empty: all have the run's own recipe."""
     labels: Literal["vote", "marginals"] = "vote"
     """What the student learns: spans that all members found, other words left open, or their mean probabilities."""
@@ -64,16 +64,6 @@ class CommitteeSettings(Settings):
     """Number of members trained side by side, each in a process with one thread."""
     keep: bool = False
     """Keep the members, in the folder members of the run."""
-
-    @field_validator("recipes", mode="before")
-    @classmethod
-    def _listed(cls, names: Any) -> Any:
-        return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else names
-
-    @field_validator("recipes")
-    @classmethod
-    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(find_recipe(name).name for name in names)
 
     def fingerprint(self) -> dict[str, Any] | None:
         """All that changes the student; None without a committee."""

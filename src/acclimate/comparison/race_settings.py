@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from acclimate.comparison.judging import AGREEMENT, require_selectors
 from acclimate.comparison.selectors import FEWEST
-from acclimate.recipes.catalogue import find_recipe
+from acclimate.recipes.catalogue import RecipeNames
 from acclimate.settings import Settings, SettingsError
 
 _FORM = re.compile(r"(\d+(?:\.\d+)?)\s*(m|min|minutes?|h|hours?|u|updates?)?", re.IGNORECASE)
@@ -55,7 +55,7 @@ class RaceSettings(Settings):
 
     budget: str = "10m"
     """Budget of all candidates together: minutes (10m), hours (1.5h) or updates (3000u), without the final training."""
-    recipes: tuple[str, ...] = ()
+    recipes: RecipeNames = ()
     """Recipes to compare with source-only; empty: every recipe that the data allow."""
     # who judges without target labels; null: source-dev; where candidates learn target labels, or no
     # source sentences are held out, agreement, or information-maximisation for two
@@ -71,16 +71,6 @@ class RaceSettings(Settings):
     def _readable(cls, text: Any) -> str:
         read_budget(text)
         return str(text)
-
-    @field_validator("recipes", mode="before")
-    @classmethod
-    def _listed(cls, names: Any) -> Any:
-        return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else names
-
-    @field_validator("recipes")
-    @classmethod
-    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(find_recipe(name).name for name in names)
 
     @field_validator("selector")
     @classmethod

@@ -52,12 +52,15 @@ class Parity:
         return f"{100 * self.equal_tags:.2f} % of tags equal on {words}{f1}"
 
 
-def export_onnx(tagger: Tagger, folder: str | Path, text: Corpus, *, int8: bool = False) -> Parity:
+def export_onnx(
+    tagger: Tagger, folder: str | Path, text: Corpus, *, int8: bool = False, card: str | None = None
+) -> Parity:
     """Write a tagger on a pre-trained encoder as a compact one, which `CompactTagger.load` reads.
 
     `text` is what both are compared on; up to 1,000 of its sentences are. `int8` stores weights in 8 bits, a scale for
     each channel: a quarter of the size and faster, at the cost of a few tags. Where fewer tags agree than 99.9 % (99 %
-    with `int8`), nothing is written.
+    with `int8`), nothing is written. `card` is that of the tagger: whose corpora it learnt, and under which terms. It
+    is kept beside the export as ORIGINAL.md.
     """
     encoder = _encoder_of(tagger)
     if not len(text):
@@ -71,6 +74,8 @@ def export_onnx(tagger: Tagger, folder: str | Path, text: Corpus, *, int8: bool 
             write_json(aside / SEEN, tagger.seen.as_dict())
         parity = compare(tagger, CompactTagger.of(aside), text, _LEAST_EQUAL[weights])
         write_json(aside / PARITY, asdict(parity))
+        if card is not None:
+            (aside / "ORIGINAL.md").write_text(card, encoding="utf-8")
         (aside / "README.md").write_text(_card(tagger, weights, parity), encoding="utf-8")
         if parity.equal_tags < parity.least_equal_tags:
             advice = "Export it without --int8." if int8 else "Use the tagger as it is, and report this."

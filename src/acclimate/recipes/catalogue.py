@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator
 
 from acclimate.methods.alignment.domain_discriminator import diagnosis
 from acclimate.recipes.acclimate import ACCLIMATE
@@ -67,6 +69,18 @@ def require_source(recipe: Recipe, has_source: bool) -> None:
             f"Recipe {recipe.name} learns from labelled source sentences, and there are none: give some "
             f"({argument('source')}), or take a recipe without a source ({without})."
         )
+
+
+def _split(names: Any) -> Any:
+    return tuple(name.strip() for name in names.split(",") if name.strip()) if isinstance(names, str) else names
+
+
+def _known(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(find_recipe(name).name for name in names)
+
+
+RecipeNames = Annotated[tuple[str, ...], BeforeValidator(_split), AfterValidator(_known)]
+"""Recipes as settings name them: a list, or one string with commas."""
 
 
 def for_target_labels() -> str:
