@@ -17,7 +17,6 @@ which a way may be chosen. Where DIR is a file of rows, its tables are printed, 
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from statistics import fmean
 from typing import Any
 
 from leaderboard import TARGETS, TRAINING, TYPING, task_of
-from shared import finish_jobs, markdown, mean_and_deviation
+from shared import finish_jobs, markdown, mean_and_deviation, rows_of
 
 WAYS = ("vote", "marginals", "vote-warm")
 
@@ -61,10 +60,7 @@ def main() -> None:
         else:
             students = {f"{case.name}_{way}-{n}.jsonl": (options, case, way, n) for case, way, n in jobs_of(options)}
             finish_jobs(students, learn_student, out, options)
-        files = sorted((out / "rows").iterdir())
-        out = out / "results.jsonl"
-        out.write_text("".join(file.read_text() for file in files))
-    text = tables([json.loads(line) for line in out.read_text().splitlines()])
+    text = tables(rows_of(out))
     print(text)
     if options.table:
         Path(options.table).write_text(text + "\n", encoding="utf-8")

@@ -135,6 +135,15 @@ def finish_jobs(
             print(waiting[done], said, f"{time.monotonic() - begun:.0f} s", flush=True)
 
 
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    """The rows of all jobs in a folder, which are written to its results.jsonl as well; or those of such a file."""
+    if out.is_dir():
+        text = "".join(file.read_text() for file in sorted((out / "rows").iterdir()))
+        out = out / "results.jsonl"
+        out.write_text(text)
+    return [json.loads(line) for line in out.read_text().splitlines()]
+
+
 def _timely(end: float, work: Callable[..., list[dict[str, Any]]], given: tuple[Any, ...], file: Path) -> bool:
     """Whether there was time for a job. All processes of a machine share one clock."""
     if time.monotonic() > end:

@@ -20,7 +20,6 @@ Every job writes DIR/rows/*.jsonl; what is there is not done again, and after --
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
@@ -29,7 +28,7 @@ from statistics import fmean
 from typing import Any
 
 from leaderboard import TARGETS, task_of
-from shared import finish_jobs, markdown, mean_and_deviation
+from shared import finish_jobs, markdown, mean_and_deviation, rows_of
 
 START, SOURCE_FREE, FINE_TUNED, PLAIN = "start", "source-free", "fine-tuned", "plain"
 LINES = (START, SOURCE_FREE, FINE_TUNED, PLAIN)
@@ -55,9 +54,7 @@ class Job:
 def main() -> None:
     options = arguments()
     finish_jobs({job.name: (options, job) for job in jobs_of(options)}, adapted, Path(options.out), options)
-    files = sorted((Path(options.out) / "rows").iterdir())
-    rows = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    (Path(options.out) / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = rows_of(Path(options.out))
     text = "\n\n".join(
         f"## {part}\n\n{table([row for row in rows if row['part'] == part])}"
         for part in dict.fromkeys(row["part"] for row in rows)

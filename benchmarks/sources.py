@@ -14,7 +14,6 @@ again, and after --minutes no job begins. Where DIR is a file of rows, its table
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from typing import Any
 
 from leaderboard import TARGETS, task_of
 from open_corpora import MAPS, evaluation_texts, naively, open_corpora, recased, with_noise, without
-from shared import finish_jobs, markdown, mean_and_deviation
+from shared import finish_jobs, markdown, mean_and_deviation, rows_of
 
 TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
 OPEN = ("btc", "docred", "gum_open_named", "grobid_wikipedia27", "litbank_prop")
@@ -73,10 +72,7 @@ def main() -> None:
     out = Path(options.out)
     if out.is_dir() or not out.exists():
         finish_jobs({name_of(job): (options, *job) for job in jobs_of(options)}, learn, out, options)
-        files = sorted((out / "rows").iterdir())
-        out = out / "results.jsonl"
-        out.write_text("".join(file.read_text() for file in files))
-    text = tables([json.loads(line) for line in out.read_text().splitlines()])
+    text = tables(rows_of(out))
     print(text)
     if options.table:
         Path(options.table).write_text(text + "\n", encoding="utf-8")
