@@ -4,12 +4,16 @@
         [--labels 0,20,50,100] [--jobs 15] [--minutes 9] [--judges] [--variant tuning=0.2,balance=0] [--limit N]
         [--table FILE.md]
 
-Four lines, with span F1 in percent on each target, types made CoNLL's four (benchmarks/leaderboard.py):
+Five lines, with span F1 in percent on each target, types made CoNLL's four (benchmarks/leaderboard.py):
 
     start         the tagger as it is
     source-free   adapted to the target's text, with its guard; with labels a batch of them beside, the last state kept
     fine-tuned    the start, trained on the labelled sentences alone (recipe target-only)
+    new-heads     the start's encoder under new heads, trained on the labelled sentences alone
     plain         acclimate-mini, trained on the labelled sentences alone
+
+The last three are also measured with labels that the start does not know: the ten types of WNUT-2016, the nine of
+CrossNER politics, and the one of NCBI-disease (--own-targets).
 
 All but `start` have the settings that they have by default. No labelled sentences but those counted take part, so none
 choose a state. The seed draws them. `--variant` adds a line: source-free with other options; it may be given several
@@ -20,7 +24,7 @@ Every job writes DIR/rows/*.jsonl; what is there is not done again, and after --
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
@@ -30,8 +34,10 @@ from typing import Any
 from leaderboard import TARGETS, task_of
 from shared import finish_jobs, markdown, mean_and_deviation, rows_of
 
-START, SOURCE_FREE, FINE_TUNED, PLAIN = "start", "source-free", "fine-tuned", "plain"
-LINES = (START, SOURCE_FREE, FINE_TUNED, PLAIN)
+START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN = "start", "source-free", "fine-tuned", "new-heads", "plain"
+LINES = (START, SOURCE_FREE, FINE_TUNED, NEW_HEADS, PLAIN)
+FROM_LABELS = (FINE_TUNED, NEW_HEADS, PLAIN)  # lines that learn from labelled sentences alone
+OWN_TARGETS = {"wnut2016-10-types": "wnut2016", "politics-9-types": "crossner_politics", "diseases": "ncbi_disease"}
 TRAINING = {"words_per_batch": 1024}
 
 
@@ -55,9 +61,12 @@ def main() -> None:
     options = arguments()
     finish_jobs({job.name: (options, job) for job in jobs_of(options)}, adapted, Path(options.out), options)
     rows = rows_of(Path(options.out))
+    groups = {"four types": TARGETS, "types of their own": OWN_TARGETS}
     text = "\n\n".join(
-        f"## {part}\n\n{table([row for row in rows if row['part'] == part])}"
+        f"## {part}, {types}\n\n{table(some, targets)}"
         for part in dict.fromkeys(row["part"] for row in rows)
+        for types, targets in groups.items()
+        if (some := [row for row in rows if row["part"] == part and row["target"] in targets])
     )
     print(text)
     if options.table:
@@ -72,8 +81,11 @@ def jobs_of(options: argparse.Namespace) -> Iterator[Job]:
             if line == START:
                 if (seed, labels) == (options.seeds[0], options.labels[0]):
                     yield Job(line, 0, target, seed, part)
-            elif labels or line not in (FINE_TUNED, PLAIN):
+            elif labels or line not in FROM_LABELS:
                 yield Job(line, labels, target, seed, part)
+    for seed, labels, target in product(options.seeds, filter(None, options.labels), options.own_targets):
+        for line in [line for line in options.lines if line in FROM_LABELS]:
+            yield Job(line, labels, target, seed, "test")
 
 
 def adapted(options: argparse.Namespace, job: Job) -> list[dict[str, Any]]:
@@ -89,19 +101,21 @@ def adapted(options: argparse.Namespace, job: Job) -> list[dict[str, Any]]:
     from acclimate.settings import complete
 
     begun = time.monotonic()
-    drawn, test = task_of(options, job.target, job.labels, "typed", job.seed)
+    own_types = job.target in OWN_TARGETS
+    drawn, test = own_task(options, job) if own_types else task_of(options, job.target, job.labels, "typed", job.seed)
     row: dict[str, Any] = {**asdict(job), "sentences": len(test)}
     if job.line == START:
         return [{**row, "f1": 100 * evaluate(Tagger.load(resolved_tagger(options.start)), test).span.f1}]
-    own = job.line in (FINE_TUNED, PLAIN)
+    encoder = {"encoder": str(resolved_tagger(options.start) / "encoder")}
+    taggers: dict[str, dict[str, Any]] = {PLAIN: {}, NEW_HEADS: encoder}
     settings = complete(
         RunSettings,
         {
-            "recipe": "target-only" if own else SOURCE_FREE,
+            "recipe": "target-only" if job.line in FROM_LABELS else SOURCE_FREE,
             "seed": job.seed,
             "select": "last",
             "training": TRAINING,
-            "tagger": {} if job.line == PLAIN else {"start": options.start},
+            "tagger": taggers.get(job.line, {"start": options.start}),
             "options": {} if job.line in LINES else options_of(job.line),
         },
         where="source_free",
@@ -113,14 +127,25 @@ def adapted(options: argparse.Namespace, job: Job) -> list[dict[str, Any]]:
     return [{**row, "updates": stage["updates"], "kept": stage["kept_update"], "watched": stage["score"]}]
 
 
+def own_task(options: argparse.Namespace, job: Job) -> tuple[Any, Any]:
+    """Labelled sentences of a target under its own types, and its test."""
+    from acclimate.data.subsets import take_sentences
+    from acclimate.reproduction.datasets import Datasets
+    from acclimate.runs.task import Task
+
+    sets, name = Datasets(Path(options.data), small=False), OWN_TARGETS[job.target]
+    few = take_sentences(sets.require(name, "train"), job.labels, job.seed)
+    return Task(target_labelled=few), sets.require(name, "test")[: options.limit]
+
+
 def options_of(variant: str) -> dict[str, float]:
     """`tuning=0.2,balance=0` as the recipe's options."""
     return {name: float(value) for name, _, value in (part.partition("=") for part in variant.split(","))}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def table(rows: list[dict[str, Any]], among: Iterable[str]) -> str:
     """Mean ± standard deviation of the seeds; `left` counts the runs in which the guard kept the start."""
-    targets = [target for target in TARGETS if any(row["target"] == target for row in rows)]
+    targets = [target for target in among if any(row["target"] == target for row in rows)]
     shown = []
     for line, labels in dict.fromkeys((row["line"], row["labels"]) for row in sorted(rows, key=_order)):
         own = [row for row in rows if (row["line"], row["labels"]) == (line, labels)]
@@ -144,6 +169,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", required=True, metavar="DIR")
     parser.add_argument("--start", required=True, metavar="FOLDER", help="a trained tagger, or a shipped one by name")
     parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--own-targets", default=",".join(OWN_TARGETS))
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--labels", default="0,20,50,100", metavar="NUMBERS", help="of labelled target sentences")
     parser.add_argument("--lines", default=",".join(LINES))
@@ -154,7 +180,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
     parser.add_argument("--table", metavar="FILE")
     options = parser.parse_args()
-    options.lines, options.targets = options.lines.split(","), options.targets.split(",")
+    for name in ("lines", "targets", "own_targets"):
+        setattr(options, name, [part for part in getattr(options, name).split(",") if part])
     for name in ("seeds", "labels"):
         setattr(options, name, [int(number) for number in getattr(options, name).split(",")])
     return options

@@ -18,20 +18,28 @@ def options(**changes: Any) -> Namespace:
         "seeds": [1, 2],
         "labels": [0, 20],
         "targets": ["fin"],
+        "own_targets": [],
         "lines": list(LINES),
         "variant": [],
         "judges": True,
     }
-    return Namespace(**given, **changes)
+    return Namespace(**given | changes)
 
 
 def test_without_labels_nothing_is_tuned_on_them_and_the_start_is_scored_once() -> None:
     found = [(job.line, job.labels, job.seed) for job in jobs_of(options())]
     assert [one for one in found if one[0] == "start"] == [("start", 0, 1)]
-    assert not [one for one in found if one[0] in ("plain", "fine-tuned") and one[1] == 0]
-    assert len(found) == 1 + 2 * 2 + 2 * 2
+    assert not [one for one in found if one[0] in ("plain", "fine-tuned", "new-heads") and one[1] == 0]
+    assert len(found) == 1 + 2 * 2 + 2 * 3
     assert len({job.name for job in jobs_of(options())}) == len(found)
     assert {job.part for job in jobs_of(options())} == {"judges"}
+
+
+def test_types_that_the_start_does_not_know_are_learnt_from_labels_alone() -> None:
+    found = [job for job in jobs_of(options(own_targets=["diseases"])) if job.target == "diseases"]
+    assert {job.line for job in found} == {"plain", "fine-tuned", "new-heads"}
+    assert {job.labels for job in found} == {20}
+    assert {job.part for job in found} == {"test"}
 
 
 def test_a_variant_is_a_line_of_its_own() -> None:
@@ -43,7 +51,10 @@ def test_the_mean_is_that_of_the_targets_seed_by_seed() -> None:
         {"line": "source-free", "labels": 0, "target": target, "seed": seed, "f1": f1, "kept": seed - 1}
         for target, seed, f1 in (("fin", 1, 10.0), ("wikigold", 1, 30.0), ("fin", 2, 20.0), ("wikigold", 2, 40.0))
     ]
-    assert table(rows).splitlines()[-1] == "| source-free | 0 | 35.00 ± 7.07 | 15.00 ± 7.07 | 25.00 ± 7.07 | 2 of 4 |"
+    assert (
+        table(rows, ("wikigold", "fin")).splitlines()[-1]
+        == "| source-free | 0 | 35.00 ± 7.07 | 15.00 ± 7.07 | 25.00 ± 7.07 | 2 of 4 |"
+    )
 
 
 def counted(number: int) -> list[dict[str, int]]:
