@@ -50,7 +50,7 @@ def test_the_screen_says_what_was_compared_with_what(datnet: tuple[Path, Answer]
     assert "Before: trained on the labelled target sentences alone, without the source." in out
     assert "no labelled test sentences given" not in out
     err = datnet[1].err
-    assert "datnet: 807 labelled source sentences (news train), 713 target sentences (social), 20 labelled" in err
+    assert "datnet: 807 labelled source sentences (news train), 897 target sentences (social), 20 labelled" in err
     assert "stage target: 6 updates" in err
     assert "stage datnet: done" in err
 
