@@ -46,11 +46,11 @@ def test_the_screen_says_what_was_compared_with_what(datnet: tuple[Path, Answer]
     assert "recipe datnet, seed 1, model chosen by span F1 on target dev (90 sentences)" in out
     assert "source  none: the tagger is the target's own" in out
     assert "target  social test" in out
-    assert "201 sentences" in out
+    assert "552 sentences" in out
     assert "Before: trained on the labelled target sentences alone, without the source." in out
     assert "no labelled test sentences given" not in out
     err = datnet[1].err
-    assert "datnet: 807 labelled source sentences (news train), 588 target sentences (social), 20 labelled" in err
+    assert "datnet: 807 labelled source sentences (news train), 897 target sentences (social), 20 labelled" in err
     assert "stage target: 6 updates" in err
     assert "stage datnet: done" in err
 
@@ -60,7 +60,7 @@ def test_the_report_says_it_too(datnet: tuple[Path, Answer]) -> None:
     assert page.startswith("# news → social: datnet\n")
     assert "| target | 6 |" in page
     assert "| datnet | 6 |" in page
-    assert "## Target: social test, 201 sentences" in page
+    assert "## Target: social test, 552 sentences" in page
     assert "## Source" not in page
     found = json.loads((datnet[0] / "report.json").read_text(encoding="utf-8"))
     assert found["source"] is None

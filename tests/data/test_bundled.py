@@ -24,7 +24,7 @@ LABELS = {
     "clinical": ("DISEASE", "SYMPTOM", "TREATMENT"),
 }
 CORPORA = Path(__file__).parents[2] / "src" / "acclimate" / "data" / "corpora"
-MOST_SHARED = 0.25  # of the words of two domains, those in both; measured: 0.17, 0.12 and 0.10
+MOST_SHARED = 0.25  # of the words of two domains, those in both; measured: 0.19, 0.12 and 0.10
 MOST_ALIKE = 3  # sentences with the same skeleton; measured: 1
 
 
@@ -154,7 +154,7 @@ def test_an_unknown_name_is_answered_with_those_there_are() -> None:
 
 
 def test_a_news_tagger_loses_on_the_other_domains(domains: dict[str, Domain]) -> None:
-    """Type-less span F1, so that unlike label sets can be compared. Measured: news 87, social 9, clinical 8."""
+    """Type-less span F1, so that unlike label sets can be compared. Measured: news 87, social 45, clinical 8."""
     from acclimate.inference.predict import predict
     from acclimate.model.tagger import Tagger
     from acclimate.runs.train import adapt
