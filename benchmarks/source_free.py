@@ -1,6 +1,6 @@
 """What does a trained tagger gain on seven targets without its source, and with 20, 50 or 100 labels?
 
-    python benchmarks/source_free.py --data FOLDER --out DIR --start FOLDER [--targets wnut2016,fin] [--seeds 1,2,3]
+    python benchmarks/source_free.py --data FOLDER --out DIR [--start general] [--targets wnut2016,fin] [--seeds 1,2,3]
         [--labels 0,20,50,100] [--jobs 15] [--minutes 9] [--judges] [--variant tuning=0.2,balance=0] [--limit N]
         [--table FILE.md]
 
@@ -18,7 +18,8 @@ CrossNER politics, and the one of NCBI-disease (--own-targets).
 All but `start` have the settings that they have by default. No labelled sentences but those counted take part, so none
 choose a state. The seed draws them. `--variant` adds a line: source-free with other options; it may be given several
 times. With `--judges` other target sentences are scored in place of test: choose options by these, and report the test.
-Every job writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job begins.
+Every job writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job begins. Where DIR is a
+file of rows, its tables are printed, and nothing is trained.
 """
 
 from __future__ import annotations
@@ -59,8 +60,10 @@ class Job:
 
 def main() -> None:
     options = arguments()
-    finish_jobs({job.name: (options, job) for job in jobs_of(options)}, adapted, Path(options.out), options)
-    rows = rows_of(Path(options.out))
+    out = Path(options.out)
+    if not out.is_file():
+        finish_jobs({job.name: (options, job) for job in jobs_of(options)}, adapted, out, options)
+    rows = rows_of(out)
     groups = {"four types": TARGETS, "types of their own": OWN_TARGETS}
     text = "\n\n".join(
         f"## {part}, {types}\n\n{table(some, targets)}"
@@ -168,9 +171,9 @@ def _order(row: dict[str, Any]) -> tuple[int, int, str]:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, metavar="FOLDER")
-    parser.add_argument("--out", required=True, metavar="DIR")
-    parser.add_argument("--start", required=True, metavar="FOLDER", help="a trained tagger, or a shipped one by name")
+    parser.add_argument("--data", metavar="FOLDER")
+    parser.add_argument("--out", required=True, metavar="DIR", help="or a file of rows")
+    parser.add_argument("--start", default="general", metavar="FOLDER", help="a tagger, or the name of a shipped one")
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--own-targets", default=",".join(OWN_TARGETS))
     parser.add_argument("--seeds", default="1,2,3")
