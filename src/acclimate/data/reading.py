@@ -13,16 +13,13 @@ from typing import Any, NamedTuple, TypeVar, get_args
 from acclimate.data.character_spans import POLICIES, SPLIT_BETWEEN_LETTERS
 from acclimate.data.corpus import Corpus, Kind, ReadingNotes, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.readers.brat import read_brat
+from acclimate.data.readers.annotation_tools import read_brat, read_doccano, read_label_studio, read_prodigy
 from acclimate.data.readers.columns import read_columns, read_text
 from acclimate.data.readers.conllu import read_conllu
 from acclimate.data.readers.detection import detect_format, is_guessed
 from acclimate.data.readers.docbin import read_docbin
-from acclimate.data.readers.doccano import read_doccano
 from acclimate.data.readers.hub import PREFIX, read_hub
 from acclimate.data.readers.jsonl import read_jsonl
-from acclimate.data.readers.label_studio import read_label_studio
-from acclimate.data.readers.prodigy import read_prodigy
 from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
 from acclimate.data.readers.tables import read_csv, read_parquet, read_tsv
 from acclimate.data.readers.tagging import to_sentences

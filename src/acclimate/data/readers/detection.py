@@ -8,8 +8,8 @@ from typing import Any
 
 from acclimate.data.problems import InputError
 from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
-from acclimate.data.readers.guesses import is_guess
 from acclimate.data.readers.hub import PREFIX
+from acclimate.data.readers.jsonl import is_guess
 from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.source import Source, inner_name
 from acclimate.data.schemes import is_outside, looks_like_span_tag, names_a_span

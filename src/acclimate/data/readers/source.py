@@ -1,4 +1,4 @@
-"""What every reader gets: the source of the bytes, the reading options, and a log of what was not read as it stood."""
+"""What every reader gets: the source of the bytes, the reading options, and a log of what was changed or left out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Compression = Literal["gzip", "xz"]
 
 _BY_SUFFIX: dict[str, Compression] = {".gz": "gzip", ".xz": "xz"}
 _BLOCK = 1 << 16  # bytes
-_PADDING = 4  # zeros that may stand behind a part of an .xz file, or any multiple of so many
+_PADDING = 4  # a stream of an .xz file may be followed by a multiple of so many zeros
 _UNREAD = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7-zip"}
 
 
@@ -53,48 +53,40 @@ def decompressing(stored: IO[bytes], compression: Compression | None) -> IO[byte
 
 
 class _XzFile(io.RawIOBase):
-    """The parts of an .xz file, one after the other."""
+    """An .xz file of one or more streams. Unlike `lzma.LZMAFile` it refuses other bytes behind a stream."""
 
     def __init__(self, stored: IO[bytes]) -> None:
-        self._stored = stored
-        self._waiting = b""  # read from the file, and not looked at yet
-        self._part: lzma.LZMADecompressor | None = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        self._chunks, self._rest = _xz_chunks(stored), b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(cast(bytearray, buffer)).cast("B")
-        unpacked = self._read(len(view))
-        view[: len(unpacked)] = unpacked
-        return len(unpacked)
+        chunk = self._rest or next(self._chunks, b"")
+        size = min(len(view), len(chunk))
+        view[:size], self._rest = chunk[:size], chunk[size:]
+        return size
 
-    def _read(self, most: int) -> bytes:
-        while self._part is not None:
-            if self._part.eof:
-                self._part = self._next_part(self._part.unused_data)
-                continue
-            packed = self._packed() if self._part.needs_input else b""
-            if self._part.needs_input and not packed:
+
+def _xz_chunks(stored: IO[bytes]) -> Iterator[bytes]:
+    packed = stored.read(_BLOCK)
+    while packed:
+        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        while not stream.eof:
+            packed = packed or (stored.read(_BLOCK) if stream.needs_input else b"")
+            if stream.needs_input and not packed:
                 raise EOFError("the file ends before its end mark")
-            if unpacked := self._part.decompress(packed, most):
-                return unpacked
-        return b""
-
-    def _packed(self) -> bytes:
-        waiting, self._waiting = self._waiting, b""
-        return waiting or self._stored.read(_BLOCK)
-
-    def _next_part(self, rest: bytes) -> lzma.LZMADecompressor | None:
-        """What stands behind a part: zeros, as many as please, and perhaps another part."""
-        zeros = 0
-        while not self._waiting and (rest := rest or self._stored.read(_BLOCK)):
-            self._waiting = rest.lstrip(b"\0")
-            zeros += len(rest) - len(self._waiting)
+            if unpacked := stream.decompress(packed, _BLOCK):
+                yield unpacked
+            packed = b""
+        rest, zeros = stream.unused_data, 0
+        while not packed and (rest := rest or stored.read(_BLOCK)):
+            packed = rest.lstrip(b"\0")
+            zeros += len(rest) - len(packed)
             rest = b""
         if zeros % _PADDING:
             raise lzma.LZMAError("there are odd bytes behind a part")
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ) if self._waiting else None
 
 
 Borders = Literal["split", "error", "expand", "contract", "drop"]
@@ -103,7 +95,7 @@ Tokenize = Literal["words", "blanks"]
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How the user wants a file to be read; the options of `read_corpus`, which explains them."""
+    """The options of `read_corpus`, which explains them."""
 
     scheme: Scheme | None = None
     labels: Kind | None = None
@@ -121,17 +113,13 @@ class ReadingOptions:
 
 @dataclass(slots=True)
 class RawSentence:
-    """A sentence as the file spells it.
-
-    Formats with one tag per word give `tags`, formats with marked stretches of text give `spans`; a sentence without
-    annotation gives neither. `lines` has the line of each word, so that a bad tag can be pointed at.
-    """
+    """A sentence as the file spells it, with `tags` or with `spans`; without annotation it has neither."""
 
     words: Sequence[str]
     tags: Sequence[str] | None = None
     spans: Sequence[Span] | None = None
     probabilities: tuple[Distribution, ...] | None = None  # of guesses with scores
-    lines: Sequence[int] = ()
+    lines: Sequence[int] = ()  # of each word
     text: str | None = None
     offsets: Sequence[tuple[int, int]] | None = None
     document: str | None = None
@@ -140,7 +128,7 @@ class RawSentence:
 
 @dataclass(slots=True)
 class ReadingLog:
-    """Stops at the first bad thing, or, with `skip_bad`, writes it down; keeps the rest of the notes as well."""
+    """Raises the first error, or collects the errors (`skip_bad`); collects the other notes as well."""
 
     options: ReadingOptions
     kind: Kind | None = None  # set by a reader that knows which tags it gives
@@ -152,7 +140,7 @@ class ReadingLog:
     def refuse(
         self, error: InputError, *, file: str | None = None, line: int | None = None, text: str | None = None
     ) -> None:
-        """Raise the error, or note it and go on. What the error does not know of its place is filled in."""
+        """Raise the error, or note it and go on. The place is filled in where the error has none."""
         place = error.place
         placed = InputError(
             error.problem,
@@ -167,8 +155,16 @@ class ReadingLog:
         )  # which was followed
         self.skipped.append(Skipped(placed.place, problem, placed.text or ""))
 
+    @contextmanager
+    def refusing(self, file: str, line: int | None = None, text: str | None = None) -> Iterator[None]:
+        """Refuse the errors that are raised inside, which belong to this place."""
+        try:
+            yield
+        except InputError as error:
+            self.refuse(error, file=file, line=line, text=text)
+
     def count(self, what: str, times: int = 1) -> None:
-        """Something worth a remark happened; equal remarks are counted together."""
+        """Count something that the user should know."""
         self.counts[what] += times
 
     @property
@@ -196,10 +192,7 @@ def inner_name(name: str) -> str:
 
 
 class Source:
-    """Where a corpus is read from. Nothing is opened before it is asked for, so a folder is a source too.
-
-    A file of lines may be read in parts, each a source of its own that knows where it begins.
-    """
+    """A file, a folder or standard input. It is opened when its text is asked for, as a whole or in parts of lines."""
 
     first_line, first_byte = 1, 0
 
@@ -217,7 +210,7 @@ class Source:
         if compression is None:
             return raw
         most = max(_SMALL, _GROWTH * len(raw))
-        with self._damage_told():
+        with self._reporting_damage():
             unpacked = decompressing(io.BytesIO(raw), compression).read(most + 1)
         if len(unpacked) > most:
             problem = f"the file of {len(raw):,} bytes unpacks to more than {most:,}, as no corpus does."
@@ -225,7 +218,7 @@ class Source:
         return unpacked
 
     def parts(self) -> Iterator[Source]:
-        """The file in parts of whole lines. No more than one of them need be in memory."""
+        """The file in parts of whole lines, one after the other."""
         with self._stored() as stored:
             compression = self._compression(stored.peek(8)[:8])
             file = stored if compression is None else decompressing(stored, compression)
@@ -242,7 +235,7 @@ class Source:
         return part
 
     def _whole_lines(self, file: IO[bytes], line: int) -> bytes:
-        with self._damage_told():
+        with self._reporting_damage():
             data = file.read(_PART)
             if not data or data.endswith(b"\n"):
                 return data
@@ -255,7 +248,7 @@ class Source:
 
     @contextmanager
     def _stored(self) -> Iterator[io.BufferedReader[Any]]:
-        """The file as it lies on disk, or standard input."""
+        """The file before decompression, or standard input."""
         if self.is_stdin:
             reader = io.BufferedReader(cast(Any, sys.stdin.buffer))
             try:
@@ -282,7 +275,7 @@ class Source:
         return compression
 
     @contextmanager
-    def _damage_told(self) -> Iterator[None]:
+    def _reporting_damage(self) -> Iterator[None]:
         try:
             yield
         except DAMAGE as error:
@@ -297,7 +290,7 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """The whole as text. Bytes that are not UTF-8 stay in it as lone surrogates; `faults` knows their lines."""
+        """The whole as text. Bytes that are not UTF-8 become lone surrogates; `faults` has their lines."""
         text = self.data.decode("utf-8", "surrogateescape")
         if self.first_byte:
             return text
