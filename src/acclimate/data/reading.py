@@ -14,8 +14,7 @@ from acclimate.data.character_spans import POLICIES, SPLIT_BETWEEN_LETTERS
 from acclimate.data.corpus import Corpus, Kind, ReadingNotes, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.annotation_tools import read_brat, read_doccano, read_label_studio, read_prodigy
-from acclimate.data.readers.columns import read_columns, read_text
-from acclimate.data.readers.conllu import read_conllu
+from acclimate.data.readers.columns import read_columns, read_conllu, read_text
 from acclimate.data.readers.detection import detect_format, is_guessed
 from acclimate.data.readers.docbin import read_docbin
 from acclimate.data.readers.hub import PREFIX, read_hub

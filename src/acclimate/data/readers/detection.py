@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
+from acclimate.data.readers.columns import CONLLU_COLUMNS
 from acclimate.data.readers.hub import PREFIX
 from acclimate.data.readers.jsonl import is_guess
 from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name

@@ -45,8 +45,7 @@ def _from_lines(source: Source, lines: list[str], log: ReadingLog) -> Iterator[R
     for number, line in enumerate(lines, start=source.first_line):
         if line.strip(_BLANK):
             with log.refusing(source.name, number, line):
-                if number in source.faults:
-                    raise source.faults[number]
+                source.require_text(number)
                 yield Record(number, expect(_parsed(line), dict, "the record"), line)
 
 
@@ -81,8 +80,7 @@ def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[R
         last = line + text.count("\n", start, end)
         with log.refusing(source.name, line, text[start:end]):
             for number in range(line, last + 1):
-                if number in source.faults:
-                    raise source.faults[number]
+                source.require_text(number)
             yield Record(line, expect(value, dict, "the record"), text[start:end])
         position, line = after + (text[after] == ","), line + text.count("\n", start, after)
 

@@ -346,8 +346,13 @@ class Source:
             position += len(line) + 1
         return faults
 
+    def require_text(self, line: int) -> None:
+        """Refuse a line that cannot be text."""
+        if line in self.faults:
+            raise self.faults[line]
+
     def checked_lines(self, log: ReadingLog) -> list[str]:
-        """The lines; the first faulty one stops unless bad ones are skipped (a reader then asks `faults`)."""
+        """The lines; the first bad one is an error unless bad ones are skipped (a reader then calls `require_text`)."""
         if self.faults and not log.options.skip_bad:
             raise next(iter(self.faults.values()))
         return self.lines
