@@ -7,7 +7,7 @@ import builtins
 import pytest
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.hub import split_name
+from acclimate.data.readers.tables import split_name
 from acclimate.data.reading import read_corpus
 
 

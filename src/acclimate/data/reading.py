@@ -17,10 +17,9 @@ from acclimate.data.readers.annotation_tools import read_brat, read_doccano, rea
 from acclimate.data.readers.columns import read_columns, read_conllu, read_text
 from acclimate.data.readers.detection import detect_format, is_guessed
 from acclimate.data.readers.docbin import read_docbin
-from acclimate.data.readers.hub import PREFIX, read_hub
 from acclimate.data.readers.jsonl import read_jsonl
 from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
-from acclimate.data.readers.tables import read_csv, read_parquet, read_tsv
+from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv
 from acclimate.data.readers.tagging import to_sentences
 from acclimate.data.schemes import SCHEMES, Scheme
 from acclimate.spelling import argument, did_you_mean

@@ -323,7 +323,7 @@ def read_text(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
 
 def _text_lines(source: Source, document: str | None, log: ReadingLog) -> Iterator[RawSentence]:
     same: dict[str, str] = {}  # one string object per word: a corpus of millions of words has few different ones
-    for number, line in enumerate(source.checked_text_lines(log), start=source.first_line):
+    for number, line in enumerate(source.checked_lines(log), start=source.first_line):
         if number in source.faults:
             log.refuse(source.faults[number])
             continue

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from acclimate.data.problems import InputError
 from acclimate.data.readers.columns import CONLLU_COLUMNS
-from acclimate.data.readers.hub import PREFIX
 from acclimate.data.readers.jsonl import is_guess
 from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.source import Source, inner_name
+from acclimate.data.readers.tables import PREFIX
 from acclimate.data.schemes import is_outside, looks_like_span_tag, names_a_span
 from acclimate.spelling import argument
 
-_BY_SUFFIX = {
-    ".conllu": "conllu",
-    ".conll": "conll",
-    ".bio": "conll",
-    ".iob": "conll",
-    ".iob2": "conll",
-    ".bioes": "conll",
-    ".col": "conll",
-    ".ner": "conll",
-    ".pos": "conll",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".spacy": "docbin",
-    ".docbin": "docbin",
-    ".ann": "brat",
+BY_SUFFIX = {
+    **dict.fromkeys((".conll", ".bio", ".iob", ".iob2", ".bioes", ".col", ".ner", ".pos"), "conll"),
+    **{".conllu": "conllu", ".csv": "csv", ".parquet": "parquet", ".ann": "brat"},
+    **dict.fromkeys((".spacy", ".docbin"), "docbin"),
 }
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _LOOKED_AT = 1000  # lines
@@ -43,8 +33,8 @@ def detect_format(source: Source) -> str:
     if not source.is_stdin and source.path.is_dir():
         return _of_folder(source)
     suffix = "" if source.is_stdin else _suffix(source)
-    if suffix in _BY_SUFFIX:
-        return _BY_SUFFIX[suffix]
+    if suffix in BY_SUFFIX:
+        return BY_SUFFIX[suffix]
     if source.data.startswith(b"PAR1"):
         return "parquet"
     if suffix in _JSON_SUFFIXES or source.text.lstrip().startswith("{"):
@@ -58,13 +48,13 @@ def is_guessed(source: Source, format: str) -> bool:
     """Whether only the first lines of a file say that it is no raw text, while its name would allow that."""
     if format in ("text", "brat", "hub") or (not source.is_stdin and source.path.is_dir()):
         return False
-    return source.is_stdin or _suffix(source) not in (*_BY_SUFFIX, *_JSON_SUFFIXES, ".tsv")
+    return source.is_stdin or _suffix(source) not in (*BY_SUFFIX, *_JSON_SUFFIXES, ".tsv")
 
 
 def looks_like_corpus(name: str, first_lines: list[str]) -> bool:
     """Whether a file that is to be raw text is a corpus with tags, by its name and its first lines."""
     suffix = Path(inner_name(name).lower()).suffix
-    return suffix in (*_BY_SUFFIX, *_JSON_SUFFIXES) or _looks_like_columns(
+    return suffix in (*BY_SUFFIX, *_JSON_SUFFIXES) or _looks_like_columns(
         [line for line in first_lines if line.strip()]
     )
 
@@ -93,7 +83,7 @@ def _of_folder(source: Source) -> str:
 
 def _by_lines(source: Source, suffix: str) -> str:
     lines = [line for line in source.lines[:_LOOKED_AT] if line.strip()]
-    if source.text.lstrip().startswith("[") and _looks_like_array(source):
+    if re.match(r"\s*\[\s*[{\]]", source.text):
         return _json_flavour(source)
     if any(_is_conllu_line(line) for line in lines[:20]):
         return "conllu"
@@ -113,15 +103,10 @@ def _is_conllu_line(line: str) -> bool:
     )
 
 
-def _looks_like_array(source: Source) -> bool:
-    return source.text.lstrip()[1:].lstrip()[:1] in ("{", "]")
-
-
 def _looks_like_columns(lines: list[str]) -> bool:
-    """Raw text has lines of any number of words; columns have the same number on nearly all of them, and the last is a
-    tag. Words such as `S` (a car), `B` (a vitamin) or `I-95` (a road) look like tags, too, and may well end a line.
+    """Whether nearly all lines have the same number of cells, two or more, and the last is a tag.
 
-    One column alone is not told from text here: a line of Chinese is one word to this test.
+    Words such as `S` (a car), `B` (a vitamin) or `I-95` (a road) look like tags, too, and may well end a line of text.
     """
     if any(line.startswith("-DOCSTART-") for line in lines):
         return True
@@ -164,9 +149,10 @@ def _are_in_capitals(cells: list[str]) -> bool:
 def _json_flavour(source: Source) -> str:
     """Whose JSON it is, by the fields of the first records that can be read."""
     if source.text.strip() in ("", "[]"):
-        return "jsonl"  # whoever wrote it, nothing is in it, and that is what will be said
+        return "jsonl"  # the reader will say that it is empty
     for fields in _first_records(source):
-        if any(isinstance(fields.get(name), list) and _of_strings(fields[name]) for name in ("words", "tokens")):
+        words = [fields[name] for name in ("words", "tokens") if isinstance(fields.get(name), list)]
+        if any(all(isinstance(word, str) for word in one) for one in words):
             return "jsonl"
         if isinstance(fields.get("data"), dict) or _is_minimal_label_studio(fields):
             return "label_studio"
@@ -177,12 +163,14 @@ def _json_flavour(source: Source) -> str:
         if "text" in fields:
             return "doccano"
     known = "words and tags (ours), doccano, label_studio, prodigy"
-    problem = (
-        f"this JSON is of no known kind ({known}), or the first records are no JSON objects. Name its format "
-        f"({argument('format', ...)})."
-    )
+    problem = f"this JSON is of no known kind ({known}), or the first records are no JSON objects."
     first = next((number for number, line in enumerate(source.lines, start=1) if line.strip()), 1)
-    raise InputError(problem, file=source.name, line=first, text=(source.lines or [""])[first - 1])
+    raise InputError(
+        f"{problem} Name its format ({argument('format', ...)}).",
+        file=source.name,
+        line=first,
+        text=(source.lines or [""])[first - 1],
+    )
 
 
 def _first_records(source: Source) -> list[dict[str, Any]]:
@@ -202,10 +190,6 @@ def _first_records(source: Source) -> list[dict[str, Any]]:
         if isinstance(value, dict):
             records.append(value)
     return records
-
-
-def _of_strings(value: list[object]) -> bool:
-    return all(isinstance(item, str) for item in value)
 
 
 def _is_minimal_label_studio(fields: dict[str, Any]) -> bool:

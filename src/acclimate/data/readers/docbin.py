@@ -1,6 +1,6 @@
-"""spaCy's DocBin (extra `spacy`): tokens, entities or parts of speech, and sentence borders where they are set.
+"""spaCy's DocBin (extra `spacy`). The tag is the entity; `column="tag"` or `"pos"` reads parts of speech.
 
-The tokens are taken as they are, less those that are white space. `column="tag"` or `"pos"` reads parts of speech.
+Tokens that are white space are left out.
 """
 
 from __future__ import annotations
@@ -19,18 +19,15 @@ _COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}
 def read_docbin(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     wanted = log.options.column
     if wanted is not None and wanted not in _COLUMNS:
-        raise InputError(
-            f"{argument('column', wanted)}: a DocBin has {', '.join(map(repr, _COLUMNS))}.", file=source.name
-        )
+        known = ", ".join(map(repr, _COLUMNS))
+        raise InputError(f"{argument('column', wanted)}: a DocBin has {known}.", file=source.name)
     docs = _docs(source)
     column = str(wanted) if wanted is not None else _annotated(docs)
     log.kind = "plain" if column in ("tag", "pos") else None
     for number, doc in enumerate(docs, start=1):
         sentences = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
         for sentence in sentences:
-            raw = _sentence(sentence, doc, column, number, log)
-            if raw is not None:
-                yield raw
+            yield from _sentence(sentence, doc, column, number, log)
 
 
 def _docs(source: Source) -> list[Any]:
@@ -50,11 +47,11 @@ def _annotated(docs: list[Any]) -> str | None:
     return next((name for name, mark in _COLUMNS.items() if any(doc.has_annotation(mark) for doc in docs)), None)
 
 
-def _sentence(sentence: Any, doc: Any, column: str | None, number: int, log: ReadingLog) -> RawSentence | None:
+def _sentence(sentence: Any, doc: Any, column: str | None, number: int, log: ReadingLog) -> Iterator[RawSentence]:
     tokens = [token for token in sentence if not token.is_space]
     if not tokens:
         log.count("documents or sentences hold no word and were left out")
-        return None
+        return
     raw = RawSentence(
         words=[token.text for token in tokens],
         lines=[number] * len(tokens),  # of a binary file, the number of the document
@@ -66,7 +63,7 @@ def _sentence(sentence: Any, doc: Any, column: str | None, number: int, log: Rea
         raw.spans = _spans(sentence, tokens, log)
     elif column in ("tag", "pos") and doc.has_annotation(_COLUMNS[column]):
         raw.tags = [(token.tag_ if column == "tag" else token.pos_) or "_" for token in tokens]
-    return raw
+    yield raw
 
 
 def _spans(sentence: Any, tokens: list[Any], log: ReadingLog) -> list[Span]:

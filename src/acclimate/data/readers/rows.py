@@ -1,4 +1,4 @@
-"""Rows of cells to sentences: which column is which, and one word, one sentence or one text per row."""
+"""Rows of cells to sentences, with one word, one sentence or one text per row."""
 
 from __future__ import annotations
 
@@ -53,13 +53,9 @@ def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> La
         single = _first(ONE_WORD, names)
         words = single if single is not None else _first(ALL_WORDS, names)
     if words is None:
-        expected = ", ".join((*ONE_WORD, *ALL_WORDS[:4]))
-        problem = f"no column of words. The first line must name the columns, one of them {expected}; it names"
-        raise InputError(
-            f"{problem} {', '.join(map(repr, header))}. Name it so, or pass {argument('words_column', ...)}.",
-            file=file,
-            line=1,
-        )
+        expected, has = ", ".join((*ONE_WORD, *ALL_WORDS[:4])), ", ".join(map(repr, header))
+        problem = f"no column of words. The first line must name the columns, one of them {expected}; it names {has}."
+        raise InputError(f"{problem} Name it so, or pass {argument('words_column', ...)}.", file=file, line=1)
     tags = _wanted(options.column, header, "column", file)
     if tags is None:
         tags = _first(ONE_TAG if single is not None else ALL_TAGS, names)
@@ -93,12 +89,8 @@ def _wanted(column: int | str | None, header: Sequence[str], option: str, file: 
     try:
         index = int(column)
     except ValueError:
-        has = ", ".join(map(repr, header))
-        raise InputError(
-            f"{option}={column!r}: there is no such column.{did_you_mean(str(column), header)} There are {has}.",
-            file=file,
-            line=1,
-        ) from None
+        problem = f"{option}={column!r}: there is no such column.{did_you_mean(str(column), header)}"
+        raise InputError(f"{problem} There are {', '.join(map(repr, header))}.", file=file, line=1) from None
     if not -len(header) <= index < len(header):
         raise InputError(f"{option}={index}, but there are {len(header)} columns (numbered from 0).", file=file, line=1)
     return index % len(header)
@@ -118,21 +110,20 @@ def sentences_of_rows(
 ) -> Iterator[RawSentence]:
     """The sentences of a table. `names`: what the tags mean where they are numbers."""
     rows = list(rows)
-    if _is_raw(rows, layout, log):
-        yield from _texts_by_row(rows, layout, log, file)
-        return
-    if layout.word_per_row:
+    is_raw = _is_raw(rows, layout, log)
+    if layout.word_per_row and not is_raw:
         yield from _words_by_row(rows, layout, log, file)
         return
     for row in rows:
-        try:
+        with log.refusing(file, row.line, _shown(row)):
             if row.fault is not None:
                 raise row.fault
-            raw = _sentence(row, layout, names)
-        except InputError as error:
-            log.refuse(error, file=file, line=row.line, text=_shown(row))
-        else:
-            yield raw
+            if is_raw:
+                cell = row.cells[layout.words]
+                text = "" if cell is None else expect(cell, str, "the text")
+                yield from sentences_of_text(text, None, log, Place(file, row.line), _document(row, layout))
+            else:
+                yield _sentence(row, layout, names)
 
 
 def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
@@ -159,20 +150,6 @@ def _is_tagged(row: Row, layout: Layout) -> bool:
     except InputError:
         return False
     return isinstance(words, list) and isinstance(tags, list) and len(words) == len(tags)
-
-
-def _texts_by_row(rows: Sequence[Row], layout: Layout, log: ReadingLog, file: str) -> Iterator[RawSentence]:
-    for row in rows:
-        try:
-            if row.fault is not None:
-                raise row.fault
-            cell = row.cells[layout.words]
-            text = "" if cell is None else expect(cell, str, "the text")
-            raw = sentences_of_text(text, None, log, Place(file, row.line), _document(row, layout))
-        except InputError as error:
-            log.refuse(error, file=file, line=row.line, text=_shown(row))
-        else:
-            yield from raw
 
 
 def _document(row: Row, layout: Layout) -> str | None:
@@ -263,10 +240,8 @@ def _words_by_row(rows: Iterable[Row], layout: Layout, log: ReadingLog, file: st
             if key and key not in seen and not current.words:
                 seen.add(key)
             elif key and not current.words and not current.bad:
-                problem = (
-                    f"sentence {key!r} comes back after others. Sort the rows by sentence, or give each its own id."
-                )
-                raise InputError(problem)
+                advice = "Sort the rows by sentence, or give each its own id."
+                raise InputError(f"sentence {key!r} comes back after others. {advice}")
             _take(row, layout, current)
         except InputError as error:
             if not current.bad:
