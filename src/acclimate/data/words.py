@@ -14,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import accumulate
 
 Offsets = list[tuple[int, int]]
 
@@ -270,6 +271,12 @@ def bare_text(words: Sequence[str]) -> str:
     """
     text = " ".join(words)
     return _NOT_LETTER_OR_DIGIT.sub("", text.lower()) or text
+
+
+def joined_words(words: Sequence[str]) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The words with blanks between them, and their offsets."""
+    ends = list(accumulate(len(word) + 1 for word in words))
+    return " ".join(words), tuple((end - 1 - len(word), end - 1) for word, end in zip(words, ends, strict=True))
 
 
 def grouped(words: Offsets, borders: Offsets) -> Iterator[tuple[int, int]]:
