@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.concepts.annotators import load_annotator
+from acclimate.data.concepts.labelling import load_annotator
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import Concept
 from acclimate.data.concepts.labelling import REACH, Groups, Labeller, Mention, RawText, choose, explains

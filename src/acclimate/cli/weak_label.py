@@ -134,7 +134,7 @@ def _groups(
 def _annotator(
     name: str, concepts: Mapping[str, Sequence[Concept]], groups: Groups, settings: WeakLabelSettings
 ) -> tuple[Annotator, ConceptDictionary | None]:
-    from acclimate.data.concepts.annotators import load_annotator
+    from acclimate.data.concepts.labelling import load_annotator
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.files import read_names
 

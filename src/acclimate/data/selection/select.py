@@ -25,7 +25,7 @@ import numpy as np
 from acclimate.data.problems import InputError
 from acclimate.data.processes import processes
 from acclimate.data.readers.source import Tokenize
-from acclimate.data.selection.contrast import Contrast, with_sample
+from acclimate.data.selection.ngram_scores import Contrast, with_sample
 from acclimate.data.selection.keys import Numbers
 from acclimate.data.selection.ngram_scores import MEASURES, Measure, Scores, Target, TargetNgrams, Text, read_target
 from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks

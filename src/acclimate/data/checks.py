@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
-from acclimate.data.checks.findings import (
+from acclimate.data.findings import (
     SEVERITIES,
     CorpusStatistics,
     Finding,
