@@ -13,10 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.concepts.labelling import load_annotator
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import Concept
-from acclimate.data.concepts.labelling import REACH, Groups, Labeller, Mention, RawText, choose, explains
+from acclimate.data.concepts.labelling import (
+    REACH,
+    Groups,
+    Labeller,
+    Mention,
+    RawText,
+    choose,
+    explains,
+    load_annotator,
+)
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus

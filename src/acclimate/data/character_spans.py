@@ -1,11 +1,7 @@
 """Spans over the characters of a text, and how they become spans over words.
 
-Annotators drag with a mouse: a span may begin or end inside a word of the tokenizer (`New York-based`, or `Acme Corp`
-before a full stop). By default the word is split there, so that the span keeps its borders. Every such span is listed,
-or stops the reading if you ask for that.
-
-Each line of a text is a sentence; with `paragraphs=True` lines are split into sentences. A sentence border inside a
-span is ignored: the annotator's mark counts more than a line end.
+A span may begin or end inside a word (`New York-based`). By default the word is split there, and the span is listed.
+A sentence ends at a line end, or, with `paragraphs=True`, within a line, but never inside a span.
 """
 
 from __future__ import annotations
@@ -182,11 +178,10 @@ def sentences_of_text(
     first_line: int | None = None,
     together: Sequence[CharacterSpan] = (),
 ) -> list[RawSentence]:
-    """The sentences of one text. `words` are given by formats that bring their own. No sentence ends within what stays
-    `together`.
+    """The sentences of one text. No sentence ends inside a span of `spans` or `together`.
 
-    `first_line`: the line of the text's first line where the text is the file itself (brat); otherwise all sentences
-    stand at `place`. Raises InputError before anything is noted, so that a skipped record leaves no trace but that.
+    `words` come from formats with words of their own. `first_line` is the line of the file where the text begins, if
+    the text is the file itself; otherwise all sentences stand at `place`. Nothing is noted in the log before an error.
     """
     check_characters(text)
     for span in spans or ():

@@ -1,8 +1,7 @@
 """The data check: problems of corpora to know before a run, how bad they are, and what to do.
 
-Every check is one small generator of findings, listed in `ALONE` (one corpus), `PAIRS` (two) or `TOGETHER` (all). A
-corpus is counted once (`CorpusStatistics`), so that large ones take seconds. The name tells what a corpus is for:
-`train` or `source` teach, `dev` or `test` are held out. When no name says so, the first one teaches.
+Every check is a generator of findings, listed in `ALONE` (one corpus), `PAIRS` (two) or `TOGETHER` (all). The name says
+what a corpus is for: `train` or `source`, `dev` or `test`. If no name says so, the first one is for training.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
+from acclimate.data.corpus import Corpus
 from acclimate.data.findings import (
     SEVERITIES,
     CorpusStatistics,
@@ -25,7 +25,6 @@ from acclimate.data.findings import (
     percent,
     share,
 )
-from acclimate.data.corpus import Corpus
 from acclimate.data.problems import shorten
 from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, may_agree
 
@@ -242,8 +241,7 @@ def _letter_case(stats: CorpusStatistics) -> Iterator[Finding]:
 
 
 def _has_odd_border(words: Sequence[str]) -> bool:
-    """Whether a mark stands at an end. A bracket whose other half is inside, as in `[ 3H ] thymidine`, is none, unless
-    the pair holds the whole span."""
+    """Whether a mark stands at an end. Brackets closed inside the span, as in `[ 3H ] thymidine`, are none."""
     opens = _BRACKETS.get(words[0], "\n") in words[:-1]
     closes = any(words[-1] == right and left in words[1:] for left, right in _BRACKETS.items())
     return (_is_mark(words[0]) and not opens) or (_is_mark(words[-1]) and not closes)

@@ -1,8 +1,7 @@
 """Collocations: word sequences that occur together more often than chance predicts, ranked by mutual information.
 
-Counting holds nothing but numbers: five bytes per word of the text and four more for each length, 21 bytes for up to
-four words. Each length is counted in several passes, each for its own share of the n-grams, so that sorting never
-needs more memory than one share does.
+Counting needs 21 bytes per word of the text for up to four words. Each length is counted in several passes, each for
+its own share of the n-grams, so that sorting needs no more memory than one share.
 """
 
 from __future__ import annotations
@@ -80,10 +79,10 @@ def number_words(sentences: Iterable[Sentence | Sequence[str]], lower_case: bool
 
 
 def count_ngrams(text: NumberedText, longest: int, at_least: int = 1) -> dict[int, Ngrams]:
-    """The n-grams of one to `longest` words that stand `at_least` so often in the text. None crosses a sentence's end.
+    """The n-grams of one to `longest` words that occur at least `at_least` times. None crosses a sentence's end.
 
-    An n-gram is never more frequent than the two of one word less inside it. So only places where both are frequent
-    need be looked at, and nothing is lost by it.
+    An n-gram is never more frequent than the two of one word less inside it, so only places where both are frequent
+    count.
     """
     if longest >= _FAR:
         raise ValueError(f"N-grams of {longest} words are not counted, only shorter ones than {_FAR}.")
@@ -143,14 +142,10 @@ def mutual_information(
 ) -> NDArray[np.float64]:
     """How strongly each n-gram of a length holds together, in nats (Levine et al. 2021, equation 3).
 
-    The smallest log p(n-gram) / ∏ p(part) over all ways to cut the n-gram into parts, uncut left out: it holds no
-    better than at its weakest seam. Cut into single words alone, "the New York" would pass for a strong one on account
-    of "New York"; the cut "the | New York" shows that it is not.
-
-    `relative_to` says what a p is a share of: all n-grams of its length, or all words of the text (the authors' notes
-    leave it open). `measure="squared"` has p(n-gram)² above the line, as in the lists that the authors published: it
-    favours what is frequent. `measure="unigrams"` is the plain measure that only cuts into single words, never smaller
-    than the authors' and the same for two words.
+    The smallest log p(n-gram) / ∏ p(part) over all ways to cut the n-gram into two parts or more: "the New York" is
+    weak, for it can be cut into "the" and "New York". `relative_to`: whether a p is a share of all n-grams of its
+    length, or of all words of the text (the paper leaves it open). `measure="squared"` has p(n-gram)² above the line,
+    as in the lists that the authors published. `measure="unigrams"` only cuts into single words.
     """
     totals = {size: by_length[size if relative_to == "length" else 1].total for size in by_length}
     logs = {size: np.log(ngrams.counts) - math.log(max(1, totals[size])) for size, ngrams in by_length.items()}
@@ -266,10 +261,7 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True)
 class Collocations:
-    """A vocabulary of collocations, the best one first: ranks count from 0.
-
-    With `lower_case` all its words are in lower case, and words are compared so.
-    """
+    """A vocabulary of collocations, the best one first: ranks count from 0."""
 
     entries: tuple[Collocation, ...]
     lower_case: bool = False
@@ -293,11 +285,7 @@ class Collocations:
         return self._ranks.get(self._spelled(words))
 
     def find(self, words: Sequence[str]) -> list[Occurrence]:
-        """All collocations that stand in a sentence, also those that overlap; neighbouring words only.
-
-        The longest come first, then the best ranked, then the leftmost: where one lies inside another, the larger is
-        meant, as Levine et al. (2021) have it.
-        """
+        """All collocations in a sentence, also those that overlap: the longest first, then the best ranked."""
         spelled = self._spelled(words)
         occurrences = []
         for start, opening in enumerate(pairwise(spelled)):
@@ -343,14 +331,11 @@ def build_collocations(
     measure: Measure = "levine",
     lower_case: bool = False,
 ) -> Collocations:
-    """The collocations of a text that were seen `at_least` so often, ranked (Levine et al. 2021).
+    """The collocations of a text that occur at least `at_least` times, ranked (Levine et al. 2021).
 
-    Scores of unlike lengths do not compare. So each length has a ranking of its own, and the rankings are merged in
-    such a way that the vocabulary's first entries, however many, have the lengths in these `shares`. `size` cuts it
-    there: a smaller vocabulary is the beginning of a larger one. Where a length runs out, the others take its room.
-
-    `relative_to` and `measure` are explained with `mutual_information`. No collocation crosses a sentence's end. A text
-    that is numbered already has its words in lower case or not, as `lower_case` must then say.
+    Each length has a ranking of its own, since scores of unlike lengths do not compare. The rankings are merged so that
+    the first entries, however many, have the lengths in these `shares`. `size` limits the vocabulary. `relative_to` and
+    `measure` are explained with `mutual_information`. `lower_case` must be that of a text which is numbered already.
     """
     require_sensible(at_least, size, shares)
     _require_known(relative_to, get_args(RelativeTo))

@@ -74,11 +74,10 @@ _NOWHERE = Place()
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words, and what is known of them.
+    """Words with or without tags: IOB2 tags, or plain ones such as POS.
 
-    `tags` are IOB2 (or plain, such as POS); None when there are none. An open tag, `O|LOC`, stands where nobody looked
-    for some labels (`schemes`). `text` is the original string the sentence was
-    found in (several sentences of one document share it), and `offsets` says where in it each word stands.
+    An open tag (`O|LOC`) stands where nobody annotated some labels (`schemes`). `text` is the string in which the
+    sentence was found, and `offsets` are the words' places in it. Sentences of one document share the text.
     """
 
     words: tuple[str, ...]
@@ -112,8 +111,7 @@ class Sentence:
         return replace(self, tags=None if tags is None else tuple(tags), probabilities=None)
 
     def with_words(self, words: Sequence[str], tags: Sequence[str] | None) -> Sentence:
-        """Other words in its place. The text it was found in does not have them, and is left out with the offsets.
-        Where the tags are the same, they stay as probable as they were."""
+        """Other words in the same place, without text and offsets. Soft labels stay where the tags are the same."""
         words, tags = tuple(words), None if tags is None else tuple(tags)
         kept = self.probabilities if tags == self.tags else None
         return replace(self, words=words, tags=tags, text=None, offsets=None, probabilities=kept)
@@ -124,8 +122,7 @@ class Sentence:
         return self.with_tags(tags if self.tags is None else keep_open(tags, self.tags))
 
     def open_to(self, labels: tuple[str, ...]) -> Sentence:
-        """The sentence whose words may hide these labels where they are O. An open tag has said already what a word
-        may hide."""
+        """The sentence with open tags: every word that is O may hide one of these labels."""
         if self.probabilities is not None:
             raise InputError(
                 f"guesses with scores cannot be open to labels, and nobody looked for {', '.join(labels)} here. If "
@@ -199,9 +196,9 @@ class ReadingNotes:
 
 @dataclass(frozen=True)
 class Corpus(Sequence[Sentence]):
-    """Sentences of one domain and one task. Immutable: every method gives a new corpus.
+    """Sentences of one domain and one task. Immutable: every method returns a new corpus.
 
-    `annotates` are the labels that were looked for, where somebody said so. A word without a span may hide any other.
+    `annotates` are the labels that were annotated, if that is known. A word without a span may hide any other.
     """
 
     sentences: tuple[Sentence, ...]
@@ -312,8 +309,7 @@ class Corpus(Sequence[Sentence]):
         return digest.hexdigest()
 
     def open_to(self, labels: Iterable[str]) -> Corpus:
-        """The corpus as part of a task with these labels: those that it does not annotate may hide at any word outside
-        of its spans. Without `annotates` everything was looked for, and nothing changes."""
+        """The corpus as part of a task with these labels: those it does not annotate may hide where a word is O."""
         missing = () if self.annotates is None else tuple(sorted(set(labels) - set(self.annotates)))
         if not missing or self.kind == "plain":
             return replace(self, annotates=None)

@@ -1,8 +1,4 @@
-"""Mapping between label sets by name, with nothing lost silently.
-
-Two corpora rarely use the same labels. A tagger trained on one set and scored on another would get a low score without
-a warning. So a label that the map does not name is an error, which says what to write.
-"""
+"""Mapping between label sets by name. A label that the map does not name is an error: nothing is lost silently."""
 
 from __future__ import annotations
 
@@ -73,9 +69,8 @@ _NULL = "tag:yaml.org,2002:null"
 class LabelMap(Mapping[str, str | None]):
     """Old name → new name, or None for a label that is dropped (its words become O).
 
-    A new name such as `O|MISC` says that the label may mean MISC or nothing. Its words become open to MISC: a tagger
-    that learns from them learns neither. `annotates` are the new names that the corpus was searched for; words outside
-    of its spans may hide any other.
+    A new name such as `O|MISC` means MISC or nothing: its words become open to MISC. `annotates` are the new names that
+    the corpus annotates; words outside of its spans may hide any other.
     """
 
     pairs: tuple[tuple[str, str | None], ...]
@@ -120,10 +115,7 @@ def bundled_maps() -> tuple[str, ...]:
 
 
 def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path) -> Corpus:
-    """The corpus under the map's names. Two neighbours that come to share a name stay two spans.
-
-    The map is a dictionary, a YAML file, or one that ships, by its name (`bundled_maps`).
-    """
+    """The corpus under the names of a map: a dictionary, a YAML file, or one that ships (`bundled_maps`)."""
     if isinstance(label_map, str | Path):
         names = LabelMap.load(label_map)
     else:
@@ -138,11 +130,9 @@ def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path)
 
 
 def typeless(corpus: Corpus, labels: Iterable[str] = ()) -> Corpus:
-    """Every span under one label: where the entities are, not what. Neighbours stay apart. Where the corpus does not
-    annotate one of these `labels`, or of its own, a word may hide an entity.
+    """Every span under one label: where the entities are, not what. Neighbouring spans stay apart.
 
-    It works on spans, never on the letters of the tags: raw IOB1 begins nearly every entity with I, and a reader that
-    keeps only first letters makes another task of it.
+    If the corpus does not annotate one of these `labels`, or of its own, a word may hide an entity.
     """
     if corpus.kind == "plain":
         raise InputError(f"{corpus.name} has one plain tag per word; only spans can lose their type.")
@@ -211,8 +201,7 @@ def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> s
 
 
 def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
-    """The bundled map that makes all labels of the corpus known ones, if there is one. A map that says what was
-    annotated is of one corpus alone, and is never suggested for another."""
+    """The smallest bundled map that makes all labels of the corpus known ones. Maps with `annotates` never fit."""
     known = tuple(known)
     fitting = [label_map for label_map in map(LabelMap.load, bundled_maps()) if _fits(label_map, corpus, known)]
     return min(fitting, key=len).name if fitting else None  # the one that says least of labels that are not there

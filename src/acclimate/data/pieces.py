@@ -1,7 +1,7 @@
-"""Words to subword pieces with any fast tokenizer, by the tokenizer's word numbers.
+"""Words to subword pieces with any fast tokenizer.
 
-Every word keeps at least one piece: a word that the tokenizer drops becomes the unknown piece. A sentence too long for
-the encoder is read in overlapping windows. So a sentence gets as many tags as it has words, whatever it holds.
+Every word has at least one piece: the unknown piece where the tokenizer drops it. A sentence that is too long for the
+encoder is read in overlapping windows. So a sentence gets as many tags as it has words.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ class Window:
 def windows(counts: Sequence[int], room: int) -> list[Window]:
     """Cover a sentence whose words have `counts` pieces with windows of at most `room` pieces.
 
-    Neighbouring windows share about half their pieces, and a word belongs to the window in which it stands further
-    from the edge: context on both sides is what an encoder needs.
+    Neighbours share about half their pieces; a word belongs to the window in which it is further from the edge.
     """
     if sum(counts) <= room:
         return [Window(0, len(counts), 0, len(counts))]
@@ -115,7 +114,8 @@ class Pieces:
 
     def arrays(self, sentences: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
         """`pieces`, `attention` and `words` (row, piece): the number of each piece's word in the batch, -1 for special
-        pieces; `first` (sentence, word): each word's place in the flat rows; `sentences` (row): whose row it is."""
+        pieces; `first` (sentence, word): each word's place in the flat rows; `sentences` (row): whose row it is.
+        """
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         pieces = self.of_words(list(chain.from_iterable(sentences)))
         counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
@@ -145,8 +145,7 @@ class Pieces:
         return {"pieces": table, "attention": attention, "words": words, "first": first, "sentences": owners}
 
     def _rows(self, lengths: Numbers, counts: Numbers, starts: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """The first word of each row, the one behind its last, and how many of them have their features from it. Words
-        are counted through the whole batch, and kept in that order."""
+        """The first word of each row, the end of its words, and how many have their features from it."""
         ends = lengths.cumsum()
         begins = ends - lengths
         too_long = starts[ends] - starts[begins] > self.room
@@ -194,8 +193,8 @@ def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 
 def overlapping(costs: Sequence[int], most: int, shared: int) -> list[Window]:
-    """Cover words of these costs (1 each, or characters) with parts that cost at most `most`; neighbours share about
-    `shared` of it. A word that costs more than that is a part of its own."""
+    """Cover words of these costs with parts of at most `most`, unless a word costs more; neighbours share about
+    `shared`."""
     total = np.concatenate(([0], np.cumsum(costs)))  # up to each word
     parts: list[tuple[int, int]] = []
     start = end = 0
@@ -213,8 +212,8 @@ def overlapping(costs: Sequence[int], most: int, shared: int) -> list[Window]:
 def overlapping_rows(counts: Sequence[int], room: int, most: int, shared: int) -> list[Window]:
     """The same for an encoder that reads words of `counts` pieces in rows of `room` pieces (`windows`).
 
-    Parts begin and end where rows do, and share at least `shared` pieces that stand in the same rows in both. So each
-    word has the very features that it has when all rows are read at once.
+    Parts begin and end where rows do and share at least `shared` pieces that stand in the same rows in both, so that
+    each word has the features that it has when all rows are read at once.
     """
     rows = windows(counts, room)
     total = np.concatenate(([0], np.cumsum(counts)))

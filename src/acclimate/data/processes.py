@@ -26,7 +26,7 @@ def processes(
 ) -> Iterator[ProcessPoolExecutor]:
     """A pool of processes. Each first calls `initializer` with the `arguments`.
 
-    activity, advice: for the message when a process is killed from outside: what it did, and what helps.
+    activity, advice: for the message when a process is killed from outside.
     """
     before = set(multiprocessing.active_children())
     with _unwound_by_signal():
@@ -45,8 +45,7 @@ def processes(
 
 @contextmanager
 def _unwound_by_signal() -> Iterator[None]:
-    """SIGTERM would end this process and leave its workers. Let it end as Ctrl-C does, unless the caller has a handler
-    of its own or ignores the signal."""
+    """Let SIGTERM end this process and its workers as Ctrl-C does, unless the caller handles the signal."""
     in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
     if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield

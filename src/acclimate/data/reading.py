@@ -148,8 +148,7 @@ def known_format(format: str | None) -> str | None:
 
 @contextmanager
 def _collector_at_rest() -> Iterator[None]:
-    """Reading makes millions of small objects and no garbage; Python's collector would go through all of them again
-    and again (4.5 million words: 19 seconds with it, 7 without)."""
+    """Switch off the garbage collector, which takes most of the time where millions of objects are made."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -224,12 +223,10 @@ _JSON = ("jsonl", "doccano", "label_studio", "prodigy")
 
 
 class CorpusStream:
-    """The sentences of a corpus in their order, without tags, as corpora of a few thousand words each. Go through it
-    once.
+    """A corpus without tags, in order, as corpora of a few thousand words each. It can be read once.
 
-    `is_whole` says that all of it is in memory, because its format cannot be read in parts. `notes` are what was not
-    taken as it stood, as far as was read. `total` is how many sentences there are, or about how many lines where it is
-    read by lines; None where nobody knows.
+    `is_whole`: all of it is in memory, because its format cannot be read in parts. `notes` cover what was read so far.
+    `total` is the number of sentences, or about the number of lines; None if it is not known.
     """
 
     def __init__(
@@ -263,11 +260,10 @@ def stream_corpus(
     words: int = WORDS,
     **keywords: Any,
 ) -> CorpusStream:
-    """A corpus as `read_corpus` reads it, with the same options and the same errors, but part by part.
+    """A corpus as `read_corpus` reads it, with the same options and errors, but in parts of about so many `words`.
 
-    Raw text (a folder of it, too) and JSON with a record per line are read while somebody goes through the stream:
-    memory does not grow with the file. Any other format is read whole. An error in a later part is raised when it is
-    reached. A part has about so many `words`, unless one of its sentences alone has more.
+    Raw text and JSON with a record per line are read as the stream is used, so that memory does not grow with the file;
+    an error comes when its part is reached. Any other format is read whole.
     """
     source, options, asked = Source(path), reading_options(**keywords), known_format(format)
     parts, format = _opened(source, asked)

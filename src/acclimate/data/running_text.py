@@ -1,7 +1,4 @@
-"""Text to pre-train on: paragraphs of raw text files → one long row of pieces on disk → rows to read.
-
-And the WordPiece tokenizer that is learnt from such text, cased, as BERT has it.
-"""
+"""Raw text to learn from: a WordPiece tokenizer, rows of pieces and rows of words on disk, and streams of them."""
 
 from __future__ import annotations
 
@@ -29,11 +26,10 @@ _ALPHABET = 1_000  # characters with a piece of their own; one that is rarer mak
 
 
 def train_word_pieces(text: Callable[[], Iterable[str]], size: int, longest_row: int) -> Any:
-    """A tokenizer of at most `size` pieces, learnt from the text. A small text gives fewer.
+    """A cased tokenizer of at most `size` pieces, learnt from the text, which is called twice.
 
-    `text` is called twice. The library's trainer numbers the letters inside of words as it meets them, in an order
-    that changes from run to run, and breaks ties by those numbers; so a first pass finds the letters, and the second
-    is told their order. The same text gives the same pieces.
+    The library's trainer numbers letters inside of words in an order that changes from run to run, and breaks ties by
+    it. A first pass finds these letters, and the second one gets them in order: the same text gives the same pieces.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
@@ -156,10 +152,10 @@ def read_pieces(place: Path, vocabulary: int) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True)
 class Rows(Stream):
-    """An endless stream of rows of equal length, cut from one long row of pieces.
+    """A stream of rows of equal length, cut from one long row of pieces.
 
-    Each pass cuts at other places and goes through the rows in another order, both fixed by the seed and the number of
-    the pass; the few rows that do not fill a batch are left to the next pass. Batch number n is a function of n alone.
+    Each pass cuts at other places, in another order; rows that do not fill a batch are left out. Batch n is a function
+    of (seed, n).
     """
 
     pieces: np.ndarray[Any, Any]
@@ -260,8 +256,7 @@ def _sentence(line: bytes) -> Sentence:
 
 @dataclass(frozen=True)
 class Shuffled:
-    """Rows in an endless order: pass after pass, windows in random order, and the rows of each in random order. Which
-    row comes in which place depends on the seed and the place alone."""
+    """Rows in an endless random order: windows are shuffled, and the rows of each. It depends on the seed alone."""
 
     rows: StoredRows
     seed: int
@@ -301,11 +296,7 @@ class Shuffled:
 
 @dataclass(frozen=True)
 class MixedRows(Stream):
-    """An endless stream of batches of stored rows of several texts.
-
-    A pass has so many rows of each text, each batch has its share of every text, and a text that is read more or less
-    than once in a pass goes on from there in the next. Batch number n is a function of (seed, n).
-    """
+    """A stream of batches of stored rows of several texts, in which each batch has its share of every text."""
 
     texts: Sequence[tuple[Shuffled, int]]  # with the rows of it that a pass has
     rows_per_batch: int

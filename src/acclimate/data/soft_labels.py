@@ -1,12 +1,9 @@
-"""Soft labels: at each word a distribution over tags, made from guesses with scores.
+"""Soft labels: at each word a distribution over IOB2 tags, made from guesses with scores.
 
-A guess is a span and a score: how sure somebody is that it is right. What is left of 1 goes to O. Guesses of one
-annotator that overlap are alternatives; at no word may their scores add up to more than 1.
-
-Distributions are over IOB2 tags and coherent: `I-PER` goes on with a span, so it never has more than `B-PER` and
-`I-PER` have at the word before. Then every coherent distribution is that of some spans with scores, and the other way
-round. A sentence with soft labels holds its likeliest tags as well: whatever needs one tag per word takes those. One
-that is sure of every tag has soft labels, too, for it is still a guess and no gold.
+A guess is a span with the probability that it is right; the rest of 1 goes to O. Overlapping guesses of one annotator
+are alternatives, whose scores add up to at most 1. Distributions are coherent: `I-PER` has at most what `B-PER` and
+`I-PER` have at the word before, so they are those of some spans with scores. A sentence with soft labels also has its
+likeliest tags, for whatever needs one tag per word.
 """
 
 from __future__ import annotations
@@ -90,8 +87,7 @@ def mixed(guesses: Sequence[Sequence[Mapping[str, float]]], weights: Sequence[fl
 
 
 def coherent(rows: Iterable[Mapping[str, float]], least: float = 0.0) -> list[Row]:
-    """Distributions over IOB2 tags made coherent: what goes on with no span begins one. Tags less probable than `least`
-    are left to O."""
+    """Distributions made coherent: what continues no span begins one. Tags less probable than `least` become O."""
     made: list[Row] = []
     for row in rows:
         kept = {tag: probability for tag, probability in row.items() if tag != OUTSIDE and probability >= least}
@@ -160,8 +156,7 @@ def renamed_rows(sentence: Sentence, names: Mapping[str, str | None]) -> list[Ro
 
 
 def rows_in_scheme(sentence: Sentence, scheme: Scheme) -> list[Row]:
-    """A sentence's distributions over the tags of a scheme. Whether a span goes on at the next word does not depend on
-    where it began, and how one begins not on what ended before it."""
+    """A sentence's distributions over the tags of a scheme, as if spans ended independently of where they began."""
     rows = [dict(distribution) for distribution in sentence.probabilities or ()]
     _require_coherent(sentence, rows)
     if scheme == "IOB2":

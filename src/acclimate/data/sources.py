@@ -14,10 +14,10 @@ from acclimate.spelling import count
 
 
 def join_sources(corpora: Sequence[Corpus]) -> Corpus:
-    """One corpus of all sentences, each of which knows its `source`, by the name of its corpus.
+    """One corpus of all sentences, each with the name of its corpus as its `source`.
 
-    The labels are those of all corpora. One that annotates only some of them (`looked_for`) may hide the others: its
-    words outside of spans are open to them, and learnt as O with doubt.
+    The labels are those of all corpora. Where a corpus does not annotate some of them (`annotated_labels`), its words
+    outside of spans are open to them, and learnt as O with doubt.
     """
     if len(corpora) == 1:
         return corpora[0]
@@ -33,8 +33,7 @@ def join_sources(corpora: Sequence[Corpus]) -> Corpus:
 
 
 def looked_for(corpus: Corpus) -> tuple[str, ...]:
-    """The labels that somebody looked for everywhere: those that the corpus names (`Corpus.annotates`), or else those
-    that occur in it."""
+    """The labels that a corpus annotates: those it names (`Corpus.annotates`), or else those that occur in it."""
     return corpus.labels.names if corpus.annotates is None else corpus.annotates
 
 

@@ -1,9 +1,6 @@
-"""Subsets of a corpus: seeded, nested, and in the corpus's own order.
+"""Subsets of a corpus: seeded, nested, in the corpus's own order, and the same on every machine.
 
-One seed gives one order of the sentences, and a subset by size is a beginning of it: what a smaller one holds, a
-larger one holds too, so that a learning curve measures the amount of data and not the luck of the draw.
-The order comes from `Random.random`, whose sequence Python promises to keep, and from no hash: it is the same on every
-machine. Each result's name says how it was made.
+A smaller subset lies within a larger one of the same seed, so that a learning curve measures the amount of data.
 """
 
 from __future__ import annotations
@@ -37,10 +34,7 @@ def take_sentences(corpus: Corpus, count: int, seed: int = 0) -> Corpus:
 
 
 def take_share_of_words(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
-    """Random sentences until they hold this share of the words; 0.05 lies within 0.1, and so on.
-
-    The last sentence is taken whole, so that the share is reached and passed by less than one sentence.
-    """
+    """Random sentences until they hold this share of the words; smaller shares lie within larger ones."""
     if not 0 < share <= 1:
         raise InputError(f"the share of words must be above 0 and at most 1, not {share}.")
     if not len(corpus):
@@ -67,10 +61,8 @@ class FewShot:
 def few_shot(corpus: Corpus, k: int, seed: int = 0) -> FewShot:
     """Sentences with at least `k` spans of each label (words, for plain tags); all there are where a label has fewer.
 
-    Greedy: in round r = 1 … k each label in turn, the rarest first, takes the next sentence of the seeded order that
-    has it, until r of its spans are there. As the first k rounds are the same for every larger k, `few_shot(k)` lies
-    within `few_shot(k + 1)`, always. The price: it is not the smallest such set, and a frequent label has more than k.
-    Sentences without a span are never taken.
+    Greedy: in round r = 1 … k each label, the rarest first, takes the next sentence of the seeded order that has it,
+    until r of its spans are there. So `few_shot(k)` lies within `few_shot(k + 1)`, but it is not the smallest such set.
     """
     if k < 1:
         raise InputError(f"k must be at least 1, not {k}.")
@@ -101,11 +93,9 @@ def split(
 ) -> dict[str, Corpus]:
     """Divide a corpus: shares (`{"train": 0.8, "dev": 0.1, "test": 0.1}`) or numbers of sentences; one may be "rest".
 
-    No sentence falls into two parts. Equal sentences (letters and digits only, in lower case) go to the same part, or a
-    test would ask what was taught, and so do the sentences of one document. Sizes are exact for single sentences;
-    whole documents may miss them by a tenth, and beyond that the split is refused. What no part asks for is left out.
-
-    Equal headlines can tie all documents into one lump: `tied_from=6` ties only sentences of six or more words.
+    Equal sentences (letters and digits only, in lower case) and the sentences of one document go to the same part.
+    Whole documents may miss a size by a tenth; beyond that the split is refused. What no part asks for is left out.
+    Equal headlines can tie all documents together: `tied_from=6` ties only sentences of six or more words.
     """
     sizes = _sizes(corpus, parts)
     groups = _groups(corpus, by_document, tied_from)
@@ -134,10 +124,8 @@ def few_shot_split(
 ) -> dict[str, Corpus]:
     """The parts labelled, dev, unlabelled and test of a corpus that has no split, such as SciTech.
 
-    `test` is half of what `dev` leaves, unless said. Neither depends on `labelled`, and fewer labelled sentences lie
-    within more: a curve over their number is drawn on one test. The unlabelled part is what remains, without its tags.
-    It may repeat a labelled sentence, which gives nothing away; nothing of dev or test stands in any other part.
-    PDALN does not say how it split, so scores on these parts are not comparable with its table.
+    `test` is by default half of what `dev` leaves. Neither depends on `labelled`, and fewer labelled sentences lie
+    within more. PDALN does not say how it split, so scores on these parts do not compare with its table.
     """
     bare = sum(sentence.tags is None for sentence in corpus)
     if bare:
@@ -240,10 +228,7 @@ def _groups(corpus: Corpus, by_document: bool, tied_from: int) -> list[list[int]
 
 
 def _deal(groups: Sequence[list[int]], sizes: Mapping[str, int], total: int, seed: int) -> dict[str, list[int]]:
-    """Deal the groups out, the large ones first while there is room, each to a part drawn by the room that it has left.
-
-    For single sentences that is a plain shuffle.
-    """
+    """Deal the groups out, the large ones first, each to a part drawn by the room that it has left."""
     left = {**sizes, _NOWHERE: total - sum(sizes.values())}
     dealt: dict[str, list[int]] = {part: [] for part in left}
     order = _order(len(groups), seed)

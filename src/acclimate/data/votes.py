@@ -2,11 +2,10 @@
 
 `agreed`, `voted` and `averaged` join the answers of a committee, which have the same sentences in the same order.
 
-`pool` weighs annotators by their agreement alone (Dawid and Skene 1979, with one number for each). An annotator gives
-the true tag with the probability of his reliability, and else any of the other tags alike; a guess with a score counts
-as that part of an answer. Expectation-maximization finds the reliabilities under which the answers are most probable.
-Only words count that two or more annotated and where one at least guesses a span: nearly all agree that the others are
-O. Agreement cannot tell which of two annotators is right; they weigh alike.
+`pool` weighs annotators by their agreement (Dawid and Skene 1979, with one number for each). An annotator gives the
+true tag with the probability of his reliability, and else any other tag alike. Expectation-maximization finds the
+reliabilities under which the answers are most probable. Only words count that two or more annotated and where one
+guesses a span. Two annotators weigh alike, since agreement cannot tell which is right.
 """
 
 from __future__ import annotations
@@ -26,16 +25,14 @@ _Vote = Callable[[Sequence[Sentence]], Sentence]
 
 
 def agreed(answers: Sequence[Corpus]) -> Corpus:
-    """The spans that all members found. A word of a span that some found and others did not may be anything (`O|*`).
-    Of plain tags, which cannot be open, the most frequent one is taken."""
+    """The spans that all members found; words of other spans may be anything (`O|*`). Plain tags are voted on."""
     if answers[0].kind == "plain":
         return voted(answers)
     return _joined(answers, _agreed)
 
 
 def voted(answers: Sequence[Corpus]) -> Corpus:
-    """The spans that more than half of the members found; such spans never overlap. Of plain tags the most frequent one
-    at each word, of equally frequent ones the first member's."""
+    """The spans that more than half of the members found. Of plain tags the most frequent, or the first member's."""
     return _joined(answers, _most_frequent if answers[0].kind == "plain" else _majority)
 
 
@@ -122,8 +119,7 @@ def answers_of(sentences: Sequence[Guesses], names: Sequence[str]) -> Answers:
 
 
 def reliabilities(answers: Answers) -> NDArray[np.float64]:
-    """The probability that each annotator names the true tag, (annotator). Two answers more than there are, one right
-    and one wrong, keep it off 0 and 1."""
+    """The probability that each annotator names the true tag, smoothed by one right and one wrong answer."""
     truth = answers.sum(1) / np.maximum(answers.sum((1, 2)), 1)[:, None]  # (word, tag)
     found = trust_of(answers, truth)
     for _ in range(_TURNS):
@@ -148,8 +144,7 @@ def truth_of(answers: Answers, trust: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def weights_of(trust: NDArray[np.float64], tags: int) -> NDArray[np.float64]:
-    """What an annotator's answer weighs: the logarithm of how much it raises the odds of a tag. It weighs little, and
-    not nothing, if he is right no more often than chance."""
+    """The logarithm of how much an annotator's answer raises the odds of a tag, at least a small weight."""
     return np.maximum(_log_odds(trust, tags), _LEAST)
 
 

@@ -46,8 +46,7 @@ def writing_parts(
 ) -> Iterator[Parts]:
     """Write a corpus part by part: `with … as parts: parts.add(part)`.
 
-    conll and jsonl are written as the parts come, to a file that is put in its place at the end. Parts of any other
-    format are kept in memory until then.
+    conll and jsonl are written as the parts come; parts of other formats are kept in memory until the end.
     """
     format = format_to_write(path, format, has_tags)
     with ExitStack() as stack:

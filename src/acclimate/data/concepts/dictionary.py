@@ -1,9 +1,8 @@
-"""A dictionary of concepts: finds every place where one of its names stands in a sentence, in one pass.
+"""A dictionary of concepts, which finds all its names in a sentence in one pass.
 
-Names and text are compared as sequences of atoms: a run of letters and digits, or one other sign. Corpora split words
-in many ways (`Parkinson 's`, `beta - blocker`), but the atoms are the same. A name matches where its atoms follow each
-other, the first at a word's beginning and the last at a word's end. Case: `exact` compares it always, `lower` never,
-`smart` for abbreviations only.
+Names and text are compared as atoms: a run of letters and digits, or one other sign. So `Parkinson's` matches
+`Parkinson 's`. A match begins and ends where words do. Case counts always (`exact`), never (`lower`), or for
+abbreviations only (`smart`).
 """
 
 from __future__ import annotations
@@ -141,10 +140,10 @@ class _Name:
 
 
 class ConceptDictionary:
-    """Names of concepts, ready to be found. Build it with `ConceptDictionary.of`.
+    """Names of concepts, ready to be found; build it with `ConceptDictionary.of`. `notes` tell what became of the
+    names.
 
-    A name that would get two labels gets that of the concept whose main name it is; among equals, of the one that comes
-    first. `notes` lists such names, and counts what was left out.
+    A name with two labels gets that of the concept whose main name it is, or else of the one that comes first.
     """
 
     def __init__(self, case: CasePolicy = "smart") -> None:
@@ -169,8 +168,8 @@ class ConceptDictionary:
     ) -> ConceptDictionary:
         """The names of all concepts whose type has a label.
 
-        shortest: names of fewer letters and digits are left out. plurals: a name may also take an s at its end.
-        exclude: names to leave out, whatever their capitals.
+        shortest: the fewest letters and digits of a name. plurals: a name may also take an s. exclude: names to leave
+        out.
         """
         dictionary = cls(case)
         unwanted = {_folded(name) for name in exclude}

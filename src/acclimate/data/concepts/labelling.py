@@ -1,10 +1,8 @@
-"""Weak labels: mentions that an annotator finds become spans of a corpus, or of a stream of raw text.
+"""Weak labels: the mentions that an annotator finds become the spans of a corpus, or of a stream of raw text.
 
-A map of semantic types gives them labels. Of overlapping mentions the one with more words wins, then the one that
-begins first, then the one found first. What lost to a mention of another label is counted.
-
-After `familial adenomatous polyposis (FAP)`, FAP is that disease to the end of the document. Without documents the
-abbreviation holds for the next few sentences only: the next article may mean something else by it.
+A map of semantic types gives the labels. Of overlapping mentions the longest wins, then the leftmost, then the first.
+After `familial adenomatous polyposis (FAP)`, FAP is that disease to the end of the document, or, where documents are
+not known, in the next few sentences.
 """
 
 from __future__ import annotations
@@ -61,10 +59,7 @@ Others = Literal["drop", "keep"]
 
 @dataclass(frozen=True)
 class Groups:
-    """Which label a semantic type gets; None where its names are left out.
-
-    Types are compared without regard to capitals. A type that is itself one of the labels needs no line in the map.
-    """
+    """Which label a semantic type gets (None: its names are left out). Types are compared without case."""
 
     labels: Mapping[str, str | None] = field(default_factory=dict)  # by types in lower case
     others: Others = "drop"  # what becomes of types that the map does not name
@@ -186,10 +181,10 @@ def _bracketed(words: Sequence[str], place: int) -> tuple[str, ...]:
 
 
 class RawText:
-    """The sentences of a text file (plain, .gz or .xz) or of a folder of .txt files: a line each, or, with
-    `paragraphs`, what the lines are split into; a line is then a document. Each file of a folder is one, too.
+    """The sentences of a text file (plain, .gz or .xz) or of a folder of .txt files, each file a document.
 
-    `lines_left_out` counts lines of more than a megabyte, which are no sentences.
+    Each line is a sentence, or, with `paragraphs`, a document of sentences. `lines_left_out` counts lines over a
+    megabyte.
     """
 
     def __init__(self, path: str | Path, *, paragraphs: bool = False, tokenize: Tokenize = "words") -> None:
@@ -381,11 +376,7 @@ class SpacyAnnotator:
 
 
 class MedcatAnnotator:
-    """The concepts that MedCAT links; their types are the concept's type ids, and their names where the pack has them.
-
-    MedCAT weighs a name by the words around it, so the sentences of one text are read together. A concept that begins
-    or ends inside a word takes the whole word.
-    """
+    """The concepts that MedCAT links. Their types are type ids and, where the pack has them, type names."""
 
     def __init__(self, pack: str) -> None:
         medcat = _imported("medcat.cat", "medcat")

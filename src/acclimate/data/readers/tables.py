@@ -68,10 +68,10 @@ def _checked(row: Row, width: int, source: Source, log: ReadingLog) -> Row:
 def quoted_rows(
     source: Source, lines: list[str], delimiter: str, width: int = 0, line_ends: bool = True
 ) -> Iterator[Row]:
-    """Rows with the line on which each begins: a quoted cell may hold line ends, unless `line_ends` is false.
+    """Rows with the line on which each begins. A quoted cell may hold line ends, unless `line_ends` is false.
 
-    A quotation mark that was left open swallows the rows behind it. Such a row, which cannot be read or has not the
-    right `width`, is refused alone, and the next row begins on the next line.
+    A quotation mark left open swallows the next rows. Such a row, which cannot be read or has not the right `width`, is
+    refused alone.
     """
     begin = 0
     while begin < len(lines):

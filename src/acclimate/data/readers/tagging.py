@@ -60,11 +60,9 @@ def to_sentences(sentences: Iterable[RawSentence], log: ReadingLog, file: str) -
 
 
 def guess_kind(counts: Counter[str]) -> Kind:
-    """Span tags if at least half of those that are neither `O` nor open are spelled in a span scheme; plain ones
-    otherwise.
+    """ "spans" if at least half of the tags, O and open ones apart, are spelled as span tags.
 
-    A bare letter says little: `S`, `E`, `B` and `I` are parts of speech in some tag sets. It counts as a span tag
-    only where nothing speaks against it.
+    Bare letters, which are parts of speech in some tag sets, count only together with tags that have a label.
     """
     labelled = {tag: count for tag, count in counts.items() if not is_outside(tag)}
     lettered = sum(count for tag, count in labelled.items() if names_a_span(tag))

@@ -1,7 +1,6 @@
 """64-bit keys of byte strings and of pairs of numbers, and a hash table for them, all on NumPy arrays.
 
-A byte string of up to eight bytes is its own key. A longer one gets a hash; two different ones share it once in about
-10^19 pairs.
+Up to eight bytes are their own key; longer strings are hashed, and two of 10^19 pairs share a key.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ def pair_keys(left: Numbers, right: Numbers) -> Keys:
 def representatives_of(keys: Keys) -> Numbers:
     """For each key the place of one that equals it, the same place for all that are equal.
 
-    All keys throw their place into a table; those that find the place of an equal key there are done, and the others,
-    who met a stranger, try again in another table. For a block of text this takes a third of the time of sorting.
+    All keys write their place into a table; those that read the place of an equal key there are done, and the others
+    try again in another table. This takes a third of the time of sorting.
     """
     representatives: Numbers = np.arange(len(keys))
     left, turn = representatives.copy(), 0
@@ -101,10 +100,7 @@ def _slots(keys: Keys, size: int, turn: int = 0) -> Numbers:
 
 
 class KeyTable:
-    """A value (0 or more) for each key. `room`: for how many keys, to begin with.
-
-    Each key has two slots and stands in one of them (cuckoo hashing), so that a search looks twice at most.
-    """
+    """A value (0 or more) for each key, for `room` keys at first. Each key has two slots (cuckoo hashing)."""
 
     def __init__(self, room: int = 512) -> None:
         self._size = 0
@@ -148,8 +144,8 @@ class KeyTable:
         self._values[:] = NOT_FOUND
 
     def _put(self, keys: Keys, values: Numbers) -> tuple[Keys, Numbers]:
-        """Each takes its first slot; whoever stood there, or wanted it too, goes to its other slot. Returns those that
-        still have no place after many turns."""
+        """Put keys into their first slot, and those that stood there into their other slot. Returns those without a
+        slot."""
         first_slot = np.ones(len(keys), np.bool_)
         for _ in range(_TURNS):
             if not keys.size:

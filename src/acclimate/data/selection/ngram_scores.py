@@ -1,7 +1,8 @@
-"""How similar lines are to a target text: their n-grams (n = 1 to 4) against those of the target.
+"""How similar lines are to a target text, by n-grams (n = 1 to 4) or by two language models.
 
-Counts are exact. A bigram is a pair of word numbers, a trigram a pair of the numbers of its two bigrams, and so on.
-Only words of more than eight bytes are hashed (see `keys`).
+Counts are exact: a bigram is a pair of word numbers, a trigram a pair of the numbers of its two bigrams, and so on.
+"contrast" is the cross-entropy difference (Moore and Lewis 2010): how much likelier a line is, word by word, to a
+bigram model of the target than to one of a sample of the pool.
 """
 
 from __future__ import annotations
@@ -68,8 +69,7 @@ class NgramCounts:
     target: Numbers  # (n): of the target
 
     def scores(self, measure: NgramMeasure) -> Scores:
-        """The mean over n: "jaccard" is the share of shared n-grams among all of line and target, "overlap" among those
-        of the line. A line with fewer than n words has no n-grams, and its share is 0."""
+        """The share of shared n-grams among those of line and target ("jaccard") or of the line ("overlap")."""
         among = self.own + self.target[:, None] - self.shared if measure == "jaccard" else self.own
         return _mean_share(self.shared, among)
 
@@ -90,11 +90,7 @@ class TargetNgrams:
         self.sizes: Numbers = np.array([len(target.keys), *map(len, self._tables)])
 
     def candidate_lines(self, block: Block, least_score: float, measure: Measure) -> Numbers:
-        """Lines with some text, less those that cannot have so high a score: most of them, once many have been seen.
-
-        The words of a line are only looked at one by one when this cannot be told from their number. It tells nothing
-        of the other measures, where any word may bring a line to the top.
-        """
+        """Lines with text, less those that have too few known words to reach the score (only for "jaccard")."""
         lines = np.flatnonzero(np.diff(block.borders) > 0)
         if least_score <= 0 or measure != "jaccard":
             return lines
@@ -103,8 +99,7 @@ class TargetNgrams:
         return lines[self._highest_jaccard(known[lines], block.most_different_known(lines)) >= least_score]
 
     def _highest_jaccard(self, known: Numbers, known_once: Numbers) -> Scores:
-        """No line with so many known words, so many of them different, has a higher score, not even in the last digit:
-        the operations are those of the score."""
+        """The highest score for so many known and different known words, by the operations of the score itself."""
         most = np.maximum(known - np.arange(LONGEST)[:, None], 0)
         most[0] = known_once
         return _mean_share(most, np.broadcast_to(self.sizes[:, None], most.shape))
@@ -168,7 +163,7 @@ Text = str | Path | Corpus
 def read_target(
     like: Text | Sequence[Text], format: str | None = None, *, lower_case: bool = True, tokenize: Tokenize = "words"
 ) -> Target:
-    """The words of all texts. Raw text may be plain, .gz or .xz; whatever else `read_corpus` takes is read by it.
+    """The words of all texts: raw text (plain, .gz or .xz), or whatever else `read_corpus` takes.
 
     format: found out for each text when it is not given; standard input (`-`) is then raw text.
     """

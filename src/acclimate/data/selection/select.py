@@ -1,11 +1,8 @@
 """Select the lines of huge raw text that are most similar to a target text.
 
-The score of a line compares its set of n-grams with that of the target, averaged over n = 1 to 4. "overlap", the
-default, is the share of the line's n-grams that the target has. "jaccard" is the rule of the adversarial masking paper;
-as a target has so many n-grams, it prefers long lines. "contrast" is the cross-entropy difference of target and pool.
-
-Any number of processes read the pieces of the files, each keeping its best lines. The result does not depend on their
-number: equal scores are ranked by file and line.
+"overlap", the default, is the share of a line's n-grams that the target has, averaged over n = 1 to 4. "jaccard" is the
+rule of the adversarial masking paper, which prefers long lines. "contrast" is the cross-entropy difference of target
+and pool. Any number of processes read pieces of the files; the result does not depend on their number.
 """
 
 from __future__ import annotations
@@ -25,9 +22,18 @@ import numpy as np
 from acclimate.data.problems import InputError
 from acclimate.data.processes import processes
 from acclimate.data.readers.source import Tokenize
-from acclimate.data.selection.ngram_scores import Contrast, with_sample
 from acclimate.data.selection.keys import Numbers
-from acclimate.data.selection.ngram_scores import MEASURES, Measure, Scores, Target, TargetNgrams, Text, read_target
+from acclimate.data.selection.ngram_scores import (
+    MEASURES,
+    Contrast,
+    Measure,
+    Scores,
+    Target,
+    TargetNgrams,
+    Text,
+    read_target,
+    with_sample,
+)
 from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
 from acclimate.data.selection.word_numbers import NumberedLines, WordNumbers
 from acclimate.data.words import find_sentences
@@ -50,9 +56,8 @@ class RankedLines(NamedTuple):
 class BestLines:
     """The `top` best lines of those offered. Of equal lines the first one counts, of equal scores the earlier place.
 
-    Lines are collected until there are a quarter more than are wanted, and the worse ones are dropped together: this
-    is faster than a heap, and duplicates need no table of all lines. One that was dropped cannot come back with a
-    duplicate, whose place is later.
+    Lines are collected until there are a quarter too many, and the worse ones are dropped together. A dropped line
+    cannot come back with a duplicate, whose place is later.
     """
 
     def __init__(self, top: int, least_score: float = 0.0, *, in_order: bool) -> None:
@@ -204,8 +209,7 @@ _idle_scorers: dict[str, list[Scorer]] = {}  # by fingerprint of the target
 
 @contextmanager
 def _scorer(target: Target) -> Iterator[Scorer]:
-    """The target's n-grams: made once for each process or thread that works, for what they learnt of words is of use in
-    the next piece too. Those of other targets are forgotten."""
+    """The target's n-grams, made once for each process or thread, since they remember words."""
     idle = _idle_scorers.get(target.fingerprint)
     if idle is None:
         _idle_scorers.clear()
@@ -280,19 +284,15 @@ def select_text(
 ) -> Selection:
     """Write the `top` lines of files that are most like a text, the best first, each line once.
 
-    like: raw text or a corpus in any format, or several; `format` as in `read_corpus`. What `read_target` made of them
-        may be given instead; then `lower_case` and `tokenize` are those it was made with.
+    like: raw text or a corpus, or several (`format` as in `read_corpus`), or what `read_target` made of them.
     files: raw text, plain, .gz or .xz, a sentence or paragraph per line.
     out: compressed if it ends in .gz or .xz. It appears when all is done.
-    executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
-        processes (default: 1). With one, `jobs` is how many workers are to be kept busy (default: the cores here).
-    measure: "overlap" divides what line and target share by what the line has, "jaccard", the paper's, by all that
-        either has. "contrast" asks which bigram model would rather have written it: the target's, or the files'.
-    lower_case: `The` and `the` are one word.
+    executor: does the work instead of `jobs` processes here, such as a Dask cluster's; `jobs` is then its workers.
+    measure: what the module's docstring explains. lower_case: `The` and `the` are one word.
     tokenize: "words", or "blanks" for text that is already split into words.
-    shortest, longest: lines with fewer or more words are not taken.
+    shortest, longest: lines with fewer or more words are left out.
     sentences: lines are paragraphs, of which each sentence is taken or not.
-    scores: a file of score, file and line for each line of `out`.
+    scores: a file with the score, file and line of each line of `out`.
     """
     started = time.monotonic()
     places = [str(file) for file in files]
@@ -380,8 +380,7 @@ def _do_all(
     executor: Executor | None,
     at_once: int,
 ) -> None:
-    """Do tasks, at most so many at once: what they bring back must not pile up. Later ones are told how good a line
-    must be by now, and bring back less."""
+    """Do tasks, at most `at_once`. Later ones get the score that a line must have by now, and bring back less."""
     waiting: set[Future[TaskResult]] = set()
 
     def collect(least: int) -> None:

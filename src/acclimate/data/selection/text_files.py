@@ -1,7 +1,7 @@
 """Raw text files (plain, .gz or .xz) of any size, read in blocks of whole lines.
 
-Large plain files are cut into pieces that several processes read at once. No more than two blocks are in memory. A line
-of more than a megabyte is not a sentence; it is left out and counted.
+Large plain files are cut into pieces that several processes read at once. Lines of more than a megabyte are left out
+and counted.
 """
 
 from __future__ import annotations
@@ -185,10 +185,9 @@ Watch = Callable[[int, int, int], None]  # bytes read of the files as they lie o
 
 
 class SentenceStream:
-    """The words of every line of raw text files, plain, .gz or .xz; with `paragraphs`, of every sentence of a line.
+    """The words of every line of raw text files, or, with `paragraphs`, of every sentence of a line.
 
-    No more than a megabyte of text is in memory. `lines_too_long` counts lines of more than a megabyte, which are no
-    sentences and are left out.
+    `lines_too_long` counts the lines of more than a megabyte, which are left out.
     """
 
     def __init__(

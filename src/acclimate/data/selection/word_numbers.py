@@ -1,7 +1,6 @@
-"""Raw text to word numbers: what `words.find_words` finds, many times faster.
+"""Raw text to word numbers: the words of `words.find_words`, many times faster.
 
-Text repeats itself. A chunk is what stands between two blanks ("bank,"). Each different chunk is split into words once
-and looked up from then on, for a whole block of text at a time.
+A chunk is what stands between two blanks ("bank,"). Each different chunk is split into words once and then looked up.
 """
 
 from __future__ import annotations
@@ -75,8 +74,7 @@ class Block:
 
     @cached_property
     def _most_known(self) -> Numbers:
-        """(chunk). All words of a new one may be known. It has at most one for each sign, and for each run of letters
-        and digits: these are only split where an apostrophe follows (do|n't)."""
+        """(chunk). All words of a new one may be known: at most one for each sign and each run of letters."""
         known = self.entries & _MANY
         unsure = np.flatnonzero(known == _MANY)  # new ones among them, as all bits of NOT_FOUND are set
         starts, lengths = self.starts[unsure], self.ends[unsure] - self.starts[unsure]
@@ -115,8 +113,7 @@ def cut_at_blanks(text: bytes, tokenize: Tokenize) -> tuple[Numbers, Numbers]:
 
 
 def keys_with_next(text: bytes, starts: Numbers, ends: Numbers, keys: Keys) -> tuple[Keys, Numbers]:
-    """After an initial (`J. Smith`) and after `No. 5` one must look at what comes next to know what the full stop is:
-    there the key is that of both chunks. Returns the keys, and how far one must look."""
+    """The keys of chunks, and how far one must look to split them: `J. Smith` and `No. 5` need the next chunk."""
     letters = np.frombuffer(text, np.uint8)
     stops = np.flatnonzero(letters[ends[:-1] - 1] == ord("."))
     last, third, fourth = (letters[ends[stops] - back] for back in (2, 3, 4))
@@ -159,10 +156,10 @@ class NumberedLines:
 
 
 class WordNumbers:
-    """Words by number, and a memory of how chunks between blanks are split into them.
+    """Words by number, and a memory of how chunks are split into them.
 
-    `known` are keys of words that have the numbers from 0 on for ever. All others are forgotten when `most` chunks
-    are remembered, so that the memory is bounded: their numbers hold within a block only.
+    The words of `known` keep the numbers from 0 on. All others are forgotten when `most` chunks are remembered: their
+    numbers hold within a block only.
     """
 
     def __init__(self, known: Keys | None = None, *, lower_case: bool, tokenize: Tokenize, most: int | None) -> None:
@@ -247,8 +244,7 @@ class WordNumbers:
         return np.ones(len(chunks), np.int64), self._keys(block.texts(chunks))
 
     def _split_together(self, block: Block, chunks: Numbers) -> tuple[Numbers, Keys]:
-        """One search through all of them is faster than many. Whose the words are follows from their lengths, as they
-        leave out nothing but blanks."""
+        """Split all chunks in one search, which is faster. The words' lengths tell whose they are."""
         texts = block.texts(chunks)
         words = split_words("\n\n".join(texts))
         word_ends = np.cumsum(list(map(len, words)))
