@@ -253,12 +253,7 @@ class CorpusStream:
 
 
 def stream_corpus(
-    path: str | Path,
-    format: str | None = None,
-    *,
-    name: str | None = None,
-    words: int = WORDS,
-    **keywords: Any,
+    path: str | Path, format: str | None = None, *, name: str | None = None, words: int = WORDS, **keywords: Any
 ) -> CorpusStream:
     """A corpus as `read_corpus` reads it, with the same options and errors, but in parts of about so many `words`.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
 from itertools import groupby, islice
@@ -19,11 +19,8 @@ from typing import Any, Literal, Protocol
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.mapping import LabelMap
-from acclimate.data.problems import InputError, Place
-from acclimate.data.readers.source import Tokenize, inner_name
+from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
-from acclimate.data.selection.text_files import cut_into_pieces, read_blocks
-from acclimate.data.words import find_blank_separated, find_sentences, find_words, grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,55 +175,6 @@ def _bracketed(words: Sequence[str], place: int) -> tuple[str, ...]:
     inside = words[place + 1 : place + 2 + MOST_WORDS]
     end = next((number for number, word in enumerate(inside) if word in tuple(_CLOSE)), 0)
     return tuple(inside[:end])
-
-
-class RawText:
-    """The sentences of a text file (plain, .gz or .xz) or of a folder of .txt files, each file a document.
-
-    Each line is a sentence, or, with `paragraphs`, a document of sentences. `lines_left_out` counts lines over a
-    megabyte.
-    """
-
-    def __init__(self, path: str | Path, *, paragraphs: bool = False, tokenize: Tokenize = "words") -> None:
-        self.path = Path(path)
-        self.paragraphs = paragraphs
-        self.lines_left_out = 0
-        self._find_words = find_blank_separated if tokenize == "blanks" else find_words
-        self.files = self._text_files() if self.path.is_dir() else [self.path]
-        self.size = sum(piece.size for piece in cut_into_pieces(self.files))
-
-    def sentences(self, watch: Callable[[int], None] = lambda stored: None) -> Iterator[Sentence]:
-        """`watch` hears how many bytes of the files have been read, as they are on disk."""
-        before = 0
-        for file in self.files:
-            number = 0
-            for piece in cut_into_pieces([file]):
-                for block in read_blocks(piece):
-                    self.lines_left_out += block.left_out
-                    lines = block.text.decode("utf-8").split("\n")
-                    # a block that left out a long line has it at its end
-                    for line in lines[:-1] if not lines[-1] else lines:
-                        number += 1
-                        yield from self._of_line(line.removesuffix("\r"), file, number)
-                    number += block.left_out
-                    watch(before + block.stored)
-                before += piece.size
-
-    def _of_line(self, line: str, file: Path, number: int) -> Iterator[Sentence]:
-        words = self._find_words(line)
-        document = inner_name(file.name).removesuffix(".txt") if self.path.is_dir() else None
-        if self.paragraphs and document is None:
-            document = f"line {number}"
-        for first, last in grouped(words, find_sentences(line) if self.paragraphs else []):
-            offsets = tuple(words[first:last])
-            words_of_sentence = tuple(line[start:end] for start, end in offsets)
-            yield Sentence(words_of_sentence, None, line, offsets, Place(str(file), number), document)
-
-    def _text_files(self) -> list[Path]:
-        files = sorted(path for path in self.path.iterdir() if inner_name(path.name).endswith(".txt"))
-        if not files:
-            raise InputError("the folder has no .txt files.", file=self.path)
-        return files
 
 
 _AT_ONCE = 512  # sentences handed to the annotator together

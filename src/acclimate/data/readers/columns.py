@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError, shorten
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name, text_files_in
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
 from acclimate.data.words import find_sentences, grouped
 from acclimate.spelling import argument
@@ -314,10 +314,7 @@ def read_text(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     if source.is_stdin or not source.path.is_dir():
         yield from _text_lines(source, None, log)
         return
-    files = sorted(path for path in source.path.iterdir() if inner_name(path.name).endswith(".txt"))
-    if not files:
-        raise InputError("the folder has no .txt files.", file=source.name)
-    for path in files:
+    for path in text_files_in(source.path):
         yield from _text_lines(Source(path), inner_name(path.name).removesuffix(".txt"), log)
 
 

@@ -191,6 +191,14 @@ def inner_name(name: str) -> str:
     return name[:-3] if name.lower().endswith(COMPRESSED) else name
 
 
+def text_files_in(folder: Path) -> list[Path]:
+    """The .txt files of a folder, some of them perhaps compressed."""
+    files = sorted(path for path in folder.iterdir() if inner_name(path.name).endswith(".txt"))
+    if not files:
+        raise InputError("the folder has no .txt files.", file=folder)
+    return files
+
+
 class Source:
     """A file, a folder or standard input. It is opened when its text is asked for, as a whole or in parts of lines."""
 

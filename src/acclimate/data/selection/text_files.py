@@ -13,9 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from acclimate.data.problems import InputError
-from acclimate.data.readers.source import DAMAGE, XZ, Compression, Tokenize, compression_of, decompressing
-from acclimate.data.words import find_blank_separated, find_sentences, split_words
+from acclimate.data.corpus import Sentence
+from acclimate.data.problems import InputError, Place
+from acclimate.data.readers.source import (
+    DAMAGE,
+    XZ,
+    Compression,
+    Tokenize,
+    compression_of,
+    decompressing,
+    inner_name,
+    text_files_in,
+)
+from acclimate.data.words import find_blank_separated, find_sentences, find_words, grouped, split_words
 
 BLOCK = LONGEST_LINE = 1 << 20  # bytes
 PIECE = 16 << 20  # bytes on disk
@@ -181,48 +191,62 @@ def _damaged_line(file: str | Path) -> int:
     return number
 
 
-Watch = Callable[[int, int, int], None]  # bytes read of the files as they lie on disk, of how many, and of text
+Watch = Callable[[int, int, int], None]  # bytes read of the files on disk, all their bytes, and bytes of text
 
 
-class SentenceStream:
-    """The words of every line of raw text files, or, with `paragraphs`, of every sentence of a line.
-
-    `lines_too_long` counts the lines of more than a megabyte, which are left out.
-    """
+class RawText:
+    """Raw text files, plain, .gz or .xz, or a folder of .txt files, each a document. A line is a sentence, or, with
+    `paragraphs`, a document of sentences. `lines_too_long` counts the lines over a megabyte, which are left out."""
 
     def __init__(
         self,
-        files: Sequence[str | Path],
+        files: str | Path | Sequence[str | Path],
         tokenize: Tokenize = "words",
         paragraphs: bool = False,
         watch: Watch = lambda stored, of, text: None,
     ) -> None:
-        self._pieces = cut_into_pieces(files)  # a file that is not there is told of now
-        self._tokenize, self._paragraphs, self._watch = tokenize, paragraphs, watch
+        self.path = Path(files) if isinstance(files, str | Path) else Path()
+        self.is_folder = isinstance(files, str | Path) and self.path.is_dir()
+        self.tokenize, self.paragraphs, self.watch = tokenize, paragraphs, watch
+        if isinstance(files, str | Path):
+            files = text_files_in(self.path) if self.is_folder else [files]
+        self._pieces = cut_into_pieces(files)  # refuses a missing file now
+        self.size = sum(piece.size for piece in self._pieces)
         self.lines_too_long = 0
 
-    def __iter__(self) -> Iterator[list[str]]:
-        done, text, of = 0, 0, sum(piece.size for piece in self._pieces)
+    def words(self) -> Iterator[list[str]]:
+        """The words of each sentence that has any."""
+        for _, _, line in self._lines():
+            for part in [line[start:end] for start, end in find_sentences(line)] if self.paragraphs else [line]:
+                blanks = self.tokenize == "blanks"
+                words = [part[start:end] for start, end in find_blank_separated(part)] if blanks else split_words(part)
+                if words:
+                    yield words
+
+    def sentences(self) -> Iterator[Sentence]:
+        find = find_blank_separated if self.tokenize == "blanks" else find_words
+        for file, number, line in self._lines():
+            document = inner_name(Path(file).name).removesuffix(".txt") if self.is_folder else None
+            if self.paragraphs and document is None:
+                document = f"line {number}"
+            words = find(line)
+            for first, last in grouped(words, find_sentences(line) if self.paragraphs else []):
+                offsets = tuple(words[first:last])
+                spelled = tuple(line[start:end] for start, end in offsets)
+                yield Sentence(spelled, None, line, offsets, Place(file, number), document)
+
+    def _lines(self) -> Iterator[tuple[str, int, str]]:
+        """Each line with its file and its number."""
+        done = text = number = 0
         for piece in self._pieces:
-            for block, stored in self._blocks(piece):
-                for line in block.split("\n"):
-                    for sentence in self._sentences(line):
-                        words = self._words(sentence)
-                        if words:
-                            yield words
-                text += len(block)
-                self._watch(done + stored, of, text)
+            number = number if piece.start else 0
+            for block in read_blocks(piece):
+                lines = block.text.decode("utf-8").split("\n")
+                for line in lines if lines[-1] else lines[:-1]:  # a block that left out a long line had it at its end
+                    number += 1
+                    yield piece.file, number, line.removesuffix("\r")
+                number += block.left_out
+                self.lines_too_long += block.left_out
+                text += len(block.text)
+                self.watch(done + block.stored, self.size, text)
             done += piece.size
-
-    def _blocks(self, piece: Piece) -> Iterator[tuple[str, int]]:
-        for block in read_blocks(piece):
-            self.lines_too_long += block.left_out
-            yield block.text.decode("utf-8"), block.stored
-
-    def _sentences(self, line: str) -> list[str]:
-        return [line[start:end] for start, end in find_sentences(line)] if self._paragraphs else [line]
-
-    def _words(self, sentence: str) -> list[str]:
-        if self._tokenize == "words":
-            return split_words(sentence)
-        return [sentence[start:end] for start, end in find_blank_separated(sentence)]
