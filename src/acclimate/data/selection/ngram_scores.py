@@ -194,16 +194,11 @@ def _numbered(text: Text, format: str | None, words: WordNumbers) -> Iterator[Nu
 
 
 def detected_format(file: str | Path) -> str:
-    """What a file looks like by its name and its first megabyte: the rest need not be read for that."""
-    return detect_format(_Beginning(file))
-
-
-class _Beginning(Source):
-    """The first megabyte of a file, from which its format is told."""
-
-    @cached_property
-    def data(self) -> bytes:
-        return read_beginning(self.path)
+    """The format of a file by its name and its first megabyte."""
+    source = Source(file)
+    if source.path.is_file():
+        source.data = read_beginning(file)
+    return detect_format(source)
 
 
 _SHARE = 0.5  # of the bigrams in a probability; the rest is the single words'

@@ -12,8 +12,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +36,7 @@ from acclimate.data.selection.ngram_scores import (
     with_sample,
 )
 from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
-from acclimate.data.selection.word_numbers import NumberedLines, WordNumbers
+from acclimate.data.selection.word_numbers import WordNumbers
 from acclimate.data.words import find_sentences
 from acclimate.data.writers.shared import atomic_file
 
@@ -75,7 +76,7 @@ class BestLines:
             self.ranked()
 
     def collected(self) -> RankedLines:
-        """All that are still in the running, in no order: somebody else will rank them together with others."""
+        """All lines that may be among the best, in no order."""
         return self.ranked() if self._waiting > self.top else _together(self._parts)
 
     def ranked(self) -> RankedLines:
@@ -88,21 +89,18 @@ class BestLines:
         self._parts, self._waiting = [lines], len(best)
         if len(best) == self.top:
             self.lowest = float(lines.scores[-1])
-            self.least_score = max(
-                self.least_score, float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest
-            )
+            least = float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest
+            self.least_score = max(self.least_score, least)
         return lines
 
 
 def _together(parts: Sequence[RankedLines]) -> RankedLines:
-    parts = [_NOTHING, *parts]
-    scores = np.concatenate([part.scores for part in parts])
-    pieces = np.concatenate([part.pieces for part in parts])
-    numbers = np.concatenate([part.numbers for part in parts])
-    return RankedLines(scores, pieces, numbers, [text for part in parts for text in part.texts])
+    scores, pieces, numbers, texts = zip(_NO_LINES, *parts, strict=True)
+    joined = list(chain.from_iterable(texts))
+    return RankedLines(np.concatenate(scores), np.concatenate(pieces), np.concatenate(numbers), joined)
 
 
-_NOTHING = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), [])
+_NO_LINES = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), [])
 
 
 @dataclass(frozen=True)
@@ -126,10 +124,10 @@ class LineCriteria:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What a task brings back."""
+    """What a task found."""
 
     best: RankedLines  # in no order
-    lowest: float  # of the wanted number of lines: whatever others find, a lower score is not wanted
+    lowest: float  # of the wanted number of lines: no lower score is wanted any more
     lines: dict[int, int]  # in each piece
     too_long: int
     text: int  # bytes
@@ -143,7 +141,7 @@ def best_of_pieces(
     least_score: float,
     report: Callable[[int, int], None] = lambda stored, text: None,
 ) -> TaskResult:
-    """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
+    """A task. It depends on its arguments alone, so it may be done anywhere that the files can be read."""
     best = BestLines(criteria.top, least_score, in_order=True)
     lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
     with _scorer(target) as scorer:
@@ -158,34 +156,21 @@ def best_of_pieces(
     return TaskResult(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
 
 
-@dataclass(frozen=True)
-class Scorer:
-    """What a target is compared by."""
-
-    ngrams: TargetNgrams
-    contrast: Contrast | None
-
-    @classmethod
-    def of(cls, target: Target) -> Scorer:
-        return cls(TargetNgrams(target), Contrast(target) if len(target.pool) else None)
-
-    def scores(self, lines: NumberedLines, measure: Measure) -> Scores:
-        if measure != "contrast":
-            return self.ngrams.count(lines).scores(measure)
-        assert self.contrast is not None
-        return self.contrast.scores(lines)
-
-
+Scorer = tuple[TargetNgrams, Contrast | None]
 _IN_LINE = 20  # bits of a sentence's number that count sentences of its line: none has more bytes
 
 
 def _offer_lines(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriteria, best: BestLines) -> None:
     text, numbers = _sentences(block) if criteria.sentences else (block.text, None)
-    words = scorer.ngrams.words
-    read = words.read(text)
-    candidates = scorer.ngrams.candidate_lines(read, best.least_score, criteria.measure)
-    lines = words.number(read, candidates)
-    scores = scorer.scores(lines, criteria.measure)
+    ngrams, contrast = scorer
+    read = ngrams.words.read(text)
+    candidates = ngrams.candidate_lines(read, best.least_score, criteria.measure)
+    lines = ngrams.words.number(read, candidates)
+    if criteria.measure == "contrast":
+        assert contrast is not None
+        scores = contrast.scores(lines)
+    else:
+        scores = ngrams.count(lines).scores(criteria.measure)
     fits = (lines.lengths >= max(1, criteria.shortest)) & (lines.lengths <= criteria.longest)
     taken = np.flatnonzero(fits & (scores >= best.least_score))
     places, pieces = candidates[taken], np.full(len(taken), piece.number)
@@ -215,16 +200,11 @@ def _scorer(target: Target) -> Iterator[Scorer]:
         _idle_scorers.clear()
         idle = _idle_scorers[target.fingerprint] = []
     try:
-        scorer = idle.pop()
+        scorer = idle.pop()  # another thread may take the last one meanwhile
     except IndexError:
-        scorer = Scorer.of(target)
+        scorer = TargetNgrams(target), Contrast(target) if len(target.pool) else None
     yield scorer
     idle.append(scorer)
-
-
-def forget_ngrams() -> None:
-    """Give the memory back."""
-    _idle_scorers.clear()
 
 
 _SMALL_FILES = 8 << 20  # bytes on disk that make up a task
@@ -316,7 +296,7 @@ def select_text(
         lines_too_long=tally.too_long,
         lowest=float(best.scores[-1]),
         highest=float(best.scores[0]),
-        words_per_line=_words_per_line(best.texts, target),
+        words_per_line=_word_count(best.texts, target) / len(best.texts),
         target_words_per_line=target.words_per_line,
         megabytes=tally.text / 1e6,
         seconds=round(time.monotonic() - started, 3),
@@ -338,17 +318,14 @@ def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 @contextmanager
 def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterator[Executor | None]:
-    """The executor that was given, processes of our own, or nobody."""
+    """The executor that was given, new processes, or None."""
     jobs = min(jobs or 1, tasks)
-    if executor is not None or jobs < 2:
-        try:
-            yield executor
-        finally:
-            forget_ngrams()
-        return
     advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
-    with processes(jobs, "read", advice) as pool:
-        yield pool
+    try:
+        with nullcontext(executor) if executor is not None or jobs < 2 else processes(jobs, "read", advice) as workers:
+            yield workers
+    finally:
+        _idle_scorers.clear()  # gives the memory back
 
 
 class _Tally:
@@ -387,8 +364,7 @@ def _do_all(
         nonlocal waiting
         while len(waiting) > least:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                result = future.result()
+            for result in [future.result() for future in done]:
                 tally.add(result)
                 tally.read(result.stored, result.text)
 
@@ -396,9 +372,9 @@ def _do_all(
         for pieces in tasks:
             if executor is None:
                 tally.add(best_of_pieces(pieces, target, criteria, tally.best.least_score, tally.read))
-                continue
-            collect(at_once - 1)
-            waiting.add(executor.submit(best_of_pieces, pieces, target, criteria, tally.best.least_score))
+            else:
+                collect(at_once - 1)
+                waiting.add(executor.submit(best_of_pieces, pieces, target, criteria, tally.best.least_score))
         collect(0)
     finally:
         for future in waiting:
@@ -406,7 +382,7 @@ def _do_all(
 
 
 def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
-    """Better said now than after hours: nothing that is read is written over."""
+    """Refuse to write over a file that is read."""
     texts = [like] if isinstance(like, Target | Text) else like
     read = {os.path.realpath(file) for file in [*files, *(text for text in texts if isinstance(text, str | Path))]}
     places = [os.path.realpath(place) for place in written if place is not None]
@@ -417,14 +393,10 @@ def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *w
         raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
 
 
-def _words_per_line(lines: Sequence[bytes], target: Target) -> float:
-    """The mean over lines, with words as the target has them."""
+def _word_count(lines: Sequence[bytes], target: Target) -> int:
     words = WordNumbers(lower_case=target.lower_case, tokenize=target.tokenize, most=1 << 20)
-    total = 0
-    for start in range(0, len(lines), 10_000):
-        read = words.read(b"\n".join((*lines[start : start + 10_000], b"")))
-        total += int(words.number(read, np.arange(len(read))).lengths.sum())
-    return total / len(lines)
+    reads = (words.read(b"\n".join((*lines[start : start + 10_000], b""))) for start in range(0, len(lines), 10_000))
+    return sum(int(words.number(read, np.arange(len(read))).lengths.sum()) for read in reads)
 
 
 def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:

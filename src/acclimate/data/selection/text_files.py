@@ -109,30 +109,24 @@ def _finish_line(file: IO[bytes]) -> None:
 
 
 def _check(text: bytes, piece: Piece, lines_before: int) -> None:
-    if not text.isascii():
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError as failure:
-            raise _bad_line(not_utf8(text[failure.start]), text, failure.start, piece, lines_before) from None
-    nul = text.find(b"\0")
-    if nul >= 0:
-        problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
-        raise _bad_line(problem, text, nul, piece, lines_before)
+    problem, place = "a NUL character; this is not plain text, or it is UTF-16 without its mark.", text.find(b"\0")
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as failure:
+        problem, place = not_utf8(text[failure.start]), failure.start
+    if place >= 0:
+        line = _lines_before(piece) + lines_before + text.count(b"\n", 0, place) + 1
+        begin, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
+        shown = text[begin : end if end >= 0 else None].decode("utf-8", "backslashreplace")
+        raise InputError(problem, file=piece.file, line=line, text=shown)
 
 
 def not_utf8(byte: int) -> str:
     return f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
 
 
-def _bad_line(problem: str, text: bytes, place: int, piece: Piece, lines_before: int) -> InputError:
-    line = _lines_before(piece) + lines_before + text.count(b"\n", 0, place) + 1
-    begin, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
-    shown = text[begin : end if end >= 0 else None].decode("utf-8", "backslashreplace")
-    return InputError(problem, file=piece.file, line=line, text=shown)
-
-
 def _lines_before(piece: Piece) -> int:
-    """Lines of the file that begin before the piece does. Nobody asks before something is wrong."""
+    """Lines of the file that begin before the piece does, for messages."""
     if not piece.start:
         return 0
     left, lines = piece.start - 1, 1  # the last of them reaches to the byte before the piece, or beyond
@@ -179,16 +173,12 @@ def decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
         with decompressing(stored, compression) as text:
             yield text
     except DAMAGE as failure:
+        line = 1
+        with suppress(*DAMAGE), open(file, "rb") as again:
+            for _ in decompressing(again, compression):
+                line += 1
         problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
-        raise InputError(problem, file=file, line=_damaged_line(file)) from None
-
-
-def _damaged_line(file: str | Path) -> int:
-    number = 1
-    with suppress(*DAMAGE), open(file, "rb") as stored:
-        for _ in decompressing(stored, _compression(stored, file)):
-            number += 1
-    return number
+        raise InputError(problem, file=file, line=line) from None
 
 
 Watch = Callable[[int, int, int], None]  # bytes read of the files on disk, all their bytes, and bytes of text

@@ -202,7 +202,7 @@ class WordNumbers:
         return NumberedLines(words, np.diff(sums(sizes)[sums(counts)]))
 
     def of(self, words: Sequence[str]) -> Numbers:
-        """The numbers of words that are not to be split; new ones get one."""
+        """The numbers of words that are not to be split."""
         return self._numbers(self._keys(words))
 
     def _numbers(self, keys: Keys) -> Numbers:
@@ -224,7 +224,10 @@ class WordNumbers:
         firsts, which = different(block.keys[chunks])
         chunks = chunks[firsts]
         entries = np.empty(len(chunks), np.int64)
-        for group, split in self._ways_to_split(block, chunks):
+        looks_on = block.reaches[chunks] > block.ends[chunks]
+        split_most = self._not_split if self.tokenize == "blanks" else self._split_together
+        ways: list[tuple[NDArray[np.bool_], Split]] = [(~looks_on, split_most), (looks_on, self._split_looking_on)]
+        for group, split in ways:
             counts, keys = split(block, chunks[group])
             numbers = self._numbers(keys)
             borders = sums(counts)
@@ -233,11 +236,6 @@ class WordNumbers:
             self._lists.extend(numbers)
         self._chunks.add(block.keys[chunks], entries)
         return entries[which]
-
-    def _ways_to_split(self, block: Block, chunks: Numbers) -> list[tuple[NDArray[np.bool_], Split]]:
-        looks_on = block.reaches[chunks] > block.ends[chunks]
-        split = self._not_split if self.tokenize == "blanks" else self._split_together
-        return [(~looks_on, split), (looks_on, self._split_looking_on)]
 
     def _not_split(self, block: Block, chunks: Numbers) -> tuple[Numbers, Keys]:
         """How many words each chunk has, and the keys of all words."""
