@@ -184,14 +184,7 @@ class Collocation:
             raise ValueError(f"the count must be 1 at least and the score finite, not {self.count} and {self.score}.")
 
 
-def write_collocations(entries: Sequence[Collocation], lower_case: bool, path: str | Path) -> None:
-    head = {"format": _FORMAT, "version": _VERSION, "lower_case": lower_case, "collocations": len(entries)}
-    rows = ({"words": entry.words, "count": entry.count, "score": entry.score} for entry in entries)
-    lines = (json.dumps(row, ensure_ascii=False) for row in (head, *rows))
-    save(encoded("".join(f"{line}\n" for line in lines)), path)
-
-
-def read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:
+def _read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:
     """The collocations of a file, the best first, and whether their words are in lower case."""
     source = Source(path)
     records = json_records(source, ReadingLog(ReadingOptions()))
@@ -206,11 +199,9 @@ def read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:
         lines[entry.words] = record.line
         entries.append(entry)
     if len(entries) != promised:
-        problem = (
-            f"line 1 promises {promised:,} collocations, and there are {len(entries):,}: the file is not whole. "
-            "Copy it again, or, if you changed it yourself, write their number there."
-        )
-        raise InputError(problem, file=source.name, line=1)
+        problem = f"line 1 promises {promised:,} collocations, and there are {len(entries):,}: the file is not whole."
+        advice = "Copy it again, or, if you changed it yourself, write their number there."
+        raise InputError(f"{problem} {advice}", file=source.name, line=1)
     return tuple(entries), lower_case
 
 
@@ -238,7 +229,7 @@ def _read_entry(fields: Fields, lower_case: bool) -> Collocation:
 
 @contextmanager
 def _pointing_at(source: Source, record: Record) -> Iterator[None]:
-    """What is wrong with a line is told together with its place."""
+    """Give errors the place of the record."""
     try:
         yield
     except ValueError as error:
@@ -252,7 +243,7 @@ _DIGITS = 9  # of a score: beyond them lies rounding, which differs between mach
 
 
 class Occurrence(NamedTuple):
-    """A collocation that stands in a sentence, from word `start` up to but not including word `end`."""
+    """A collocation in a sentence, from word `start` to word `end` (exclusive)."""
 
     start: int
     end: int
@@ -281,7 +272,7 @@ class Collocations:
         return self.rank(words) is not None
 
     def rank(self, words: Sequence[str]) -> int | None:
-        """The place of these words in the vocabulary, or None if they are no collocation."""
+        """The rank of these words, or None."""
         return self._ranks.get(self._spelled(words))
 
     def find(self, words: Sequence[str]) -> list[Occurrence]:
@@ -297,13 +288,16 @@ class Collocations:
         return sorted(occurrences, key=lambda one: (one.start - one.end, one.rank, one.start))
 
     def save(self, path: str | Path) -> None:
-        """Write a text file: a line that says what it is, then one JSON object for each collocation, the best first."""
-        write_collocations(self.entries, self.lower_case, path)
+        """Write a text file: a head line, then one JSON object for each collocation, the best first."""
+        size = len(self.entries)
+        head = {"format": _FORMAT, "version": _VERSION, "lower_case": self.lower_case, "collocations": size}
+        rows = ({"words": entry.words, "count": entry.count, "score": entry.score} for entry in self.entries)
+        save(encoded("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in (head, *rows))), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Collocations:
         """Read what `save` wrote."""
-        return cls(*read_collocations(path))
+        return cls(*_read_collocations(path))
 
     def _spelled(self, words: Sequence[str]) -> tuple[str, ...]:
         words = words_of(words)
@@ -338,8 +332,9 @@ def build_collocations(
     `measure` are explained with `mutual_information`. `lower_case` must be that of a text which is numbered already.
     """
     require_sensible(at_least, size, shares)
-    _require_known(relative_to, get_args(RelativeTo))
-    _require_known(measure, get_args(Measure))
+    for name, known in ((relative_to, get_args(RelativeTo)), (measure, get_args(Measure))):
+        if name not in known:
+            raise InputError(f"{name!r} is none of {', '.join(map(repr, known))}.")
     text = sentences if isinstance(sentences, NumberedText) else number_words(sentences, lower_case)
     by_length = count_ngrams(text, max(shares), at_least)
     placed = [
@@ -367,11 +362,6 @@ def require_sensible(at_least: int, size: int | None, shares: Mapping[int, float
             "the shares need lengths of two words or more, and positive numbers that add up to 1, such as "
             f"{SHARES}; got {dict(shares)}."
         )
-
-
-def _require_known(name: str, known: Sequence[str]) -> None:
-    if name not in known:
-        raise InputError(f"{name!r} is none of {', '.join(map(repr, known))}.")
 
 
 def _ranking(

@@ -31,7 +31,6 @@ Distribution = tuple[tuple[str, float], ...]
 
 
 def kind_of_tags(kind: str) -> str:
-    """As it is said in a sentence."""
     return "span tags" if kind == "spans" else "plain tags"
 
 
@@ -128,8 +127,7 @@ class Sentence:
                 f"guesses with scores cannot be open to labels, and nobody looked for {', '.join(labels)} here. If "
                 "somebody did, say so (annotates), or take the likeliest tags: acclimate data convert GUESSES.jsonl "
                 "TAGS.conll.",
-                file=self.place.file,
-                line=self.place.line,
+                place=self.place,
             )
         tag = open_tag(labels)
         return self.with_tags(self.tags and [tag if each == OUTSIDE else each for each in self.tags])
@@ -152,9 +150,8 @@ class BorderMiss:
     outcome: str  # "the word was split", "expanded", "contracted", "dropped"
 
     def __str__(self) -> str:
-        return (
-            f"{self.place}: {self.label} {self.text!r} ({self.start}:{self.end}) misses word borders; {self.outcome}."
-        )
+        span = f"{self.label} {self.text!r} ({self.start}:{self.end})"
+        return f"{self.place}: {span} misses word borders; {self.outcome}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +169,7 @@ class AnnotatorNote:
 
 @dataclass(frozen=True, slots=True)
 class ReadingNotes:
-    """What was found at the door: format, tag scheme, and everything that was not taken as it stood."""
+    """How a corpus was read: its format and scheme, and everything that was changed or left out."""
 
     format: str = "memory"
     scheme: str | None = None  # as the file spells it; inside it is IOB2
@@ -183,15 +180,12 @@ class ReadingNotes:
     annotators: tuple[AnnotatorNote, ...] = ()  # where guesses of several were pooled
 
     def __add__(self, other: ReadingNotes) -> ReadingNotes:
-        return ReadingNotes(
-            self.format if self.format == other.format else "several",
-            self.scheme if self.scheme == other.scheme else "several",
-            self.repaired + other.repaired,
-            self.skipped + other.skipped,
-            self.border_misses + other.border_misses,
-            self.remarks + other.remarks,
-            self.annotators + other.annotators,
-        )
+        sums = {
+            name: getattr(self, name) + getattr(other, name)
+            for name in ("repaired", "skipped", "border_misses", "remarks", "annotators")
+        }
+        format = self.format if self.format == other.format else "several"
+        return ReadingNotes(format, self.scheme if self.scheme == other.scheme else "several", **sums)
 
 
 @dataclass(frozen=True)
@@ -232,10 +226,8 @@ class Corpus(Sequence[Sentence]):
     def __add__(self, other: Corpus) -> Corpus:
         """Both, one after the other. A labelled and an unlabelled corpus may be joined; two kinds of tags may not."""
         if self.is_labelled and other.is_labelled and self.kind != other.kind:
-            raise ValueError(
-                f"{self.name} has {kind_of_tags(self.kind)} and {other.name} {kind_of_tags(other.kind)}; "
-                "keep them apart."
-            )
+            kinds = f"{self.name} has {kind_of_tags(self.kind)} and {other.name} {kind_of_tags(other.kind)}"
+            raise ValueError(f"{kinds}; keep them apart.")
         kind = self.kind if self.is_labelled or not other.is_labelled else other.kind
         one, two, annotates = self, other, self.annotates
         if self.annotates != other.annotates:  # each word then says for itself what it may hide
@@ -272,7 +264,7 @@ class Corpus(Sequence[Sentence]):
 
     @cached_property
     def guess_count(self) -> int:
-        """How many sentences have soft labels: somebody's guesses, which are no gold."""
+        """How many sentences have soft labels."""
         return sum(sentence.probabilities is not None for sentence in self.sentences)
 
     @cached_property
@@ -301,7 +293,7 @@ class Corpus(Sequence[Sentence]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when any word or tag changes: a resumed run must stand on the same data."""
+        """A checksum of all words and tags: a resumed run must have the same data."""
         digest = hashlib.sha256(b"" if self.annotates is None else repr(self.annotates).encode())
         for sentence in self.sentences:
             soft = () if sentence.probabilities is None else (sentence.probabilities,)
@@ -316,7 +308,7 @@ class Corpus(Sequence[Sentence]):
         return replace(self.map(lambda sentence: sentence.open_to(missing)), annotates=None)
 
     def unlabelled(self) -> Corpus:
-        """The same text without its tags: they are gone, not hidden. A recipe cannot peek at what is not there."""
+        """The same text without its tags."""
         return self.map(lambda sentence: sentence.with_tags(None))
 
     def likeliest(self) -> Corpus:

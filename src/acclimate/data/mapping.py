@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from acclimate.data.corpus import Corpus, LabelSet, Sentence
+from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, TYPELESS, Span, hidden_labels, open_tag
 from acclimate.data.soft_labels import renamed_rows, softened
@@ -35,18 +35,15 @@ _USUAL = {
 
 
 def similar_names_of(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Names that mean a known one. Only where one alone fits: what is not evident is left to who knows the data."""
+    """The names that look like one known name only, with that name."""
     known = list(known)
-    similar_names = {}
-    for name in names:
-        fitting = [other for other in known if _look_alike(name, other)]
-        if len(fitting) == 1:
-            similar_names[name] = fitting[0]
-    return similar_names
+    fitting = {name: [other for other in known if _look_alike(name, other)] for name in names}
+    return {name: others[0] for name, others in fitting.items() if len(others) == 1}
 
 
 def _look_alike(name: str, other: str) -> bool:
-    shorter, longer = sorted((_words(name), _words(other)), key=lambda words: len("".join(words)))
+    both = [re.findall(r"[^\W_]+", one.lower()) for one in (name, other)]
+    shorter, longer = sorted(both, key=lambda words: len("".join(words)))
     short, long = "".join(shorter), "".join(longer)
     if short and long in (short, f"{short}s"):
         return True
@@ -54,10 +51,6 @@ def _look_alike(name: str, other: str) -> bool:
         return False
     begins = len(short) >= _BEGINNING and long.startswith(short)
     return begins or short in longer or long.removesuffix("s") in _USUAL.get(short, ())
-
-
-def _words(name: str) -> list[str]:
-    return [word for word in re.split(r"[\W_]+", name.lower()) if word]
 
 
 KEYS = ("description", "labels", "annotates")
@@ -121,11 +114,10 @@ def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path)
     else:
         names = label_map if isinstance(label_map, LabelMap) else LabelMap.of(label_map)
     _require_named(corpus, names)
-    renamed = _renamed_tags if corpus.kind == "plain" else _renamed_spans
     annotates = names.annotates
     if annotates is None and corpus.annotates is not None:
         annotates = tuple(sorted({new for old in corpus.annotates if (new := names.get(old, old)) is not None}))
-    mapped = corpus.map(lambda sentence: renamed(sentence, names))
+    mapped = corpus.map(lambda sentence: _renamed(sentence, names, corpus.kind))
     return replace(mapped, name=f"{corpus.name}[{names.name}]", annotates=annotates)
 
 
@@ -156,7 +148,7 @@ class SharedLabels:
 
 def shared_labels(source: Corpus | Iterable[str], target: Corpus | Iterable[str]) -> SharedLabels:
     """Compare the labels of two corpora, or of a tagger and a corpus, by name."""
-    left, right = _names_of(source), _names_of(target)
+    left, right = (set(side.labels if isinstance(side, Corpus) else side) for side in (source, target))
     return SharedLabels(tuple(sorted(left & right)), tuple(sorted(left - right)), tuple(sorted(right - left)))
 
 
@@ -173,12 +165,11 @@ def require_labels(corpus: Corpus, known: LabelSet | Iterable[str]) -> None:
 
 
 def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> str:
-    """How to make labels known ones. A pair of names is suggested only where they look alike."""
+    """How to make labels known ones."""
     closest = fitting_map(corpus, known)
     if closest:
-        return (
-            f"The bundled map {closest!r} fits: {either(f'map_labels(corpus, {closest!r})', argument('map', closest))}."
-        )
+        call = either(f"map_labels(corpus, {closest!r})", argument("map", closest))
+        return f"The bundled map {closest!r} fits: {call}."
     drops = corpus.kind != "plain"
     mapped = either("map_labels", argument("map", ...))
     similar = similar_names_of(unknown, known)
@@ -193,23 +184,23 @@ def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> s
             f"{mapped}: a YAML file, `labels:` in its first line, and below it a line `  OLD: NEW` for each label of "
             f"{corpus.name}"
         ) + (f"; {OUTSIDE} as NEW drops one." if drops else ".")
-    return (
-        f"{advice} Or compare the spans alone: {either('typeless(corpus)', argument('typeless', True))}."
-        if drops
-        else advice
-    )
+    alone = f" Or compare the spans alone: {either('typeless(corpus)', argument('typeless', True))}."
+    return advice + alone if drops else advice
 
 
 def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
     """The smallest bundled map that makes all labels of the corpus known ones. Maps with `annotates` never fit."""
     known = tuple(known)
-    fitting = [label_map for label_map in map(LabelMap.load, bundled_maps()) if _fits(label_map, corpus, known)]
-    return min(fitting, key=len).name if fitting else None  # the one that says least of labels that are not there
+    labels, maps = set(corpus.labels), [one for one in map(LabelMap.load, bundled_maps()) if one.annotates is None]
+    fitting = [one for one in maps if labels <= set(one) and set(one.results) <= set(known)]
+    return min(fitting, key=len).name if fitting else None
 
 
-def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:
+def _renamed(sentence: Sentence, names: LabelMap, kind: Kind) -> Sentence:
     if sentence.tags is None:
         return sentence
+    if kind == "plain":
+        return sentence.with_tags([names[tag] or tag for tag in sentence.tags])
     if sentence.probabilities is not None:
         return softened(sentence, renamed_rows(sentence, names))
     spans = [(span, names[span.label]) for span in sentence.spans]
@@ -227,18 +218,15 @@ def _renamed_open(tag: str, names: LabelMap) -> str:
     return open_tag(label for new in new_names if new for label in hidden_labels(new) or (new,))
 
 
-def _renamed_tags(sentence: Sentence, names: LabelMap) -> Sentence:
-    return sentence.with_tags(None if sentence.tags is None else [names[tag] or tag for tag in sentence.tags])
-
-
 def _require_named(corpus: Corpus, names: LabelMap) -> None:
     known = corpus.labels | corpus.hidden_labels if corpus.kind == "spans" else corpus.labels
     missing = [label for label in known if label not in names]
     if missing:
         idle = [name for name in names if name not in known]
+        lines = map_text({label: label for label in missing}).removeprefix("labels:\n")
         raise InputError(
             f"{corpus.name} has labels that the map {names.name!r} does not name: {_counted(corpus, missing)}. "
-            f"Add a line for each under `labels:`; these keep them as they are, {OUTSIDE} drops one:\n{_lines(missing)}"
+            f"Add a line for each under `labels:`; these keep them as they are, {OUTSIDE} drops one:\n{lines}"
             + (f"\nIn the map but not in the corpus: {', '.join(idle)}." if idle else "")
         )
     dropped = [label for label in corpus.labels if names[label] is None]
@@ -247,15 +235,6 @@ def _require_named(corpus: Corpus, names: LabelMap) -> None:
             f"{corpus.name} has one plain tag per word, so none can be dropped: {_counted(corpus, dropped)}. "
             f"Give each a name in the map {names.name!r}, such as X."
         )
-
-
-def _fits(label_map: LabelMap, corpus: Corpus, known: Iterable[str]) -> bool:
-    fits = set(corpus.labels) <= set(label_map) and set(label_map.results) <= set(known)
-    return fits and label_map.annotates is None
-
-
-def _names_of(side: Corpus | Iterable[str]) -> set[str]:
-    return set(side.labels if isinstance(side, Corpus) else side)
 
 
 def _counted(corpus: Corpus, labels: Iterable[str]) -> str:
@@ -270,22 +249,15 @@ def map_text(names: Mapping[str, str]) -> str:
     return "\n".join(["labels:", *(f"  {line}" for line in lines)])
 
 
-def _lines(labels: Iterable[str]) -> str:
-    """Lines that can be pasted below `labels:`."""
-    return map_text({label: label for label in labels}).removeprefix("labels:\n")
-
-
 def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start}).", file=path) from error
     except OSError as error:
-        raise InputError(
-            f"there is no such label map ({error.strerror or error}).{did_you_mean(str(path), bundled_maps())} "
-            f"Give a YAML file, or a bundled map: {', '.join(bundled_maps())}.",
-            file=path,
-        ) from error
+        problem = f"there is no such label map ({error.strerror or error}).{did_you_mean(str(path), bundled_maps())}"
+        advice = f"Give a YAML file, or a bundled map: {', '.join(bundled_maps())}."
+        raise InputError(f"{problem} {advice}", file=path) from error
 
 
 def _parse(text: str, name: str, file: str) -> LabelMap:
@@ -300,12 +272,9 @@ def _parse(text: str, name: str, file: str) -> LabelMap:
     sections = _entries(root, file, f"keys: {', '.join(KEYS)}")
     for key, (line, _) in sections.items():
         if key not in KEYS:
-            raise InputError(
-                f"unknown key {key!r}.{did_you_mean(key, KEYS)} Expected {', '.join(KEYS)}; "
-                "the labels themselves stand under `labels:`, one `old: new` per line.",
-                file=file,
-                line=line,
-            )
+            problem = f"unknown key {key!r}.{did_you_mean(key, KEYS)} Expected {', '.join(KEYS)};"
+            advice = "the labels themselves stand under `labels:`, one `old: new` per line."
+            raise InputError(f"{problem} {advice}", file=file, line=line)
     if "labels" not in sections:
         raise InputError("the key `labels` is missing; under it stands one `old: new` per line.", file=file)
     entries = _entries(sections["labels"][1], file, "one `old: new` per line")
@@ -344,7 +313,6 @@ def _new_name(old: str, node: yaml.Node, line: int, file: str) -> str | None:
     if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
         raise InputError(f"{old!r} needs one new name, or {OUTSIDE} to drop it.", file=file, line=line)
     if str(node.value).startswith(f"{OUTSIDE}|") and not all(hidden_labels(str(node.value))):
-        raise InputError(
-            f"{old!r}: {node.value!r} lacks a name after |. Write for example O|MISC.", file=file, line=line
-        )
+        problem = f"{old!r}: {node.value!r} lacks a name after |. Write for example O|MISC."
+        raise InputError(problem, file=file, line=line)
     return str(node.value)
