@@ -12,7 +12,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from acclimate.data.concepts.files import Concept
 from acclimate.data.concepts.labelling import NO_TYPE, Groups, Mention
@@ -103,9 +103,8 @@ def plural(name: str) -> str | None:
     return f"{name}s" if name[-1:].isalpha() and name[-1] not in "sS" else None
 
 
-@dataclass(frozen=True, slots=True)
-class NameConflict:
-    """A name that two concepts have under different labels, and which of them it got."""
+class NameConflict(NamedTuple):
+    """A name that two concepts have under different labels, of which it got one."""
 
     name: str
     kept: str
@@ -193,7 +192,9 @@ class ConceptDictionary:
         for place, word in enumerate(words):
             known = self._atoms.get(word)
             if known is None:
-                known = self._remember(word)
+                if len(self._atoms) >= _MOST_REMEMBERED:
+                    self._atoms.clear()
+                known = self._atoms[word] = self._trie.numbers([atom.lower() for atom in atoms(word)])
             numbers += known
             word_at += [place] if len(known) == 1 else [place, *[-1] * (len(known) - 1)][: len(known)]
         word_at.append(len(words))
@@ -206,23 +207,14 @@ class ConceptDictionary:
                     mentions.append(Mention(start, end, (name.type,) if name.type else (), name.text))
         return mentions
 
-    def _remember(self, word: str) -> tuple[int, ...]:
-        if len(self._atoms) >= _MOST_REMEMBERED:
-            self._atoms.clear()
-        numbers = self._trie.numbers([atom.lower() for atom in atoms(word)])
-        self._atoms[word] = numbers
-        return numbers
-
     def _name_here(self, node: int, words: Sequence[str]) -> _Name | None:
         """The name of a node that the words spell as it must be spelled; one with capitals before one without."""
         names: list[_Name] = [self._names[number] for number in (self._name_at[node], *self._more.get(node, ()))]
-        strict = [name for name in names if name.written is not None]
-        if strict:
+        if any(name.written is not None for name in names):
             written = tuple(atoms(" ".join(words)))
-            for name in strict:
-                if name.written == written:
-                    return name
-        return next((name for name in names if name.written is None), None)
+            names.sort(key=lambda name: name.written != written)
+            names = [name for name in names if name.written in (None, written)]
+        return names[0] if names else None
 
     def _add_source(
         self, source: str, concepts: list[Concept], groups: Groups, shortest: int, plurals: bool, unwanted: set[str]
@@ -288,16 +280,14 @@ def _folded(name: str) -> str:
 
 
 def _nothing_left(notes: DictionaryNotes, groups: Groups) -> InputError:
-    if notes.other_types:
-        if set(notes.other_types) == {NO_TYPE}:
-            return InputError(
-                f"the concepts have no types. Pass {argument('single', ...)} with the label that their names are to "
-                "get."
-            )
-        types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
-        problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."
-        return InputError(
-            f"{problem} Choose another map with {argument('groups', ...)}, or pass {argument('others', 'keep')} to "
-            "have them all."
-        )
-    return InputError("no name is left: all are too short, have no letter, or were excluded.")
+    if not notes.other_types:
+        return InputError("no name is left: all are too short, have no letter, or were excluded.")
+    if set(notes.other_types) == {NO_TYPE}:
+        advice = f"Pass {argument('single', ...)} with the label that their names are to get."
+        return InputError(f"the concepts have no types. {advice}")
+    types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
+    problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."
+    advice = (
+        f"Choose another map with {argument('groups', ...)}, or pass {argument('others', 'keep')} to have them all."
+    )
+    return InputError(f"{problem} {advice}")

@@ -21,6 +21,7 @@ from acclimate.data.corpus import Sentence
 from acclimate.data.mapping import LabelMap
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Span
+from acclimate.data.words import joined_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,8 @@ class Groups:
         if source in BUNDLED_GROUPS and not Path(source).exists():
             return cls.of(_bundled(str(source)), others, single)
         if not Path(source).exists():
-            problem = (
-                f"there is no such map of types. Give a YAML file, or one of {', '.join(BUNDLED_GROUPS)}, {NO_GROUPS}."
-            )
-            raise InputError(problem, file=source)
+            known = ", ".join((*BUNDLED_GROUPS, NO_GROUPS))
+            raise InputError(f"there is no such map of types. Give a YAML file, or one of {known}.", file=source)
         return cls.of(LabelMap.load(source), others, single)
 
     @classmethod
@@ -340,24 +339,14 @@ class MedcatAnnotator:
             text = _text(group[0]) or " ".join(group[0].words)
             entities = list(self.model.get_entities(text).get("entities", {}).values())
             for sentence in group:
-                offsets = _offsets(sentence)
+                is_in_text = _text(sentence) is not None and sentence.offsets is not None
+                offsets = sentence.offsets if is_in_text else joined_words(sentence.words)[1]
                 mentions = (_over_words(entity, offsets) for entity in entities)
                 yield [mention for mention in mentions if mention is not None]
 
 
 def _text(sentence: Sentence) -> str | None:
     return sentence.text if sentence.offsets is not None else None
-
-
-def _offsets(sentence: Sentence) -> Sequence[tuple[int, int]]:
-    if sentence.text is not None and sentence.offsets is not None:
-        return sentence.offsets
-    offsets: list[tuple[int, int]] = []
-    place = 0
-    for word in sentence.words:
-        offsets.append((place, place + len(word)))
-        place += len(word) + 1
-    return offsets
 
 
 def _over_words(entity: dict[str, Any], offsets: Sequence[tuple[int, int]]) -> Mention | None:
