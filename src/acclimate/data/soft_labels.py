@@ -45,10 +45,9 @@ def rows_of_spans(spans: Iterable[ScoredSpan], length: int) -> list[Row]:
     for place, row in enumerate(rows):
         total = sum(row.values())
         if total > 1 + _SLACK:
-            raise InputError(
-                f"the guesses at word {place} have scores of {total:.3g} together. Guesses of one annotator that "
-                "overlap are alternatives: lower their scores to 1 in all, or name an annotator for each."
-            )
+            problem = f"the guesses at word {place} have scores of {total:.3g} together. Guesses of one annotator that"
+            advice = "overlap are alternatives: lower their scores to 1 in all, or name an annotator for each."
+            raise InputError(f"{problem} {advice}")
         if total < 1 - _NOTHING:
             row[OUTSIDE] = 1 - total
         elif total > 1:
@@ -146,8 +145,7 @@ def renamed_rows(sentence: Sentence, names: Mapping[str, str | None]) -> list[Ro
                 raise InputError(
                     f"the map makes {label} mean {new}, and guesses with scores cannot be open to labels. Map it to "
                     "one label or to O, or take the likeliest tags: acclimate data convert GUESSES.jsonl TAGS.conll.",
-                    file=sentence.place.file,
-                    line=sentence.place.line,
+                    place=sentence.place,
                 )
             named = OUTSIDE if new is None else f"{letter}-{new}"
             row[named] = row.get(named, 0.0) + probability
@@ -204,7 +202,7 @@ def _going_on(label: str, row: Mapping[str, float], after: Mapping[str, float]) 
 
 
 def _require_coherent(sentence: Sentence, rows: Sequence[Mapping[str, float]]) -> None:
-    """Refuse distributions, perhaps made in Python, that no spans with scores have."""
+    """Refuse distributions that no spans with scores have."""
     for place, (before, row) in enumerate(pairwise(({}, *rows))):
         problem = None
         if min(row.values()) < 0 or abs(sum(row.values()) - 1) > _SLACK:
@@ -217,6 +215,5 @@ def _require_coherent(sentence: Sentence, rows: Sequence[Mapping[str, float]]) -
             raise InputError(
                 f"word {place} ({sentence.words[place]!r}): {problem}. Mend them, or pass them through "
                 "acclimate.data.soft_labels.coherent.",
-                file=sentence.place.file,
-                line=sentence.place.line,
+                place=sentence.place,
             )

@@ -101,11 +101,8 @@ def mix_sources(corpus: Corpus, weights: Mapping[str, float], smoothing: float, 
 def describe_sources(corpus: Corpus) -> str:
     """`2 sources: a (1,000 sentences), b (20 sentences)`; the name alone of a single one."""
     sizes = sizes_of(corpus)
-    if not sizes:
-        return corpus.name
-    return f"{count(len(sizes), 'source')}: " + ", ".join(
-        f"{name} ({count(size, 'sentence')})" for name, size in sizes.items()
-    )
+    shown = ", ".join(f"{name} ({count(size, 'sentence')})" for name, size in sizes.items())
+    return f"{count(len(sizes), 'source')}: {shown}" if sizes else corpus.name
 
 
 def _require_sources(corpora: Sequence[Corpus]) -> None:
@@ -116,10 +113,8 @@ def _require_sources(corpora: Sequence[Corpus]) -> None:
         if not corpus.is_labelled:
             raise InputError(f"the source {corpus.name} has no tags to learn from. Is it the right file, or column?")
         if corpus.kind != first.kind:
-            raise InputError(
-                f"the source {corpus.name} has {kind_of_tags(corpus.kind)}, but {first.name} has "
-                f"{kind_of_tags(first.kind)}: one tagger cannot learn both."
-            )
+            kinds = f"has {kind_of_tags(corpus.kind)}, but {first.name} has {kind_of_tags(first.kind)}"
+            raise InputError(f"the source {corpus.name} {kinds}: one tagger cannot learn both.")
     names = Counter(corpus.name for corpus in corpora)
     if twice := [name for name, times in names.items() if times > 1]:
         raise InputError(f"two sources are named {twice[0]}. Give each its own name.")

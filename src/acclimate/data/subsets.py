@@ -5,6 +5,7 @@ A smaller subset lies within a larger one of the same seed, so that a learning c
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +13,10 @@ from itertools import accumulate, pairwise
 from random import Random
 from typing import Literal
 
-from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.words import bare_text
-from acclimate.spelling import either
+from acclimate.spelling import count, either
 
 Size = float | int | Literal["rest"]
 
@@ -66,7 +67,9 @@ def few_shot(corpus: Corpus, k: int, seed: int = 0) -> FewShot:
     """
     if k < 1:
         raise InputError(f"k must be at least 1, not {k}.")
-    contents = [_labels_in(sentence, corpus.kind) for sentence in corpus]
+    contents: list[Counter[str]] = [
+        Counter(one.tags or () if corpus.kind == "plain" else (span.label for span in one.spans)) for one in corpus
+    ]
     totals = Counter(label for content in contents for label in content.elements())
     if not totals:
         raise InputError(f"{corpus.name} has no labels; few-shot examples need them.")
@@ -144,22 +147,16 @@ def few_shot_split(
     pool = parts["pool"]
     order = _order(len(pool), seed)
     if labelled >= len(pool):
-        raise InputError(
-            f"{corpus.name}: dev and test leave {len(pool):,} sentences, too few for {labelled:,} labelled."
-        )
-    shown = pool.renamed(corpus.name)
-    return {
-        "labelled": _chosen(shown, order[:labelled], f"labelled, {_sentences(labelled)}, seed {seed}"),
-        "dev": parts["dev"],
-        "unlabelled": _chosen(
-            shown, order[labelled:], f"unlabelled, {_sentences(len(pool) - labelled)}, seed {seed}"
-        ).unlabelled(),
-        "test": parts["test"],
-    }
+        problem = f"{corpus.name}: dev and test leave {len(pool):,} sentences, too few for {labelled:,} labelled."
+        raise InputError(problem)
+    named = pool.renamed(corpus.name)
+    shown = _chosen(named, order[:labelled], f"labelled, {_sentences(labelled)}, seed {seed}")
+    rest = _chosen(named, order[labelled:], f"unlabelled, {_sentences(len(pool) - labelled)}, seed {seed}")
+    return {"labelled": shown, "dev": parts["dev"], "unlabelled": rest.unlabelled(), "test": parts["test"]}
 
 
-def _sentences(count: int) -> str:
-    return f"{count:,} sentence{'' if count == 1 else 's'}"
+def _sentences(number: int) -> str:
+    return count(number, "sentence")
 
 
 def _order(length: int, seed: int) -> list[int]:
@@ -172,10 +169,6 @@ def _order(length: int, seed: int) -> list[int]:
 def _chosen(corpus: Corpus, positions: Iterable[int], how: str) -> Corpus:
     sentences = tuple(corpus[position] for position in sorted(positions))
     return replace(corpus, sentences=sentences, name=f"{corpus.name}[{how}]")
-
-
-def _labels_in(sentence: Sentence, kind: str) -> Counter[str]:
-    return Counter(sentence.tags or ()) if kind == "plain" else Counter(span.label for span in sentence.spans)
 
 
 def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
@@ -242,9 +235,7 @@ def _deal(groups: Sequence[list[int]], sizes: Mapping[str, int], total: int, see
     return dealt
 
 
-def _drawn(rooms: Mapping[str, int], chance: float) -> str:
-    """The part under a point thrown at their rooms laid end to end."""
-    total = sum(rooms.values())
-    point = min(int(chance * total), total - 1)
-    ends = zip(rooms, accumulate(rooms.values()), strict=True)
-    return next(part for part, end in ends if point < end)
+def _drawn(rooms: Mapping[str, int], number: float) -> str:
+    """A part drawn in proportion to its room, by a number from 0 to 1."""
+    *_, total = ends = list(accumulate(rooms.values()))
+    return list(rooms)[bisect_right(ends, min(int(number * total), total - 1))]

@@ -21,8 +21,6 @@ from acclimate.data.corpus import AnnotatorNote, Corpus, Sentence
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, Span, open_tag
 from acclimate.data.soft_labels import Row, coherent, mixed, softened
 
-_Vote = Callable[[Sequence[Sentence]], Sentence]
-
 
 def agreed(answers: Sequence[Corpus]) -> Corpus:
     """The spans that all members found; words of other spans may be anything (`O|*`). Plain tags are voted on."""
@@ -46,9 +44,8 @@ def open_share(corpus: Corpus) -> float:
     return corpus.open_words[ANY_LABEL] / max(1, corpus.word_count)
 
 
-def _joined(answers: Sequence[Corpus], vote: _Vote) -> Corpus:
-    sentences = tuple(vote(each) for each in zip(*answers, strict=True))
-    return replace(answers[0], sentences=sentences)
+def _joined(answers: Sequence[Corpus], vote: Callable[[Sequence[Sentence]], Sentence]) -> Corpus:
+    return replace(answers[0], sentences=tuple(vote(each) for each in zip(*answers, strict=True)))
 
 
 def _agreed(answers: Sequence[Sentence]) -> Sentence:

@@ -1,9 +1,10 @@
-"""Which format a file is in: its name first, and where the name says too little, its first lines."""
+"""The format of a file, by its name, or else by its first lines."""
 
 from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,15 @@ def detect_format(source: Source) -> str:
         return "parquet"
     if suffix in _JSON_SUFFIXES or source.text.lstrip().startswith("{"):
         return _json_flavour(source)
-    if suffix == ".txt" and any(source.path.with_name(name).exists() for name in _annotation_names(source)):
-        return "brat"
+    if suffix == ".txt":
+        stem = inner_name(source.path.name)[: -len(".txt")]
+        if any(source.path.with_name(f"{stem}.ann{packed}").exists() for packed in ("", ".gz", ".xz")):
+            return "brat"
     return _by_lines(source, suffix)
 
 
 def is_guessed(source: Source, format: str) -> bool:
-    """Whether only the first lines of a file say that it is no raw text, while its name would allow that."""
+    """Whether the format is a guess by the first lines of a file that may be raw text by its name."""
     if format in ("text", "brat", "hub") or (not source.is_stdin and source.path.is_dir()):
         return False
     return source.is_stdin or _suffix(source) not in (*BY_SUFFIX, *_JSON_SUFFIXES, ".tsv")
@@ -54,19 +57,13 @@ def is_guessed(source: Source, format: str) -> bool:
 def looks_like_corpus(name: str, first_lines: list[str]) -> bool:
     """Whether a file that is to be raw text is a corpus with tags, by its name and its first lines."""
     suffix = Path(inner_name(name).lower()).suffix
-    return suffix in (*BY_SUFFIX, *_JSON_SUFFIXES) or _looks_like_columns(
-        [line for line in first_lines if line.strip()]
-    )
+    lines = [line for line in first_lines if line.strip()]
+    return suffix in (*BY_SUFFIX, *_JSON_SUFFIXES) or _looks_like_columns(lines)
 
 
 def _suffix(source: Source) -> str:
     name = inner_name(source.path.name).lower()
     return name[name.rindex(".") :] if "." in name else ""
-
-
-def _annotation_names(source: Source) -> list[str]:
-    stem = inner_name(source.path.name)[: -len(".txt")]
-    return [f"{stem}.ann{packed}" for packed in ("", ".gz", ".xz")]
 
 
 def _of_folder(source: Source) -> str:
@@ -98,9 +95,8 @@ def _by_lines(source: Source, suffix: str) -> str:
 
 
 def _is_conllu_line(line: str) -> bool:
-    return (
-        line.count("\t") == len(CONLLU_COLUMNS) - 1 and line.split("\t")[0].replace("-", "").replace(".", "").isdigit()
-    )
+    cells = line.split("\t")
+    return len(cells) == len(CONLLU_COLUMNS) and cells[0].replace("-", "").replace(".", "").isdigit()
 
 
 def _looks_like_columns(lines: list[str]) -> bool:
@@ -122,32 +118,28 @@ def _looks_like_columns(lines: list[str]) -> bool:
         return False
     last = [row[-1] for row in rows if len(row) == usual]
     enough = len(rows) >= _ENOUGH
+    repeat = len(set(last)) * 3 <= len(last)  # as tags do, and last words of sentences do not
     if by_tab:
-        return any(map(_are_span_tags, (last, [row[0] for row in rows]))) or (enough and _come_again(last))
+        return any(map(_are_span_tags, (last, [row[0] for row in rows]))) or (enough and repeat)
     few_but_sure = any(map(is_outside, last)) and any(map(names_a_span, last)) and all(map(looks_like_span_tag, last))
-    return few_but_sure or (enough and (_are_span_tags(last) or (_come_again(last) and _are_in_capitals(last))))
+    return few_but_sure or (enough and (_are_span_tags(last) or (repeat and _are_in_capitals(last))))
 
 
 def _are_span_tags(cells: list[str]) -> bool:
-    """Most are spelled as span tags, and not by bare letters alone: a list of vitamins has those, too."""
+    """Whether most are spelled as span tags, and not by bare letters alone, as in a list of vitamins."""
     sure = any(map(names_a_span, cells)) or sum(map(is_outside, cells)) * 2 >= len(cells)
     return sure and sum(map(looks_like_span_tag, cells)) >= 0.9 * len(cells) - 1
 
 
-def _come_again(cells: list[str]) -> bool:
-    """Tags come again and again, last words of sentences do not."""
-    return len(set(cells)) * 3 <= len(cells)
-
-
 def _are_in_capitals(cells: list[str]) -> bool:
-    """As tags of words are (NOUN, VBZ). Tags of marks are marks."""
+    """Whether most are like NOUN and VBZ, or marks, which are the tags of marks."""
     capitals = sum(len(cell) > 1 and cell.isupper() for cell in cells)
     marks = sum(not any(map(str.isalnum, cell)) for cell in cells)
     return capitals > marks and capitals + marks >= 0.9 * len(cells)
 
 
 def _json_flavour(source: Source) -> str:
-    """Whose JSON it is, by the fields of the first records that can be read."""
+    """The tool that wrote the JSON, by the fields of the first good records."""
     if source.text.strip() in ("", "[]"):
         return "jsonl"  # the reader will say that it is empty
     for fields in _first_records(source):
@@ -175,21 +167,13 @@ def _json_flavour(source: Source) -> str:
 
 def _first_records(source: Source) -> list[dict[str, Any]]:
     text = source.text.lstrip()
-    if text.startswith("["):
-        try:
-            value, _ = json.JSONDecoder().raw_decode(text, len(text) - len(text[1:].lstrip()))
-        except (ValueError, RecursionError):
-            return []
-        return [value] if isinstance(value, dict) else []
+    # of an array, the first element is enough
+    texts = [text[1:].lstrip()] if text.startswith("[") else [line.lstrip() for line in source.lines[:50]]
     records = []
-    for line in source.lines[:50]:
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            records.append(value)
-    return records
+    for one in texts:
+        with suppress(ValueError, RecursionError):
+            records.append(json.JSONDecoder().raw_decode(one)[0])
+    return [record for record in records if isinstance(record, dict)]
 
 
 def _is_minimal_label_studio(fields: dict[str, Any]) -> bool:

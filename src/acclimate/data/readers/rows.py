@@ -127,7 +127,7 @@ def sentences_of_rows(
 
 
 def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
-    """Whether the words still have to be found: strings that are no lists, and have no tag for each of their words."""
+    """Whether the cells hold raw text: strings that are no lists, without a tag for each word."""
     good = [row for row in rows if row.fault is None and len(row.cells) > layout.words]
     texts = [cell for row in good if isinstance(cell := row.cells[layout.words], str)]
     if layout.word_per_row:  # by its name; a cell of many words is none
@@ -144,9 +144,8 @@ def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
 
 
 def _is_tagged(row: Row, layout: Layout) -> bool:
-    assert layout.tags is not None
     try:
-        words, tags = _as_list(row.cells[layout.words]), _as_list(row.cells[layout.tags])
+        words, tags = _as_list(row.cells[layout.words]), _as_list(row.cells[layout.tags or 0])
     except InputError:
         return False
     return isinstance(words, list) and isinstance(tags, list) and len(words) == len(tags)
@@ -213,8 +212,8 @@ def _python_list(spelled: str) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Collected:
-    """The rows of the sentence that is being collected."""
+class _Current:
+    """The sentence to which rows are added."""
 
     key: str | None = None
     words: list[str] = field(default_factory=list)
@@ -225,17 +224,17 @@ class _Collected:
 
 
 def _words_by_row(rows: Iterable[Row], layout: Layout, log: ReadingLog, file: str) -> Iterator[RawSentence]:
-    current = _Collected()
+    current = _Current()
     seen: set[str] = set()
     for row in rows:
         if row.fault is None and not any(str(cell).strip() for cell in row.cells if cell is not None):
             yield from _finished(current, layout)  # an empty row ends a sentence
-            current = _Collected()
+            current = _Current()
             continue
         key = _key(row, layout)
         if key and key != current.key:
             yield from _finished(current, layout)
-            current = _Collected(key)
+            current = _Current(key)
         try:
             if key and key not in seen and not current.words:
                 seen.add(key)
@@ -251,13 +250,13 @@ def _words_by_row(rows: Iterable[Row], layout: Layout, log: ReadingLog, file: st
 
 
 def _key(row: Row, layout: Layout) -> str | None:
-    """The sentence that a row says it belongs to; an empty cell says: the same as before."""
+    """The id of the row's sentence; None (an empty cell) for the same as before."""
     if layout.sentence is None or len(row.cells) <= layout.sentence or row.cells[layout.sentence] is None:
         return None
     return str(row.cells[layout.sentence]).strip() or None
 
 
-def _take(row: Row, layout: Layout, current: _Collected) -> None:
+def _take(row: Row, layout: Layout, current: _Current) -> None:
     if row.fault is not None:
         raise row.fault
     word = row.cells[layout.words]
@@ -275,7 +274,7 @@ def _take(row: Row, layout: Layout, current: _Collected) -> None:
     current.lines.append(row.line)
 
 
-def _finished(current: _Collected, layout: Layout) -> Iterator[RawSentence]:
+def _finished(current: _Current, layout: Layout) -> Iterator[RawSentence]:
     if current.words and not current.bad:
         tags = None if layout.tags is None else current.tags
         yield RawSentence(current.words, tags, lines=current.lines, document=current.document)
