@@ -22,8 +22,9 @@ from acclimate.data.readers.source import Tokenize, inner_name
 from acclimate.data.selection.ngram_scores import detected_format
 from acclimate.data.selection.text_files import RawText
 from acclimate.data.subsets import Size, split
+from acclimate.data.writers.formats import WRITERS
 from acclimate.data.writers.shared import atomic_file
-from acclimate.data.writing import WRITERS, write_corpus
+from acclimate.data.writing import write_corpus
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.counts import first_difference, ratio
 from acclimate.settings import UsageError

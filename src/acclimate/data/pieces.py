@@ -82,7 +82,7 @@ class Pieces:
             return list(map(self._learnt(words).__getitem__, words))
 
     def _learnt(self, words: Sequence[str]) -> dict[str, list[int]]:
-        """What is known of words, with these among them. Other threads may go on with what was known before."""
+        """The pieces of all known words, these among them. Other threads may still use the former dictionary."""
         with _LEARNING:
             known = self._known
             fresh = list(dict.fromkeys(word for word in words if word not in known))
@@ -91,8 +91,10 @@ class Pieces:
             texts = [[_valid(word)] for word in fresh]
             # not verbose: it would warn of a word longer than a row, which is cut below
             rows = self.tokenizer(texts, is_split_into_words=True, add_special_tokens=False, verbose=False)
+            unknown = self.tokenizer.unk_token_id
+            instead = self.padding if unknown is None else int(unknown)
             for word, row in zip(fresh, rows["input_ids"], strict=True):
-                known[word] = row[: self.room] or [self._unknown()]
+                known[word] = row[: self.room] or [instead]
             self._known = known
             return known
 
@@ -160,10 +162,6 @@ class Pieces:
                 rows.append((begin, end, end - begin))
         from_word, to_word, kept = np.array(rows).T
         return from_word, to_word, kept
-
-    def _unknown(self) -> int:
-        unknown = self.tokenizer.unk_token_id
-        return self.padding if unknown is None else int(unknown)
 
 
 def _ranges(begins: Numbers, sizes: Numbers) -> Numbers:

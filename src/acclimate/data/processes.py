@@ -63,7 +63,7 @@ def _unwound_by_signal() -> Iterator[None]:
 
 
 def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    """The first thing a new process does. Ctrl-C ends it without a traceback, unless it is to ignore Ctrl-C."""
+    """Start a process. Ctrl-C ends it without a traceback, unless the initializer ignores Ctrl-C."""
     if initializer is not None:
         initializer(*arguments)
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
@@ -72,7 +72,7 @@ def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, .
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed cannot end its processes, which would wait for work for good."""
+    """End this process when its parent is killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.resources import as_file, files
 from itertools import chain
 from pathlib import Path
@@ -119,24 +120,16 @@ def read_source(source: Source, options: ReadingOptions, format: str | None = No
         raise nothing_found(source, log, format)
     _check_offsets(result.sentences, log, source)
     guesses = () if asked is not None else guess_remark(source, format)
-    notes = ReadingNotes(
-        format,
-        result.scheme,
-        result.repaired,
-        tuple(log.skipped),
-        tuple(log.border_misses),
-        guesses + log.remarks,
-        log.annotators,
-    )
+    skipped, misses = tuple(log.skipped), tuple(log.border_misses)
+    remarks = guesses + log.remarks
+    notes = ReadingNotes(format, result.scheme, result.repaired, skipped, misses, remarks, log.annotators)
     return Corpus(result.sentences, name or corpus_name(source), result.kind, notes)
 
 
 def guess_remark(source: Source, format: str) -> tuple[str, ...]:
-    """What to say where only the look of its first lines tells what a file is."""
-    guess = (
-        f"read as {format}, by the look of its first lines; if it is raw text, say so with {argument('format', 'text')}"
-    )
-    return (guess,) if is_guessed(source, format) else ()
+    """A remark if the format is only a guess."""
+    advice = f"if it is raw text, say so with {argument('format', 'text')}"
+    return (f"read as {format}, by the look of its first lines; {advice}",) if is_guessed(source, format) else ()
 
 
 def known_format(format: str | None) -> str | None:
@@ -159,11 +152,9 @@ def _collector_at_rest() -> Iterator[None]:
 
 
 def unknown_format(format: str, known: Iterable[str]) -> InputError:
-    """What to say of a format that does not exist."""
     known = list(known)
-    return InputError(
-        f"unknown format {format!r}.{did_you_mean(format.lower(), known)} The formats are {', '.join(known)}."
-    )
+    problem = f"unknown format {format!r}.{did_you_mean(format.lower(), known)}"
+    return InputError(f"{problem} The formats are {', '.join(known)}.")
 
 
 def _one_of(value: Name | None, choices: Iterable[str], option: str) -> Name | None:
@@ -187,17 +178,15 @@ def nothing_found(source: Source, log: ReadingLog, format: str) -> InputError:
         problem = f"every sentence was skipped as bad ({len(log.skipped)}), {first}"
         return InputError(problem, file=source.name, line=log.skipped[0].place.line)
     if source.name.startswith(PREFIX) or source.path.is_dir() or source.data.strip():
-        problem = (
-            f"no sentence was found (read as {format}). Check the path, or name another format "
-            f"({argument('format', ...)})."
-        )
+        advice = f"Check the path, or name another format ({argument('format', ...)})."
+        problem = f"no sentence was found (read as {format}). {advice}"
     else:  # no format would find one
         problem = f"the file {'holds blank lines only' if source.data else 'is empty'}. Check the path."
     return InputError(problem, file=source.name)
 
 
 def _check_offsets(sentences: Iterable[Sentence], log: ReadingLog, source: Source) -> None:
-    """Some marks slip by a letter. Where most do, the offsets count something else than the characters of the text."""
+    """Refuse offsets that mostly fall between two letters: they count something else than characters."""
     slips = [miss for miss in log.border_misses if miss.outcome == SPLIT_BETWEEN_LETTERS]
     spans = sum(len(sentence.spans) for sentence in sentences) if len(slips) >= _MANY_SLIPS else 0
     if spans and 2 * len(slips) > spans:
@@ -218,10 +207,10 @@ def corpus_name(source: Source) -> str:
 One = TypeVar("One", Sentence, RawSentence)
 
 WORDS = 1 << 13
-_TEXT = "text"
 _JSON = ("jsonl", "doccano", "label_studio", "prodigy")
 
 
+@dataclass
 class CorpusStream:
     """A corpus without tags, in order, as corpora of a few thousand words each. It can be read once.
 
@@ -229,27 +218,25 @@ class CorpusStream:
     `total` is the number of sentences, or about the number of lines; None if it is not known.
     """
 
-    def __init__(
-        self, name: str, format: str, parts: Iterable[Corpus], notes: Callable[[], ReadingNotes], is_whole: bool
-    ) -> None:
-        self.name, self.format, self.is_whole = name, format, is_whole
-        self.total: int | None = None
-        self.guess: tuple[str, ...] = ()  # what to say where only the look of the first lines tells the format
-        self._parts, self._notes = parts, notes
+    name: str
+    format: str
+    parts: Iterable[Corpus]
+    read_notes: Callable[[], ReadingNotes]
+    is_whole: bool
+    total: int | None = None
+    guess: tuple[str, ...] = ()  # a remark if the format is only a guess
 
     @classmethod
     def of(cls, corpus: Corpus, words: int = WORDS) -> CorpusStream:
         parts = (Corpus(part, corpus.name) for part in _by_words(corpus.unlabelled(), words))
-        stream = cls(corpus.name, corpus.notes.format, parts, lambda: corpus.notes, is_whole=True)
-        stream.total = len(corpus)
-        return stream
+        return cls(corpus.name, corpus.notes.format, parts, lambda: corpus.notes, True, len(corpus))
 
     @property
     def notes(self) -> ReadingNotes:
-        return self._notes()
+        return self.read_notes()
 
     def __iter__(self) -> Iterator[Corpus]:
-        return iter(self._parts)
+        return iter(self.parts)
 
 
 def stream_corpus(
@@ -264,16 +251,14 @@ def stream_corpus(
     parts, format = _opened(source, asked)
     first = next(parts)
     name = name or corpus_name(source)
-    if _is_read_by_lines(first, format):
+    if format == "text" or (format in _JSON and not first.text.lstrip().startswith("[")):
         log = ReadingLog(options)
-        stream = CorpusStream(
-            name,
-            format,
-            _read_by_lines(chain([first], parts), format, name, log, words),
-            lambda: ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks),
-            is_whole=False,
-        )
-        stream.total = _about_lines(source, first)
+        corpora = _read_by_lines(chain([first], parts), format, name, log, words)
+
+        def notes() -> ReadingNotes:
+            return ReadingNotes(format, skipped=tuple(log.skipped), remarks=log.remarks)
+
+        stream = CorpusStream(name, format, corpora, notes, False, _about_lines(source, first))
     else:
         stream = CorpusStream.of(read_source(_whole(source, first, parts), options, format, name), words)
     stream.guess = () if asked is not None else guess_remark(first, format)
@@ -303,12 +288,7 @@ def _about_lines(source: Source, first: Source) -> int | None:
     """How many lines a plain file has, by those of its first part."""
     if source.is_stdin or not source.path.is_file() or source.name.endswith((".gz", ".xz")) or not first.data:
         return None
-    lines = max(1, first.data.count(b"\n")) * source.path.stat().st_size / len(first.data)
-    return max(1, round(lines))
-
-
-def _is_read_by_lines(first: Source, format: str) -> bool:
-    return format == _TEXT or (format in _JSON and not first.text.lstrip().startswith("["))
+    return max(1, round(max(1, first.data.count(b"\n")) * source.path.stat().st_size / len(first.data)))
 
 
 def _read_by_lines(parts: Iterator[Source], format: str, name: str, log: ReadingLog, words: int) -> Iterator[Corpus]:

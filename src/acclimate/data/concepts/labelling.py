@@ -339,8 +339,8 @@ class MedcatAnnotator:
             text = _text(group[0]) or " ".join(group[0].words)
             entities = list(self.model.get_entities(text).get("entities", {}).values())
             for sentence in group:
-                is_in_text = _text(sentence) is not None and sentence.offsets is not None
-                offsets = sentence.offsets if is_in_text else joined_words(sentence.words)[1]
+                offsets = sentence.offsets if sentence.text is not None else None
+                offsets = joined_words(sentence.words)[1] if offsets is None else offsets
                 mentions = (_over_words(entity, offsets) for entity in entities)
                 yield [mention for mention in mentions if mention is not None]
 

@@ -204,7 +204,7 @@ def _prodigy_sentences(record: Record, place: Place, log: ReadingLog) -> list[Ra
         return []
     text = require(task, "text", str)
     words = _token_words(expect(task["tokens"], list, "'tokens'"), text) if task.get("tokens") is not None else None
-    spans = [] if "answer" in task else None  # an answer without spans: there are none
+    spans: list[CharacterSpan] | None = [] if "answer" in task else None  # an answer without spans: there are none
     if task.get("spans") is not None:
         items = [expect(item, dict, "a span") for item in expect(task["spans"], list, "'spans'")]
         spans = [_prodigy_span(item, task, place) for item in items]

@@ -333,7 +333,8 @@ def write_brat(corpus: Corpus, path: str | Path) -> list[Path]:
 
 
 def _write_pair(pair: list[Path], records: list[TextRecord]) -> list[Path]:
-    text, lines = "", []
+    text = ""
+    lines: list[str] = []
     for record in records:
         for span in record.spans or ():
             marked = " ".join(record.text[span.start : span.end].split("\n"))
