@@ -14,10 +14,15 @@ from typing import Any, NamedTuple, TypeVar, get_args
 from acclimate.data.character_spans import POLICIES, SPLIT_BETWEEN_LETTERS
 from acclimate.data.corpus import Corpus, Kind, ReadingNotes, Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.readers.annotation_tools import read_brat, read_doccano, read_label_studio, read_prodigy
+from acclimate.data.readers.annotation_tools import (
+    read_brat,
+    read_docbin,
+    read_doccano,
+    read_label_studio,
+    read_prodigy,
+)
 from acclimate.data.readers.columns import read_columns, read_conllu, read_text
 from acclimate.data.readers.detection import detect_format, is_guessed
-from acclimate.data.readers.docbin import read_docbin
 from acclimate.data.readers.jsonl import read_jsonl
 from acclimate.data.readers.source import Borders, RawSentence, ReadingLog, ReadingOptions, Source, Tokenize, inner_name
 from acclimate.data.readers.tables import PREFIX, read_csv, read_hub, read_parquet, read_tsv

@@ -1,10 +1,11 @@
-"""Exports of annotation tools: texts with marked spans, from doccano, Label Studio, Prodigy and brat.
+"""Exports of annotation tools: texts with marked spans, from doccano, Label Studio, Prodigy, brat and spaCy.
 
 doccano: JSONL, `{"text", "label": [[start, end, name], …]}`, or `entities` with offsets and labels.
 Label Studio: JSON and JSON_MIN. Of several annotations of a task the first that was not cancelled is read.
 Prodigy: JSONL with the tool's own tokens. Only records with the answer `accept` are read.
 brat: NAME.txt and NAME.ann, or a folder of such pairs. Only text-bound annotations (`T1  PER 0 5  Paris`) are read. A
 span with gaps (`0 5;9 12`) counts as one that cuts a word. A bad line spoils its whole document.
+spaCy's DocBin (extra `spacy`): the entities, or with `column="tag"` or `"pos"` the parts of speech.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from acclimate.data.character_spans import CharacterSpan, in_characters, sentences_of_text
 from acclimate.data.problems import InputError, Place, shorten
@@ -28,7 +30,9 @@ from acclimate.data.readers.records import (
     sentences_of_records,
 )
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source, inner_name
+from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets
+from acclimate.spelling import argument
 
 _UTF_16 = "records counted an emoji as two (16-bit units); their spans were moved to characters"
 _LABEL_FIELDS = ("entities", "label", "labels")  # of doccano
@@ -346,3 +350,70 @@ def _brat_span(line: str, text: str, place: Place) -> CharacterSpan:
     touching = all(before[1] == after[0] for before, after in pairwise(pieces))
     start, end = min(start for start, _ in pieces), max(end for _, end in pieces)
     return CharacterSpan(start, end, match.group(2), place, gaps=not touching)
+
+
+_DOCBIN_COLUMNS = {"ner": "ENT_IOB", "tag": "TAG", "pos": "POS"}
+
+
+def read_docbin(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    wanted = log.options.column
+    if wanted is not None and wanted not in _DOCBIN_COLUMNS:
+        known = ", ".join(map(repr, _DOCBIN_COLUMNS))
+        raise InputError(f"{argument('column', wanted)}: a DocBin has {known}.", file=source.name)
+    docs = _docs(source)
+    column = str(wanted) if wanted is not None else _annotated(docs)
+    log.kind = "plain" if column in ("tag", "pos") else None
+    for number, doc in enumerate(docs, start=1):
+        sentences = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
+        for sentence in sentences:
+            yield from _docbin_sentence(sentence, doc, column, number, log)
+
+
+def _docs(source: Source) -> list[Any]:
+    try:
+        import spacy
+        from spacy.tokens import DocBin
+    except ImportError as error:
+        raise InputError("a DocBin needs spaCy: pip install 'acclimate[spacy]'.", file=source.name) from error
+    try:
+        return list(DocBin().from_bytes(source.data).get_docs(spacy.blank("xx").vocab))
+    except Exception as error:  # whatever its parsers say of damaged bytes
+        problem = f"this is no whole DocBin ({type(error).__name__}: {error}). Write or copy it again."
+        raise InputError(problem, file=source.name) from error
+
+
+def _annotated(docs: list[Any]) -> str | None:
+    return next((name for name, mark in _DOCBIN_COLUMNS.items() if any(doc.has_annotation(mark) for doc in docs)), None)
+
+
+def _docbin_sentence(
+    sentence: Any, doc: Any, column: str | None, number: int, log: ReadingLog
+) -> Iterator[RawSentence]:
+    tokens = [token for token in sentence if not token.is_space]
+    if not tokens:
+        log.count("documents or sentences hold no word and were left out")
+        return
+    raw = RawSentence(
+        words=[token.text for token in tokens],
+        lines=[number] * len(tokens),  # of a binary file, the number of the document
+        text=doc.text,
+        offsets=[(token.idx, token.idx + len(token)) for token in tokens],
+        document=str(number),
+    )
+    if column == "ner" and doc.has_annotation("ENT_IOB"):
+        raw.spans = _entities(sentence, tokens, log)
+    elif column in ("tag", "pos") and doc.has_annotation(_DOCBIN_COLUMNS[column]):
+        raw.tags = [(token.tag_ if column == "tag" else token.pos_) or "_" for token in tokens]
+    yield raw
+
+
+def _entities(sentence: Any, tokens: list[Any], log: ReadingLog) -> list[Span]:
+    position = {token.i: index for index, token in enumerate(tokens)}
+    spans = []
+    for entity in sentence.ents:
+        covered = [position[token.i] for token in entity if token.i in position]
+        if covered:
+            spans.append(Span(covered[0], covered[-1] + 1, entity.label_ or "ENTITY"))
+        else:
+            log.count("entities cover no word and were left out")
+    return spans

@@ -22,9 +22,19 @@ from acclimate.data.problems import InputError
 from acclimate.data.readers.detection import detect_format
 from acclimate.data.readers.source import Source, Tokenize
 from acclimate.data.reading import read_corpus
-from acclimate.data.selection.keys import NOT_FOUND, Keys, KeyTable, Numbers, different, pair_keys, representatives_of
 from acclimate.data.selection.text_files import Piece, cut_into_pieces, read_beginning, read_blocks
-from acclimate.data.selection.word_numbers import Block, NumberedLines, WordNumbers
+from acclimate.data.selection.word_numbers import (
+    NOT_FOUND,
+    Block,
+    Keys,
+    KeyTable,
+    NumberedLines,
+    Numbers,
+    WordNumbers,
+    different,
+    pair_keys,
+    representatives_of,
+)
 
 NgramMeasure = Literal["jaccard", "overlap"]
 MEASURES: tuple[NgramMeasure, ...] = get_args(NgramMeasure)

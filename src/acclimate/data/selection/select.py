@@ -23,7 +23,6 @@ import numpy as np
 from acclimate.data.problems import InputError
 from acclimate.data.processes import processes
 from acclimate.data.readers.source import Tokenize
-from acclimate.data.selection.keys import Numbers
 from acclimate.data.selection.ngram_scores import (
     MEASURES,
     Contrast,
@@ -36,7 +35,7 @@ from acclimate.data.selection.ngram_scores import (
     with_sample,
 )
 from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
-from acclimate.data.selection.word_numbers import WordNumbers
+from acclimate.data.selection.word_numbers import Numbers, WordNumbers
 from acclimate.data.words import find_sentences
 from acclimate.data.writers.shared import atomic_file
 
