@@ -375,12 +375,12 @@ def _ranking(
     """The n-grams of one length, the strongest first; ties by count, then by spelling, so that no order wavers."""
     ngrams = by_length[length]
     scores = mutual_information(by_length, length, relative_to, measure).round(_DIGITS)
-    kept = np.arange(len(scores))
+    chosen = np.arange(len(scores))
     if size is not None and size < len(scores):  # weaker ones are not even spelled out
-        kept = np.flatnonzero(scores >= np.partition(scores, -size)[-size])
-    words = zip(*(text.numbers[ngrams.first[kept] + place].tolist() for place in range(length)), strict=True)
+        chosen = np.flatnonzero(scores >= np.partition(scores, -size)[-size])
+    words = zip(*(text.numbers[ngrams.first[chosen] + place].tolist() for place in range(length)), strict=True)
     entries = [
         Collocation(tuple(text.spellings[word] for word in numbers), count, score)
-        for numbers, count, score in zip(words, ngrams.counts[kept].tolist(), scores[kept].tolist(), strict=True)
+        for numbers, count, score in zip(words, ngrams.counts[chosen].tolist(), scores[chosen].tolist(), strict=True)
     ]
     return sorted(entries, key=lambda entry: (-entry.score, -entry.count, entry.words))[:size]

@@ -208,8 +208,8 @@ def _renamed(sentence: Sentence, names: LabelMap, kind: Kind) -> Sentence:
     for span, new in spans:
         if new is None or hidden_labels(new):
             tags[span.start : span.end] = [new or OUTSIDE] * (span.end - span.start)
-    kept = (Span(span.start, span.end, new) for span, new in spans if new is not None and not hidden_labels(new))
-    return sentence.with_tags(tags).with_spans(kept)
+    named = (Span(span.start, span.end, new) for span, new in spans if new is not None and not hidden_labels(new))
+    return sentence.with_tags(tags).with_spans(named)
 
 
 def _renamed_open(tag: str, names: LabelMap) -> str:

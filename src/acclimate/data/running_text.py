@@ -133,11 +133,8 @@ def write_pieces(
     waiting, written = iter(text), 0
     with place.open("wb") as file:
         while batch := list(islice(waiting, _AT_ONCE)):
-            rows = [
-                np.asarray(encoded.ids, kind) for encoded in backend.encode_batch_fast(batch, add_special_tokens=False)
-            ]
-            end = np.asarray([tokenizer.sep_token_id], kind)
-            pieces = np.concatenate([part for row in rows if len(row) for part in (row, end)] or [end[:0]])
+            rows = [encoded.ids for encoded in backend.encode_batch_fast(batch, add_special_tokens=False)]
+            pieces = np.array([piece for row in rows if row for piece in (*row, tokenizer.sep_token_id)], kind)
             pieces.tofile(file)
             written += len(pieces)
             report(written)
@@ -250,10 +247,6 @@ class StoredRows:
 _NO_BREAKS = {ord("\t"): " ", ord("\n"): " "}  # a word with one of these would be two
 
 
-def _sentence(line: bytes) -> Sentence:
-    return Sentence(tuple(line.decode("utf-8", "surrogatepass").split("\t")))
-
-
 @dataclass(frozen=True)
 class Shuffled:
     """Rows in an endless random order: windows are shuffled, and the rows of each. It depends on the seed alone."""
@@ -265,7 +258,7 @@ class Shuffled:
 
     def at(self, first: int, last: int) -> list[Sentence]:
         """The rows from one place on, up to another."""
-        found: list[Sentence] = []
+        sentences: list[Sentence] = []
         while first < last:
             which, place = divmod(first, len(self.rows))
             order = self._windows(which)
@@ -275,9 +268,10 @@ class Shuffled:
             turn = int(np.searchsorted(ends, place, side="right"))
             begin = place - int(ends[turn] - sizes[turn])
             lines = self._lines(which, int(order[turn]))[begin : begin + last - first]
-            found += map(_sentence, lines)
+            rows = (line.decode("utf-8", "surrogatepass").split("\t") for line in lines)
+            sentences += (Sentence(tuple(row)) for row in rows)
             first += len(lines)
-        return found
+        return sentences
 
     def _windows(self, which: int) -> NDArray[np.int64]:
         if which not in self._order:
@@ -310,8 +304,8 @@ class MixedRows(Stream):
         return max(1, round(self.pass_rows / self.rows_per_batch))
 
     def batch(self, number: int) -> Batch:
-        found: list[Sentence] = []
+        sentences: list[Sentence] = []
         for text, rows in self.texts:
             first, last = (which * self.rows_per_batch * rows // self.pass_rows for which in (number, number + 1))
-            found += text.at(first, last)
-        return {TARGET: found or self.texts[0][0].at(number, number + 1)}
+            sentences += text.at(first, last)
+        return {TARGET: sentences or self.texts[0][0].at(number, number + 1)}

@@ -57,21 +57,21 @@ def rows_of_spans(spans: Iterable[ScoredSpan], length: int) -> list[Row]:
 
 def spans_of_rows(rows: Sequence[Mapping[str, float]]) -> list[ScoredSpan]:
     """Spans whose scores give these coherent distributions again. Of several that might end, the last begun does."""
-    found: list[ScoredSpan] = []
+    spans: list[ScoredSpan] = []
     begun: dict[str, list[tuple[int, float]]] = {}  # by label: where each span began, and its score
     for place, row in enumerate((*rows, {})):
         for label, active in begun.items():
             ending = sum(score for _, score in active) - row.get(f"I-{label}", 0.0)
             while active and ending > _NOTHING:
                 start, score = active.pop()
-                found.append(ScoredSpan(start, place, label, min(score, ending)))
+                spans.append(ScoredSpan(start, place, label, min(score, ending)))
                 if score - ending > _NOTHING:
                     active.append((start, score - ending))
                 ending -= score
         for tag, probability in row.items():
             if tag.startswith("B-"):
                 begun.setdefault(tag[2:], []).append((place, probability))
-    return sorted(found)
+    return sorted(spans)
 
 
 def mixed(guesses: Sequence[Sequence[Mapping[str, float]]], weights: Sequence[float]) -> list[Row]:
@@ -89,16 +89,18 @@ def coherent(rows: Iterable[Mapping[str, float]], least: float = 0.0) -> list[Ro
     """Distributions made coherent: what continues no span begins one. Tags less probable than `least` become O."""
     made: list[Row] = []
     for row in rows:
-        kept = {tag: probability for tag, probability in row.items() if tag != OUTSIDE and probability >= least}
+        probabilities = {
+            tag: probability for tag, probability in row.items() if tag != OUTSIDE and probability >= least
+        }
         before = made[-1] if made else {}
-        for tag in [tag for tag in kept if tag.startswith("I-")]:
+        for tag in [tag for tag in probabilities if tag.startswith("I-")]:
             begins = f"B-{tag[2:]}"
-            excess = kept[tag] - before.get(begins, 0.0) - before.get(tag, 0.0)
+            excess = probabilities[tag] - before.get(begins, 0.0) - before.get(tag, 0.0)
             if excess > 0:
-                kept[begins] = kept.get(begins, 0.0) + excess
-                kept[tag] -= excess
-        kept[OUTSIDE] = 1 - sum(kept.values())
-        made.append({tag: probability for tag, probability in kept.items() if probability > _NOTHING})
+                probabilities[begins] = probabilities.get(begins, 0.0) + excess
+                probabilities[tag] -= excess
+        probabilities[OUTSIDE] = 1 - sum(probabilities.values())
+        made.append({tag: probability for tag, probability in probabilities.items() if probability > _NOTHING})
     return made
 
 

@@ -49,10 +49,10 @@ def _joined(answers: Sequence[Corpus], vote: Callable[[Sequence[Sentence]], Sent
 
 
 def _agreed(answers: Sequence[Sentence]) -> Sentence:
-    found = [set(answer.spans) for answer in answers]
-    certain = set.intersection(*found)
+    spans = [set(answer.spans) for answer in answers]
+    certain = set.intersection(*spans)
     tags = ["O"] * len(answers[0])
-    for span in set.union(*found) - certain:  # it overlaps no certain one: somebody found both
+    for span in set.union(*spans) - certain:  # it overlaps no certain one: a member found both
         tags[span.start : span.end] = [open_tag([ANY_LABEL])] * (span.end - span.start)
     return answers[0].with_tags(tags).with_spans(sorted(certain))
 
@@ -118,13 +118,13 @@ def answers_of(sentences: Sequence[Guesses], names: Sequence[str]) -> Answers:
 def reliabilities(answers: Answers) -> NDArray[np.float64]:
     """The probability that each annotator names the true tag, smoothed by one right and one wrong answer."""
     truth = answers.sum(1) / np.maximum(answers.sum((1, 2)), 1)[:, None]  # (word, tag)
-    found = trust_of(answers, truth)
+    trust = trust_of(answers, truth)
     for _ in range(_TURNS):
-        before, truth = found, truth_of(answers, found)
-        found = trust_of(answers, truth)
-        if np.abs(found - before).max(initial=0) < _CLOSE:
+        before, truth = trust, truth_of(answers, trust)
+        trust = trust_of(answers, truth)
+        if np.abs(trust - before).max(initial=0) < _CLOSE:
             break
-    return found
+    return trust
 
 
 def trust_of(answers: Answers, truth: NDArray[np.float64]) -> NDArray[np.float64]:

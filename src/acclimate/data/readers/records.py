@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,6 +15,7 @@ Value = TypeVar("Value")
 Fields = dict[str, Any]
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
 _BLANK = " \t\r\n"
+_BLANKS = re.compile(f"[{_BLANK}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,11 @@ def _from_lines(source: Source, lines: list[str], log: ReadingLog) -> Iterator[R
         if line.strip(_BLANK):
             with log.refusing(source.name, number, line):
                 source.require_text(number)
-                yield Record(number, expect(_parsed(line), dict, "the record"), line)
-
-
-def _parsed(line: str) -> object:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"this is no JSON ({error}). Each line must be one whole JSON object.") from error
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"this is no JSON ({error}). Each line must be one whole JSON object.") from error
+                yield Record(number, expect(value, dict, "the record"), line)
 
 
 def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[Record]:
@@ -64,7 +63,12 @@ def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[R
         start = _skip_blanks(text, position)
         line += text.count("\n", position, start)
         if text[start : start + 1] == "]":
-            _check_nothing_behind(text, start + 1, line, source.name)
+            rest = _skip_blanks(text, start + 1)
+            if rest < len(text):
+                problem = "something follows behind the end of the JSON array; the file should be one array."
+                advice = "If it is several arrays, join them, or put each record on a line of its own."
+                at = line + text.count("\n", start, rest)
+                raise InputError(f"{problem} {advice}", file=source.name, line=at, text=text[rest : rest + 200])
             return
         try:
             value, end = decoder.raw_decode(text, start)
@@ -85,23 +89,13 @@ def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[R
         position, line = after + (text[after] == ","), line + text.count("\n", start, after)
 
 
-def _check_nothing_behind(text: str, position: int, line: int, file: str) -> None:
-    rest = _skip_blanks(text, position)
-    if rest < len(text):
-        problem = "something follows behind the end of the JSON array; the file should be one array."
-        advice = "If it is several arrays, join them, or put each record on a line of its own."
-        at = line + text.count("\n", position, rest)
-        raise InputError(f"{problem} {advice}", file=file, line=at, text=text[rest : rest + 200])
-
-
 def _skip_blanks(text: str, position: int) -> int:
-    while position < len(text) and text[position] in _BLANK:
-        position += 1
-    return position
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
 
 
 def expect(value: object, kind: type[Value], what: str) -> Value:
-    """The value, if it is of the right type. `true` is no number here, though it is one to Python."""
+    """The value, if it is of the right type; `true` is no number."""
     if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
     raise InputError(f"{what} should be {_NAMES[kind]}, but is {as_json(value)}.")

@@ -40,11 +40,6 @@ def compression_of(start: bytes, suffix: str = "") -> Compression | None:
     return _BY_SUFFIX.get(suffix) if start else None
 
 
-def unread_compression(start: bytes) -> str | None:
-    """The name of a compression that is not read here."""
-    return next((name for mark, name in _UNREAD.items() if start.startswith(mark)), None)
-
-
 def decompressing(stored: IO[bytes], compression: Compression | None) -> IO[bytes]:
     """The file as it was before it was compressed. Reading it raises one of DAMAGE where it is damaged."""
     if compression == "gzip":
@@ -278,7 +273,8 @@ class Source:
 
     def _compression(self, start: bytes) -> Compression | None:
         compression = compression_of(start, "" if self.is_stdin else self.path.suffix.lower())
-        if compression is None and (other := unread_compression(start)):
+        other = next((name for mark, name in _UNREAD.items() if start.startswith(mark)), None)
+        if compression is None and other:
             raise InputError(f"the file is compressed with {other}; unpack it, or use gzip or xz.", file=self.name)
         return compression
 
@@ -302,10 +298,9 @@ class Source:
         text = self.data.decode("utf-8", "surrogateescape")
         if self.first_byte:
             return text
-        for mark, encoding in _OTHER_ENCODINGS.items():
-            if self.data.startswith(mark):
-                problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
-                raise InputError(problem, file=self.name, line=1)
+        if encoding := next((name for mark, name in _OTHER_ENCODINGS.items() if self.data.startswith(mark)), None):
+            problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
+            raise InputError(problem, file=self.name, line=1)
         return text.removeprefix("\ufeff")
 
     @cached_property
@@ -335,15 +330,11 @@ class Source:
                     faults[number] = InputError(problem, file=self.name, line=number, text=line)
         try:
             self.data.decode("utf-8")
+            lines = []
         except UnicodeDecodeError:
-            faults.update(self._undecodable_lines())
-        return dict(sorted(faults.items()))
-
-    def _undecodable_lines(self) -> dict[int, InputError]:
-        faults: dict[int, InputError] = {}
-        line_end = b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r"
+            lines = self.data.split(b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r")
         position = self.first_byte
-        for number, line in enumerate(self.data.split(line_end), start=self.first_line):
+        for number, line in enumerate(lines, start=self.first_line):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
@@ -352,7 +343,7 @@ class Source:
                 text = line.decode("utf-8", "backslashreplace")
                 faults[number] = InputError(problem, file=self.name, line=number, text=text)
             position += len(line) + 1
-        return faults
+        return dict(sorted(faults.items()))
 
     def require_text(self, line: int) -> None:
         """Refuse a line that cannot be text."""
