@@ -6,6 +6,7 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from acclimate.data.character_spans import sentences_of_text
@@ -170,8 +171,7 @@ def _sentence(row: Row, layout: Layout, names: Sequence[str] | None) -> RawSente
     return sentence_of_fields(words, tags, text, offsets, _document(row, layout), line=row.line, names=names)
 
 
-_STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_ITEM = re.compile(rf"\s*({_STRING})\s*(,|$)")
+_NO_COMMA = re.compile(r"""['"]\s+['"]""")  # as in numpy's ['a' 'b'], which Python would read as 'ab'
 
 
 def _as_list(cell: object) -> object:
@@ -183,32 +183,19 @@ def _as_list(cell: object) -> object:
         if "\n" in spelled:
             raise InputError("a cell of words holds a line end. Is a quotation mark left open?", text=cell)
         return [part for part in re.split("[ \t]+", cell) if part]
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(spelled)
-    except (ValueError, RecursionError):
-        return _python_list(spelled[1:-1])
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        if not _NO_COMMA.search(spelled):
+            return ast.literal_eval(spelled)
+    problem = "this list cannot be read: expected strings in quotes with commas between them"
+    raise InputError(f"{problem}, or words with blanks between them.", text=cell)
 
 
 def _is_list(cell: str) -> bool:
     """Whether a cell spells a list, by its brackets."""
     spelled = cell.strip()
     return spelled.startswith("[") and spelled.endswith("]")
-
-
-def _python_list(spelled: str) -> list[str]:
-    """`'a', 'b'`. Not literal_eval over the whole: it reads numpy's `['a' 'b']` as one string, `ab`."""
-    items: list[str] = []
-    position = 0
-    while position < len(spelled.rstrip()):
-        match = _ITEM.match(spelled, position)
-        try:
-            items.append(str(ast.literal_eval(match.group(1) if match else "")))
-        except (SyntaxError, ValueError):  # a line end in a string, or half of `\\u00e9`
-            problem = "this list cannot be read: expected strings in quotes with commas between them"
-            raise InputError(f"{problem}, or words with blanks between them.", text=spelled) from None
-        assert match is not None
-        position = match.end()
-    return items
 
 
 @dataclass(slots=True)
