@@ -153,7 +153,6 @@ class TextReading:
 
     def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
         from acclimate.data.selection.ngram_scores import detected_format
-        from acclimate.data.selection.select import SelectionProgress
         from acclimate.data.selection.text_files import RawText
 
         def is_raw(name: str) -> bool:
@@ -168,7 +167,7 @@ class TextReading:
 
         def watch(stored: int, of: int, text: int) -> None:
             assert self._bar is not None
-            self._bar.show(SelectionProgress(stored, of, text))
+            self._bar.show(stored, of, text)
 
         self._stream = RawText(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, watch)
 

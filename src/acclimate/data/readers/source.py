@@ -330,19 +330,19 @@ class Source:
                     faults[number] = InputError(problem, file=self.name, line=number, text=line)
         try:
             self.data.decode("utf-8")
-            lines = []
+            raw_lines = []
         except UnicodeDecodeError:
-            lines = self.data.split(b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r")
+            raw_lines = self.data.split(b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r")
         position = self.first_byte
-        for number, line in enumerate(lines, start=self.first_line):
+        for number, raw in enumerate(raw_lines, start=self.first_line):
             try:
-                line.decode("utf-8")
+                raw.decode("utf-8")
             except UnicodeDecodeError as error:
-                byte = f"byte {position + error.start} (0x{line[error.start]:02x})"
+                byte = f"byte {position + error.start} (0x{raw[error.start]:02x})"
                 problem = f"{byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
-                text = line.decode("utf-8", "backslashreplace")
+                text = raw.decode("utf-8", "backslashreplace")
                 faults[number] = InputError(problem, file=self.name, line=number, text=text)
-            position += len(line) + 1
+            position += len(raw) + 1
         return dict(sorted(faults.items()))
 
     def require_text(self, line: int) -> None:

@@ -34,7 +34,7 @@ from acclimate.data.selection.ngram_scores import (
     read_target,
     with_sample,
 )
-from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
+from acclimate.data.selection.text_files import Piece, TextBlock, Watch, cut_into_pieces, read_blocks
 from acclimate.data.selection.word_numbers import Numbers, WordNumbers
 from acclimate.data.words import find_sentences
 from acclimate.data.writers.shared import atomic_file
@@ -210,15 +210,6 @@ _SMALL_FILES = 8 << 20  # bytes on disk that make up a task
 
 
 @dataclass(frozen=True)
-class SelectionProgress:
-    """How far the reading is."""
-
-    stored: int  # bytes of the files as they are on disk
-    stored_of: int
-    text: int  # bytes of text
-
-
-@dataclass(frozen=True)
 class Selection:
     """What was selected out of what."""
 
@@ -240,9 +231,6 @@ class Selection:
         return {**asdict(self), "megabytes_per_second": round(self.megabytes_per_second, 3)}
 
 
-Watch = Callable[[SelectionProgress], None]
-
-
 def select_text(
     like: Target | Text | Sequence[Text],
     files: Iterable[str | Path],
@@ -259,7 +247,7 @@ def select_text(
     sentences: bool = False,
     scores: str | Path | None = None,
     format: str | None = None,
-    watch: Watch = lambda progress: None,
+    watch: Watch = lambda stored, of, text: None,
 ) -> Selection:
     """Write the `top` lines of files that are most like a text, the best first, each line once.
 
@@ -345,7 +333,7 @@ class _Tally:
     def read(self, stored: int, text: int) -> None:
         self._stored += stored
         self.text += text
-        self._watch(SelectionProgress(self._stored, self._stored_of, self.text))
+        self._watch(self._stored, self._stored_of, self.text)
 
 
 def _do_all(

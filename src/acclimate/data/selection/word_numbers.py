@@ -6,6 +6,7 @@ Keys have 64 bits: a byte string of up to eight bytes is its own key, and a long
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -304,7 +305,7 @@ class WordNumbers:
         self._words = KeyTable(2 * len(self._known))
         self._words.add(self._known, np.arange(len(self._known)))
         self._chunks = KeyTable()
-        self._lists = _Growing()  # the words of one chunk after those of another
+        self._lists = array("i")  # the words of one chunk after those of another
 
     def keys(self) -> Keys:
         """The keys of all words, by their numbers."""
@@ -331,7 +332,7 @@ class WordNumbers:
         new = np.flatnonzero(entries == NOT_FOUND)
         entries[new] = self._learnt(block, chunks[new])
         where, sizes = recalled(entries)
-        words = self._lists.all[ranges(where, sizes)].astype(np.int64)
+        words = np.frombuffer(self._lists, np.int32)[ranges(where, sizes)].astype(np.int64)
         return NumberedLines(words, np.diff(sums(sizes)[sums(counts)]))
 
     def of(self, words: Sequence[str]) -> Numbers:
@@ -366,7 +367,7 @@ class WordNumbers:
             borders = sums(counts)
             known = np.diff(sums(numbers < len(self._known))[borders])
             entries[group] = remembered(len(self._lists) + borders[:-1], counts, known)
-            self._lists.extend(numbers)
+            self._lists.frombytes(numbers.astype(np.int32).tobytes())
         self._chunks.add(block.keys[chunks], entries)
         return entries[which]
 
@@ -395,27 +396,3 @@ class WordNumbers:
             counts.append(len(own_words))
             words += own_words
         return np.array(counts, np.int64), self._keys(words)
-
-
-class _Growing:
-    """Whole numbers in a row that becomes longer."""
-
-    def __init__(self) -> None:
-        self._room: NDArray[np.int32] = np.zeros(1024, np.int32)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    @property
-    def all(self) -> NDArray[np.int32]:
-        return self._room[: self._size]
-
-    def extend(self, more: Numbers) -> None:
-        size = self._size + len(more)
-        if size > len(self._room):
-            room = np.zeros(2 * size, np.int32)
-            room[: self._size] = self.all
-            self._room = room
-        self._room[self._size : size] = more
-        self._size = size
