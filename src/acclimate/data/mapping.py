@@ -279,15 +279,13 @@ def _parse(text: str, name: str, file: str) -> LabelMap:
         raise InputError("the key `labels` is missing; under it stands one `old: new` per line.", file=file)
     entries = _entries(sections["labels"][1], file, "one `old: new` per line")
     names = LabelMap.of({old: _new_name(old, node, line, file) for old, (line, node) in entries.items()}, name)
-    return replace(names, annotates=_annotated(*sections["annotates"], file)) if "annotates" in sections else names
-
-
-def _annotated(line: int, node: yaml.Node, file: str) -> tuple[str, ...]:
-    """The list below `annotates:`."""
+    if "annotates" not in sections:
+        return names
+    line, node = sections["annotates"]
     items = node.value if isinstance(node, yaml.SequenceNode) else ()
     if not items or not all(isinstance(item, yaml.ScalarNode) and item.value.strip() for item in items):
         raise InputError("`annotates` needs a list of new names, such as [PER, LOC].", file=file, line=line)
-    return tuple(sorted({str(item.value) for item in items}))
+    return replace(names, annotates=tuple(sorted({str(item.value) for item in items})))
 
 
 def _entries(node: yaml.Node | None, file: str, expected: str) -> dict[str, tuple[int, yaml.Node]]:

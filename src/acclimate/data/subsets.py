@@ -181,7 +181,10 @@ def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
         )
     if len({type(size) for size in given.values()}) > 1:
         raise InputError(f"give either shares (0.1) or numbers of sentences (100) for all parts, not {dict(parts)}.")
-    counted = {part: size for part, size in given.items() if isinstance(size, int)} or _rounded(given, len(corpus))
+    counted = {part: size for part, size in given.items() if isinstance(size, int)}
+    if not counted:  # differences of rounded sums: shares that make a whole give sizes that do
+        sums = [0, *(round(reached * len(corpus)) for reached in accumulate(given.values()))]
+        counted = {part: after - before for part, (before, after) in zip(given, pairwise(sums), strict=True)}
     rest = len(corpus) - sum(counted.values())
     sizes = {part: counted.get(part, rest) for part in parts}
     if rest < 0 or min(sizes.values()) < 1:
@@ -191,12 +194,6 @@ def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
             "and together they cannot have more than there are."
         )
     return sizes
-
-
-def _rounded(shares: Mapping[str, float], total: int) -> dict[str, int]:
-    """Differences of rounded sums: shares that make a whole give sizes that do."""
-    sums = [0, *(round(reached * total) for reached in accumulate(shares.values()))]
-    return {part: after - before for part, (before, after) in zip(shares, pairwise(sums), strict=True)}
 
 
 def _groups(corpus: Corpus, by_document: bool, tied_from: int) -> list[list[int]]:

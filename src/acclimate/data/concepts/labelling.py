@@ -224,14 +224,20 @@ class Labeller:
         self._abbreviations = Abbreviations() if abbreviations else None
 
     def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences with IOB2 tags. Tags that they have are taken away before anybody looks at them."""
+        """The sentences with IOB2 tags, instead of any tags that they have."""
         waiting = (sentence.with_tags(None) for sentence in sentences)
         while batch := list(islice(waiting, _AT_ONCE)):
             for sentence, mentions in zip(batch, self.annotator.annotate(batch), strict=True):
                 yield self._labelled(sentence, mentions)
 
     def _labelled(self, sentence: Sentence, mentions: Iterable[Mention]) -> Sentence:
-        own = [mention for mention in mentions if self._has_label(mention)]
+        own: list[Mention] = []
+        for mention in mentions:
+            type, label = self.groups.choose(mention.types)
+            if label is None:
+                self.coverage.other_types[type or NO_TYPE] += 1
+            else:
+                own.append(mention)
         chosen = choose(own)
         if self._abbreviations is not None:
             chosen = self._with_abbreviations(self._abbreviations, sentence, own, chosen)
@@ -253,12 +259,6 @@ class Labeller:
         chosen = choose([*own, *more])
         self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
         return chosen
-
-    def _has_label(self, mention: Mention) -> bool:
-        type, label = self.groups.choose(mention.types)
-        if label is None:
-            self.coverage.other_types[type or NO_TYPE] += 1
-        return label is not None
 
     def _label(self, mention: Mention) -> str:
         return self.groups.choose(mention.types)[1] or ""

@@ -37,7 +37,9 @@ _UNNAMED = ""  # the name of an annotator who has none
 
 def read_jsonl(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     records = list(json_records(source, log))
-    tags_name = _tags_name(records, log.options)
+    occurring = {name for record in records for name in record.fields}
+    asked = log.options.column  # the field that holds the tags, one for the whole file
+    tags_name = next((name for name in ALL_TAGS if name in occurring), None) if asked is None else str(asked)
     has_guesses = any(is_guess(record.fields) for record in records)
     are_named = has_guesses and any(_names_annotators(record.fields) for record in records)
     guessed: list[GuessedSentence] = []
@@ -50,14 +52,6 @@ def read_jsonl(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
             else:
                 yield _sentence(record, tags_name, log)
     yield from pooled(guessed, log)
-
-
-def _tags_name(records: Sequence[Record], options: ReadingOptions) -> str | None:
-    """The field that holds the tags, one for the whole file."""
-    if options.column is not None:
-        return str(options.column)
-    occurring = {name for record in records for name in record.fields}
-    return next((name for name in ALL_TAGS if name in occurring), None)
 
 
 def _sentence(record: Record, tags_name: str | None, log: ReadingLog) -> RawSentence:

@@ -143,21 +143,13 @@ def _without_bad(
 
 
 def _sentences(sentences: list[RawSentence], file: str) -> tuple[Sentence, ...]:
-    return tuple(
-        Sentence(
-            tuple(sentence.words),
-            _iob2(sentence),
-            sentence.text,
-            None if sentence.offsets is None else tuple(sentence.offsets),
-            Place(sentence.file or file, sentence.lines[0] if sentence.lines else None),
-            sentence.document,
-            probabilities=sentence.probabilities,
+    made = []
+    for raw in sentences:
+        tags = raw.tags if raw.spans is None else tags_from_spans(raw.spans, len(raw.words))
+        offsets = None if raw.offsets is None else tuple(raw.offsets)
+        place = Place(raw.file or file, raw.lines[0] if raw.lines else None)
+        tags = None if tags is None else tuple(tags)
+        made.append(
+            Sentence(tuple(raw.words), tags, raw.text, offsets, place, raw.document, probabilities=raw.probabilities)
         )
-        for sentence in sentences
-    )
-
-
-def _iob2(sentence: RawSentence) -> tuple[str, ...] | None:
-    if sentence.spans is not None:
-        return tuple(tags_from_spans(sentence.spans, len(sentence.words)))
-    return None if sentence.tags is None else tuple(sentence.tags)
+    return tuple(made)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import inner_name
@@ -89,14 +88,13 @@ def _text_on_one_line(sentence: Sentence) -> str | None:
 
 def _write_text(corpus: Corpus, scheme: Scheme) -> bytes:
     """One sentence per line, without tags."""
-    return encoded("".join(f"{_text_line(sentence)}\n" for sentence in corpus))
-
-
-def _text_line(sentence: Sentence) -> str:
-    text = _text_on_one_line(sentence)
-    if text is None:
-        check_words(sentence, "\r\n", "text")
-    return " ".join(sentence.words) if text is None else text
+    lines = []
+    for sentence in corpus:
+        text = _text_on_one_line(sentence)
+        if text is None:
+            check_words(sentence, "\r\n", "text")
+        lines.append(f"{' '.join(sentence.words) if text is None else text}\n")
+    return encoded("".join(lines))
 
 
 _DIGITS = 8  # of a score
@@ -146,14 +144,13 @@ def _text_span(sentence: Sentence, first: int, last: int, label: str) -> dict[st
 def _write_doccano(corpus: Corpus, scheme: Scheme) -> bytes:
     check_spans_kind(corpus, "doccano")
     check_all_or_none(corpus, "doccano")
-    return encoded("".join(_json_line(_doccano_record(record)) for record in text_records(corpus)))
-
-
-def _doccano_record(record: TextRecord) -> dict[str, Any]:
-    fields: dict[str, Any] = {"text": record.text}
-    if record.spans is not None:
-        fields["label"] = [[span.start, span.end, span.label] for span in record.spans]
-    return fields if record.document is None else fields | {"document": record.document}
+    lines = []
+    for record in text_records(corpus):
+        fields: dict[str, Any] = {"text": record.text}
+        if record.spans is not None:
+            fields["label"] = [[span.start, span.end, span.label] for span in record.spans]
+        lines.append(_json_line(fields if record.document is None else fields | {"document": record.document}))
+    return encoded("".join(lines))
 
 
 def _write_label_studio(corpus: Corpus, scheme: Scheme) -> bytes:
@@ -165,15 +162,14 @@ def _write_label_studio(corpus: Corpus, scheme: Scheme) -> bytes:
 
 def _task(number: int, record: TextRecord) -> dict[str, Any]:
     data = {"text": record.text} | ({} if record.document is None else {"document": record.document})
-    results = [_result(place, span, record.text) for place, span in enumerate(record.spans or (), start=1)]
+    names = {"from_name": "label", "to_name": "text", "type": "labels"}
+    results = []
+    for span in record.spans or ():
+        marked = record.text[span.start : span.end]
+        value = {"start": span.start, "end": span.end, "text": marked, "labels": [span.label]}
+        results.append({"id": f"span{len(results) + 1}", **names, "value": value})
     annotations = [] if record.spans is None else [{"was_cancelled": False, "result": results}]
     return {"id": number, "data": data, "annotations": annotations}
-
-
-def _result(number: int, span: CharacterSpan, text: str) -> dict[str, Any]:
-    marked = text[span.start : span.end]
-    value = {"start": span.start, "end": span.end, "text": marked, "labels": [span.label]}
-    return {"id": f"span{number}", "from_name": "label", "to_name": "text", "type": "labels", "value": value}
 
 
 def _write_prodigy(corpus: Corpus, scheme: Scheme) -> bytes:
