@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from acclimate.data.character_spans import sentences_of_text
 from acclimate.data.problems import InputError, Place
@@ -198,70 +198,60 @@ def _is_list(cell: str) -> bool:
     return spelled.startswith("[") and spelled.endswith("]")
 
 
-@dataclass(slots=True)
-class _Current:
-    """The sentence to which rows are added."""
-
-    key: str | None = None
-    words: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    document: str | None = None
-    bad: bool = False
-
-
 def _words_by_row(rows: Iterable[Row], layout: Layout, log: ReadingLog, file: str) -> Iterator[RawSentence]:
-    current = _Current()
     seen: set[str] = set()
-    for row in rows:
-        if row.fault is None and not any(str(cell).strip() for cell in row.cells if cell is not None):
-            yield from _finished(current, layout)  # an empty row ends a sentence
-            current = _Current()
-            continue
-        key = _key(row, layout)
-        if key and key != current.key:
-            yield from _finished(current, layout)
-            current = _Current(key)
-        try:
-            if key and key not in seen and not current.words:
-                seen.add(key)
-            elif key and not current.words and not current.bad:
-                advice = "Sort the rows by sentence, or give each its own id."
-                raise InputError(f"sentence {key!r} comes back after others. {advice}")
-            _take(row, layout, current)
-        except InputError as error:
-            if not current.bad:
+    for key, group in _rows_by_sentence(rows, layout):
+        words: list[str] = []
+        tags: list[str] = []
+        document: str | None = None
+        for row in group:
+            try:
+                if key in seen and not words:
+                    advice = "Sort the rows by sentence, or give each its own id."
+                    raise InputError(f"sentence {key!r} comes back after others. {advice}")
+                words.append(_word(row, layout))
+                tags += [] if layout.tags is None else [_tag(row.cells[layout.tags])]
+            except InputError as error:  # never half a sentence
                 log.refuse(error, file=file, line=row.line, text=_shown(row))
-            current.bad = True
-    yield from _finished(current, layout)
+                break
+            if layout.document is not None and row.cells[layout.document]:
+                document = str(row.cells[layout.document])
+        else:
+            lines = [row.line for row in group]
+            yield RawSentence(words, None if layout.tags is None else tags, lines=lines, document=document)
+        seen |= {key} if key else set()
 
 
-def _key(row: Row, layout: Layout) -> str | None:
-    """The id of the row's sentence; None (an empty cell) for the same as before."""
-    if layout.sentence is None or len(row.cells) <= layout.sentence or row.cells[layout.sentence] is None:
-        return None
-    return str(row.cells[layout.sentence]).strip() or None
+def _rows_by_sentence(rows: Iterable[Row], layout: Layout) -> Iterator[tuple[str | None, list[Row]]]:
+    """The rows of each sentence, with its id. An empty row ends a sentence; an empty id means: the same as above."""
+    key: str | None = None
+    group: list[Row] = []
+    column = layout.sentence
+    for row in rows:
+        is_empty = row.fault is None and not any(str(cell).strip() for cell in row.cells if cell is not None)
+        cell = None if column is None or len(row.cells) <= column else row.cells[column]
+        own = None if cell is None else str(cell).strip() or None
+        if is_empty or (own and own != key):
+            if group:
+                yield key, group
+            key, group = own, []
+        if not is_empty:
+            group.append(row)
+    if group:
+        yield key, group
 
 
-def _take(row: Row, layout: Layout, current: _Current) -> None:
+def _word(row: Row, layout: Layout) -> str:
     if row.fault is not None:
         raise row.fault
     word = row.cells[layout.words]
     if not isinstance(word, str) or not word:
         raise InputError(f"the word should be a string with something in it, but is {word!r}.")
     check_characters(word)
-    if layout.tags is not None:
-        tag = row.cells[layout.tags]
-        if not isinstance(tag, str) or not tag.strip():
-            raise InputError(f"the tag should be a string with something in it, but is {tag!r}. Write O for none.")
-        current.tags.append(tag.strip(" "))
-    if layout.document is not None and row.cells[layout.document]:
-        current.document = str(row.cells[layout.document])
-    current.words.append(word)
-    current.lines.append(row.line)
+    return word
 
 
-def _finished(current: _Current, layout: Layout) -> Iterator[RawSentence]:
-    if current.words and not current.bad:
-        tags = None if layout.tags is None else current.tags
-        yield RawSentence(current.words, tags, lines=current.lines, document=current.document)
+def _tag(tag: object) -> str:
+    if not isinstance(tag, str) or not tag.strip():
+        raise InputError(f"the tag should be a string with something in it, but is {tag!r}. Write O for none.")
+    return tag.strip(" ")

@@ -138,9 +138,8 @@ def _lines_before(piece: Piece) -> int:
 
 def first_lines(file: str | Path, most: int = 1 << 16) -> list[str]:
     """Whole lines from the beginning of a file, as far as `most` bytes go."""
-    with opened(file) as stored, decompressed(stored, file) as lines:
-        begun = lines.read(most)
-    return begun[: begun.rfind(b"\n") + 1 or None].decode("utf-8", "replace").splitlines()
+    text = read_beginning(file)[:most]
+    return text[: text.rfind(b"\n") + 1 or None].decode("utf-8", "replace").splitlines()
 
 
 @contextmanager
