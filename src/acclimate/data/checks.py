@@ -352,7 +352,7 @@ def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
         for name, corpus in corpora.items()
     ]
     if len(statistics) > 1 and all(stats.role != "training" for stats in statistics):
-        statistics[0].role = "training"  # somebody has to be the one the others are compared with
+        statistics[0].role = "training"  # the others are compared with it
     findings = [finding for stats in statistics for check in ALONE for finding in check(stats)]
     ranked = sorted(statistics, key=lambda stats: ("training", "other", "held out").index(stats.role))
     findings += [finding for pair in combinations(ranked, 2) for compare in PAIRS for finding in compare(*pair)]

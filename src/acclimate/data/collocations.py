@@ -33,7 +33,7 @@ Measure = Literal["levine", "squared", "unigrams"]
 _RARE = -1
 _STEP = 1 << 20  # places looked at together
 _SHARE = 1 << 22  # places sorted together, about
-_FAR = 255  # words to the end of a sentence: more are not told apart, and no n-gram is so long
+_FAR = 255  # words to the end of a sentence, or more; no n-gram is so long
 _COUNTDOWN = bytes(range(_FAR, 0, -1))
 
 

@@ -134,7 +134,7 @@ class Sentence:
 
     @property
     def is_open(self) -> bool:
-        """Whether any word may hide a label that nobody looked for."""
+        """Whether any word may hide a label that was not annotated."""
         return has_open_tags(self.tags)
 
 

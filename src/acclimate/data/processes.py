@@ -37,7 +37,7 @@ def processes(
             raise InputError(f"a process that {activity} was killed from outside; {advice}.") from None
         except BaseException:
             for process in set(multiprocessing.active_children()) - before:
-                process.terminate()  # or whoever waits for the message would wait for their work
+                process.terminate()  # so that the error is shown at once
             raise
         finally:
             pool.shutdown(cancel_futures=True)

@@ -111,7 +111,7 @@ class TextChoice:
 
 
 def training_text(files: Iterable[str | Path], choice: TextChoice) -> Iterator[str]:
-    """What is trained on, the held-out part left out."""
+    """The text for training, without the held-out part."""
     for file in files:
         for paragraph in paragraphs(file):
             if not choice.is_held_out(paragraph):
@@ -217,7 +217,7 @@ WINDOW = 4096  # rows that are in memory, and shuffled among themselves
 
 
 class StoredRows:
-    """Rows of words in a file without a name, which is gone when nobody needs it. A row is read with its window."""
+    """Rows of words in a temporary file, read in windows."""
 
     def __init__(self, rows: Iterable[Sequence[str]], window: int = WINDOW) -> None:
         self.window_size, self._length = window, 0

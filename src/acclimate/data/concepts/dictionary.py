@@ -22,7 +22,7 @@ from acclimate.spelling import argument
 
 CasePolicy = Literal["smart", "lower", "exact"]
 
-LONGEST_ABBREVIATION = 6  # letters and digits; longer names in capitals are names that somebody wrote in capitals
+LONGEST_ABBREVIATION = 6  # letters and digits; longer names in capitals are no abbreviations
 _ATOM = re.compile(r"[^\W_]+|\S")
 _SAME_SIGNS = str.maketrans({"’": "'", "‘": "'", "＇": "'", "‐": "-", "‑": "-", "–": "-", "−": "-"})
 
@@ -211,7 +211,7 @@ class ConceptDictionary:
         other = names[place]
         winner, loser = (name, other) if name.rank > other.rank else (other, name)
         names[place] = winner
-        if not loser.rank:  # nobody gave a plural
+        if not loser.rank:  # a plural is no given name
             return
         if winner.label == loser.label:
             self.notes.twice += 1

@@ -252,13 +252,11 @@ def select_text(
     """Write the `top` lines of files that are most like a text, the best first, each line once.
 
     like: raw text or a corpus, or several (`format` as in `read_corpus`), or what `read_target` made of them.
-    files: raw text, plain, .gz or .xz, a sentence or paragraph per line.
-    out: compressed if it ends in .gz or .xz. It appears when all is done.
+    files: raw text, plain, .gz or .xz, a sentence or paragraph per line. out: compressed if it ends in .gz or .xz.
     executor: does the work instead of `jobs` processes here, such as a Dask cluster's; `jobs` is then its workers.
-    measure: what the module's docstring explains. lower_case: `The` and `the` are one word.
+    measure: see the top of this file. lower_case: `The` and `the` are one word.
     tokenize: "words", or "blanks" for text that is already split into words.
-    shortest, longest: lines with fewer or more words are left out.
-    sentences: lines are paragraphs, of which each sentence is taken or not.
+    shortest, longest: lines with fewer or more words are left out. sentences: take single sentences of a line.
     scores: a file with the score, file and line of each line of `out`.
     """
     started = time.monotonic()

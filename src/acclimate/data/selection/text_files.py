@@ -51,7 +51,7 @@ class TextBlock(NamedTuple):
 
 
 def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
-    """All pieces of files, in order. A file that cannot be opened is told at once, not after hours."""
+    """All pieces of files, in order. Refuses a file that cannot be opened."""
     pieces: list[Piece] = []
     for file in files:
         with opened(file) as stored:

@@ -83,7 +83,7 @@ def representatives_of(keys: Keys) -> Numbers:
         table: Numbers = np.empty(2 * left.size, np.int64)
         table[slots] = left
         met = table[slots]
-        representatives[left] = met  # where it is a stranger's, the next turn puts it right
+        representatives[left] = met  # the next turn replaces the place of another key
         left, turn = left[keys[met] != mine], turn + 1
     return representatives
 

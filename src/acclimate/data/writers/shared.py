@@ -71,12 +71,12 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to piece by piece, compressed by its name; it is put in its place when all went well."""
     path = Path(path)
     if is_stream(path):
-        with _told_where(path), path.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
+        with _naming_file(path), path.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
             yield file
         return
     aside = aside_of(path)
     try:
-        with _told_where(path, aside):
+        with _naming_file(path, aside):
             path.parent.mkdir(parents=True, exist_ok=True)
             with aside.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
                 yield file
@@ -99,11 +99,11 @@ def is_stream(path: str | Path) -> bool:
 
 
 @contextmanager
-def _told_where(path: Path, aside: Path | None = None) -> Iterator[None]:
-    """A failure to write, told by the name that the user knows."""
+def _naming_file(path: Path, aside: Path | None = None) -> Iterator[None]:
+    """Give errors of writing the name that the user knows."""
     try:
         yield
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError as error:
         where = "" if error.filename in (None, str(path), str(aside)) else f": {error.filename}"
