@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 
 import pytest
 
@@ -14,14 +14,7 @@ from acclimate.data.reading import read_corpus
 @pytest.fixture
 def without(monkeypatch):
     def forbid(library):
-        real = builtins.__import__
-
-        def importing(name, *rest, **more):
-            if name.split(".")[0] == library:
-                raise ImportError(name)
-            return real(name, *rest, **more)
-
-        monkeypatch.setattr(builtins, "__import__", importing)
+        monkeypatch.setitem(sys.modules, library, None)
 
     return forbid
 

@@ -143,17 +143,20 @@ _BEYOND_16_BITS = 0x10000
 
 
 def in_characters(
-    spans: list[CharacterSpan], text: str, fits: Callable[[Sequence[CharacterSpan]], bool]
-) -> tuple[list[CharacterSpan], bool]:
-    """The spans by characters, and whether they had to be counted anew. When nothing fits they stay as they are."""
+    spans: list[CharacterSpan], text: str, fits: Callable[[Sequence[CharacterSpan]], bool], log: ReadingLog
+) -> list[CharacterSpan]:
+    """The spans by characters, where the file counts 16-bit units. They stay as they are if neither fits."""
     if not spans or not any(ord(character) >= _BEYOND_16_BITS for character in text) or fits(spans):
-        return spans, False
+        return spans
     units = accumulate((1 + (ord(character) >= _BEYOND_16_BITS) for character in text), initial=0)
     position = {unit: character for character, unit in enumerate(units)}
     if not all(span.start in position and span.end in position for span in spans):
-        return spans, False
+        return spans
     moved = [replace(span, start=position[span.start], end=position[span.end]) for span in spans]
-    return (moved, True) if fits(moved) else (spans, False)
+    if not fits(moved):
+        return spans
+    log.count("records counted an emoji as two (16-bit units); their spans were moved to characters")
+    return moved
 
 
 def sentences_of_text(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +58,12 @@ class Skipped:
 def shorten(text: str, longest: int = 160) -> str:
     """The beginning of a long text: an error must fit on a screen."""
     return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def optional_library(module: str, problem: str, file: str | None = None) -> Any:
+    """Import a library of an extra; `problem` says how to install it."""
+    try:
+        importlib.import_module(module.partition(".")[0])
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(problem, file=file) from error

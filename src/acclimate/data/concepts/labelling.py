@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.mapping import LabelMap
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, optional_library
 from acclimate.data.schemes import Span
 from acclimate.data.words import joined_words
 
@@ -309,7 +309,7 @@ class SpacyAnnotator:
     """The entities of a spaCy pipeline; their labels are the types. It reads our words and splits none itself."""
 
     def __init__(self, model: str) -> None:
-        spacy = _imported("spacy", "acclimate[spacy]")
+        spacy = optional_library("spacy", "spacy is not installed: pip install 'acclimate[spacy]'.")
         if not (spacy.util.is_package(model) or Path(model).is_dir()):
             installed = ", ".join(spacy.util.get_installed_models()) or "none"
             raise InputError(f"spaCy has no model {model}; installed: {installed}. Give its name, or its folder.")
@@ -326,7 +326,7 @@ class MedcatAnnotator:
     """The concepts that MedCAT links. Their types are type ids and, where the pack has them, type names."""
 
     def __init__(self, pack: str) -> None:
-        medcat = _imported("medcat.cat", "medcat")
+        medcat = optional_library("medcat.cat", "medcat is not installed: pip install 'medcat'.")
         if not Path(pack).exists():
             raise InputError(
                 "there is no such model pack. MedCAT's package brings none: see its documentation.", file=pack
@@ -357,10 +357,3 @@ def _over_words(entity: dict[str, Any], offsets: Sequence[tuple[int, int]]) -> M
         return None
     types = (*entity.get("type_ids", ()), *entity.get("types", ()))
     return Mention(start, end, tuple(type for type in types if type), entity.get("pretty_name") or entity["cui"])
-
-
-def _imported(module: str, requirement: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise InputError(f"{module.partition('.')[0]} is not installed: pip install '{requirement}'.") from None

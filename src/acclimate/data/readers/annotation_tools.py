@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.character_spans import CharacterSpan, in_characters, sentences_of_text
-from acclimate.data.problems import InputError, Place, shorten
+from acclimate.data.problems import InputError, Place, optional_library, shorten
 from acclimate.data.readers.records import (
     Fields,
     Record,
@@ -34,7 +34,6 @@ from acclimate.data.schemes import Span
 from acclimate.data.words import Offsets
 from acclimate.spelling import argument
 
-_UTF_16 = "records counted an emoji as two (16-bit units); their spans were moved to characters"
 _LABEL_FIELDS = ("entities", "label", "labels")  # of doccano
 _ENTITY: dict[str, type[object]] = {"start_offset": int, "end_offset": int, "label": str}
 
@@ -59,9 +58,7 @@ def _doccano_sentences(record: Record, place: Place, labelled: bool, log: Readin
         def fits(some: Sequence[CharacterSpan]) -> bool:
             return all(span.start in starts and span.end in ends for span in some)
 
-        spans, moved = in_characters(spans, text, fits)  # the words tell what the offsets count
-        if moved:
-            log.count(_UTF_16)
+        spans = in_characters(spans, text, fits, log)  # the words tell what the offsets count
     elif labelled:
         allowed = "'label' or 'entities'"
         raise InputError(f"the record has no {allowed}, but others have. Give an empty list if it has no span.")
@@ -175,9 +172,7 @@ def _checked_regions(
     def fits(some: Sequence[CharacterSpan]) -> bool:
         return all(_holds(span, text, one) for span, one in zip(some, expected, strict=True))
 
-    spans, moved = in_characters([span for span, _ in regions], text, fits)
-    if moved:
-        log.count(_UTF_16)
+    spans = in_characters([span for span, _ in regions], text, fits, log)
     for span, one in zip(spans, expected, strict=True):
         if 0 <= span.start < span.end <= len(text) and not _holds(span, text, one):
             problem = f"span {span.describe(text)} should hold {shorten(one or '', 60)!r}, as the export says itself."
@@ -370,13 +365,11 @@ def read_docbin(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
 
 
 def _docs(source: Source) -> list[Any]:
+    tokens = optional_library("spacy.tokens", "a DocBin needs spaCy: pip install 'acclimate[spacy]'.", source.name)
+    import spacy
+
     try:
-        import spacy
-        from spacy.tokens import DocBin
-    except ImportError as error:
-        raise InputError("a DocBin needs spaCy: pip install 'acclimate[spacy]'.", file=source.name) from error
-    try:
-        return list(DocBin().from_bytes(source.data).get_docs(spacy.blank("xx").vocab))
+        return list(tokens.DocBin().from_bytes(source.data).get_docs(spacy.blank("xx").vocab))
     except Exception as error:  # whatever its parsers say of damaged bytes
         problem = f"this is no whole DocBin ({type(error).__name__}: {error}). Write or copy it again."
         raise InputError(problem, file=source.name) from error

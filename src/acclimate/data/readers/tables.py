@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, optional_library
 from acclimate.data.readers.rows import Row, find_layout, sentences_of_rows
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
@@ -110,13 +110,12 @@ def read_parquet(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
 
 
 def _parquet(source: Source) -> Any:
+    problem = "Parquet needs pyarrow: pip install 'acclimate[parquet]'."
+    parquet = optional_library("pyarrow.parquet", problem, source.name)
+    import pyarrow
+
     try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise InputError("Parquet needs pyarrow: pip install 'acclimate[parquet]'.", file=source.name) from error
-    try:
-        return pyarrow.parquet.read_table(pyarrow.BufferReader(source.data))
+        return parquet.read_table(pyarrow.BufferReader(source.data))
     except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
         problem = f"this is no whole Parquet file ({error}). Copy or download it again."
         raise InputError(problem, file=source.name) from error
@@ -152,11 +151,7 @@ def read_hub(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
 
 
 def _datasets(name: str) -> Any:
-    try:
-        import datasets
-    except ImportError as error:
-        raise InputError("this needs `datasets`: pip install 'acclimate[datasets]'.", file=name) from error
-    return datasets
+    return optional_library("datasets", "this needs `datasets`: pip install 'acclimate[datasets]'.", name)
 
 
 def split_name(name: str) -> tuple[str, str | None, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, optional_library
 from acclimate.data.readers.source import inner_name
 from acclimate.data.schemes import Scheme
 from acclimate.data.soft_labels import spans_of_rows
@@ -230,11 +230,9 @@ def _rows(corpus: Corpus, scheme: Scheme, format: str) -> Iterator[list[str]]:
 
 def _write_parquet(corpus: Corpus, scheme: Scheme) -> bytes:
     """One sentence per row."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise InputError("Parquet needs pyarrow: pip install 'acclimate[parquet]'.") from error
+    parquet = optional_library("pyarrow.parquet", "Parquet needs pyarrow: pip install 'acclimate[parquet]'.")
+    import pyarrow
+
     strings = pyarrow.list_(pyarrow.string())
     columns = {"words": pyarrow.array([list(sentence.words) for sentence in corpus], strings)}
     if corpus.is_labelled:
@@ -247,7 +245,7 @@ def _write_parquet(corpus: Corpus, scheme: Scheme) -> bytes:
     if any(sentence.document is not None for sentence in corpus):
         columns["document"] = pyarrow.array([sentence.document for sentence in corpus], pyarrow.string())
     buffer = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(pyarrow.table(columns), buffer)
+    parquet.write_table(pyarrow.table(columns), buffer)
     return bytes(buffer.getvalue().to_pybytes())
 
 
@@ -258,13 +256,11 @@ def _write_docbin(corpus: Corpus, scheme: Scheme) -> bytes:
     """spaCy's DocBin: entities for spans, fine-grained tags for plain ones, sentence borders set."""
     check_all_or_none(corpus, "docbin")
     check_no_open_words(corpus, "docbin")
-    try:
-        import spacy
-        from spacy.tokens import DocBin
-    except ImportError as error:
-        raise InputError("a DocBin needs spaCy: pip install 'acclimate[spacy]'.") from error
+    tokens = optional_library("spacy.tokens", "a DocBin needs spaCy: pip install 'acclimate[spacy]'.")
+    import spacy
+
     vocab = spacy.blank("xx").vocab
-    store = DocBin(attrs=_DOCBIN_ATTRIBUTES)
+    store = tokens.DocBin(attrs=_DOCBIN_ATTRIBUTES)
     for sentence in corpus:
         store.add(_doc(sentence, corpus, vocab))
     return bytes(store.to_bytes())
