@@ -167,7 +167,6 @@ class ReadingLog:
         return tuple(f"{times:,} {what}" for what, times in self.counts.items())
 
 
-COMPRESSED = (".gz", ".xz")
 # a corpus shrinks to a third or a twentieth; what grows beyond these is no corpus, and would fill the memory
 _GROWTH = 100
 _SMALL = 64 << 20  # bytes, which any file may grow to
@@ -183,7 +182,7 @@ _OTHER_ENCODINGS = {
 
 def inner_name(name: str) -> str:
     """The name without its compression: `train.conll.gz` → `train.conll`."""
-    return name[:-3] if name.lower().endswith(COMPRESSED) else name
+    return name[:-3] if name.lower().endswith(tuple(_BY_SUFFIX)) else name
 
 
 def text_files_in(folder: Path) -> list[Path]:

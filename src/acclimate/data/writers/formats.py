@@ -163,7 +163,7 @@ def _write_label_studio(corpus: Corpus, scheme: Scheme) -> bytes:
 def _task(number: int, record: TextRecord) -> dict[str, Any]:
     data = {"text": record.text} | ({} if record.document is None else {"document": record.document})
     names = {"from_name": "label", "to_name": "text", "type": "labels"}
-    results = []
+    results: list[dict[str, Any]] = []
     for span in record.spans or ():
         marked = record.text[span.start : span.end]
         value = {"start": span.start, "end": span.end, "text": marked, "labels": [span.label]}
