@@ -18,7 +18,7 @@ from torch import Tensor
 from acclimate.data.batches import TARGET, Batch, Stream
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.selection.text_files import decompressed, not_utf8, opened
+from acclimate.data.selection.text_files import not_utf8, opened
 
 PADDING, UNKNOWN, FIRST, LAST, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _INSIDE = "##"  # before a piece that goes on with a word
@@ -73,7 +73,7 @@ _AT_ONCE = 20_000  # paragraphs handed to the tokenizer together
 
 def paragraphs(path: str | Path) -> Iterator[str]:
     """The lines of a text file that are not blank; plain, .gz or .xz, read one by one: it may exceed the memory."""
-    with opened(path) as stored, decompressed(stored, path) as lines:
+    with opened(path) as (_, lines):
         for number, line in enumerate(lines, start=1):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()

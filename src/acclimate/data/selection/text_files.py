@@ -18,7 +18,6 @@ from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.source import (
     DAMAGE,
     XZ,
-    Compression,
     Tokenize,
     compression_of,
     decompressing,
@@ -54,9 +53,8 @@ def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
     """All pieces of files, in order. Refuses a file that cannot be opened."""
     pieces: list[Piece] = []
     for file in files:
-        with opened(file) as stored:
-            compressed = _compression(stored, file) is not None
-            size = stored.seek(0, 2)
+        with opened(file) as (stored, text):
+            compressed, size = text is not stored, stored.seek(0, 2)
         starts = [0] if compressed else list(range(0, size, PIECE))
         for start in starts:
             stop = None if compressed else min(start + PIECE, size)
@@ -67,7 +65,7 @@ def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
 def read_blocks(piece: Piece) -> Iterator[TextBlock]:
     """The lines of a piece, about a megabyte at a time."""
     line = 0
-    with opened(piece.file) as stored, decompressed(stored, piece.file) as file:
+    with opened(piece.file) as (stored, file):
         if piece.start:
             file.seek(piece.start - 1)
             _finish_line(file)
@@ -86,7 +84,7 @@ def read_blocks(piece: Piece) -> Iterator[TextBlock]:
 
 def read_beginning(file: str | Path) -> bytes:
     """The first bytes, decompressed, whatever they are."""
-    with opened(file) as stored, decompressed(stored, file) as text:
+    with opened(file) as (_, text):
         return text.read(BLOCK)
 
 
@@ -130,7 +128,7 @@ def _lines_before(piece: Piece) -> int:
     if not piece.start:
         return 0
     left, lines = piece.start - 1, 1  # the last of them reaches to the byte before the piece, or beyond
-    with opened(piece.file) as stored:
+    with opened(piece.file) as (stored, _):
         while left and (block := stored.read(min(left, BLOCK))):
             left, lines = left - len(block), lines + block.count(b"\n")
     return lines
@@ -143,7 +141,8 @@ def first_lines(file: str | Path, most: int = 1 << 16) -> list[str]:
 
 
 @contextmanager
-def opened(file: str | Path) -> Iterator[IO[bytes]]:
+def opened(file: str | Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """The file as it is on disk, and decompressed."""
     try:
         stored = open(file, "rb")  # noqa: SIM115
     except FileNotFoundError:
@@ -153,31 +152,21 @@ def opened(file: str | Path) -> Iterator[IO[bytes]]:
     except OSError as failure:
         raise InputError(f"the file cannot be opened ({failure}).", file=file) from None
     with stored:
-        yield stored
-
-
-def _compression(stored: IO[bytes], file: str | Path) -> Compression | None:
-    start = stored.read(len(XZ))
-    stored.seek(0)
-    return compression_of(start, Path(file).suffix.lower())
-
-
-@contextmanager
-def decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
-    compression = _compression(stored, file)
-    if compression is None:
-        yield stored
-        return
-    try:
-        with decompressing(stored, compression) as text:
-            yield text
-    except DAMAGE as failure:
-        line = 1
-        with suppress(*DAMAGE), open(file, "rb") as again:
-            for _ in decompressing(again, compression):
-                line += 1
-        problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
-        raise InputError(problem, file=file, line=line) from None
+        compression = compression_of(stored.read(len(XZ)), Path(file).suffix.lower())
+        stored.seek(0)
+        if compression is None:
+            yield stored, stored
+            return
+        try:
+            with decompressing(stored, compression) as text:
+                yield stored, text
+        except DAMAGE as failure:
+            line = 1
+            with suppress(*DAMAGE), open(file, "rb") as again:
+                for _ in decompressing(again, compression):
+                    line += 1
+            problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
+            raise InputError(problem, file=file, line=line) from None
 
 
 Watch = Callable[[int, int, int], None]  # bytes read of the files on disk, all their bytes, and bytes of text
