@@ -1,7 +1,6 @@
 """How messages spell arguments and numbers, and where they are printed.
 
-`argument("skip_bad", True)` is `skip_bad=True` for who writes Python, and `--set reading.skip_bad=true` for who gave a
-command: the command line says how while a command runs.
+`argument("skip_bad", True)` is `skip_bad=True` in Python, and `--set reading.skip_bad=true` while a command runs.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _of_command: ContextVar[Speller | None] = ContextVar("speller", default=None)
 
 
 def argument(name: str, value: Any = None) -> str:
-    """The name of an argument, with its value if one is advised; `...` stands for a value of the user's choice."""
+    """The name of an argument, with its value; `...` stands for a value of the user's choice."""
     if speller := _of_command.get():
         return speller(name, value)
     if value is None or value is ...:
@@ -30,13 +29,13 @@ def argument(name: str, value: Any = None) -> str:
 
 
 def either(python: str, command: str) -> str:
-    """Words for who writes Python, or else for who gave a command."""
+    """The first text in Python, the second while a command runs."""
     return python if _of_command.get() is None else command
 
 
 @contextmanager
 def spelled_by(speller: Speller) -> Iterator[None]:
-    """Messages made inside are for the command line."""
+    """Spell arguments inside for the command line."""
     token = _of_command.set(speller)
     try:
         yield
@@ -45,7 +44,7 @@ def spelled_by(speller: Speller) -> Iterator[None]:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """A question with the closest of the known names, to stand behind a sentence; nothing where none is close."""
+    """A question with the closest known name, to append to a sentence; empty if none is close."""
     close = difflib.get_close_matches(given, list(known), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
 
@@ -56,7 +55,7 @@ def count(number: int, noun: str) -> str:
 
 
 def stderr_console(quiet: bool = False) -> Console:
-    """Where a command prints all but its results."""
+    """The console on which a command prints everything but its results."""
     from rich.console import Console
 
     # no markup, no emoji codes: what is printed quotes the user's text, where [/b] and :cat: are words

@@ -156,7 +156,7 @@ def test_a_missing_file_of_a_tagger_is_named(tagger: Path, tmp_path: Path) -> No
 
 
 def test_a_fault_of_our_own_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acclimate.data.checks.checks.check_corpora", lambda corpora: 1 // 0)
+    monkeypatch.setattr("acclimate.data.checks.check_corpora", lambda corpora: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         acclimate("data", "check", "news/dev")
 

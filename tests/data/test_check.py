@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acclimate.data.checks.checks import check_corpora
-from acclimate.data.checks.findings import ADVICE, Finding, Report
+from acclimate.data.checks import check_corpora
 from acclimate.data.corpus import BorderMiss, Corpus, ReadingNotes, Sentence
+from acclimate.data.findings import ADVICE, Finding, Report
 from acclimate.data.problems import Place, Skipped
 
 HARMLESS = {"vocabulary-overlap", "unseen"}

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acclimate.data.selection.contrast import Contrast, with_sample
-from acclimate.data.selection.ngram_scores import TargetNgrams, read_target
+from acclimate.data.selection.ngram_scores import Contrast, TargetNgrams, read_target, with_sample
 from acclimate.data.selection.select import select_text
 from acclimate.data.selection.text_files import cut_into_pieces
 

@@ -11,7 +11,6 @@ import pytest
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.mapping import LabelMap, map_labels, typeless
-from acclimate.data.pooling import Answers, answers_of, pool, reliabilities, trust_of, truth_of
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus, stream_corpus
 from acclimate.data.soft_labels import (
@@ -25,6 +24,7 @@ from acclimate.data.soft_labels import (
 )
 from acclimate.data.sources import join_sources, mix_sources
 from acclimate.data.subsets import split, take_sentences
+from acclimate.data.votes import Answers, answers_of, pool, reliabilities, trust_of, truth_of
 from acclimate.data.writing import write_corpus
 from acclimate.evaluation.scores import score
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.selection.keys import (
+from acclimate.data.selection.word_numbers import (
     NOT_FOUND,
     PADDING,
     KeyTable,

@@ -107,5 +107,5 @@ def test_a_target_without_words_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(" \n\n", encoding="utf-8")
     with pytest.raises(InputError, match="the target text has no words"):
         read_target(tmp_path / "a.txt")
-    with pytest.raises(InputError, match="no such text file"):
+    with pytest.raises(InputError, match=r"there is no such file\. Did you mean"):
         read_target(tmp_path / "b.txt")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from acclimate.data.checks.checks import check_corpora
+from acclimate.data.checks import check_corpora
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.mapping import LabelMap, fitting_map, map_labels, typeless
 from acclimate.data.problems import InputError

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 
 import pytest
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.hub import split_name
+from acclimate.data.readers.tables import split_name
 from acclimate.data.reading import read_corpus
 
 
 @pytest.fixture
 def without(monkeypatch):
     def forbid(library):
-        real = builtins.__import__
-
-        def importing(name, *rest, **more):
-            if name.split(".")[0] == library:
-                raise ImportError(name)
-            return real(name, *rest, **more)
-
-        monkeypatch.setattr(builtins, "__import__", importing)
+        monkeypatch.setitem(sys.modules, library, None)
 
     return forbid
 

@@ -21,7 +21,7 @@ from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.selection import text_files as text_blocks
 from acclimate.data.selection.ngram_scores import MEASURES, Measure
-from acclimate.data.selection.select import SelectionProgress, select_text
+from acclimate.data.selection.select import select_text
 from acclimate.data.words import find_words
 
 TARGET = Corpus.of([Sentence(tuple(line.split())) for line in ("the bank raised the rate", "the loan was paid")])
@@ -203,14 +203,14 @@ def test_lines_of_more_than_a_megabyte_are_told_of(tmp_path: Path) -> None:
 
 
 def test_progress_ends_when_all_is_read(tmp_path: Path) -> None:
-    steps: list[SelectionProgress] = []
+    steps: list[tuple[int, ...]] = []
     (tmp_path / "huge.gz").write_bytes(gzip.compress("\n".join(some_lines(500)).encode()))
     (tmp_path / "more").write_text("\n".join(some_lines(50)), encoding="utf-8")
-    select_text(TARGET, [tmp_path / "huge.gz", tmp_path / "more"], 5, tmp_path / "out", watch=steps.append)
-    assert (
-        steps[-1].stored == steps[-1].stored_of == sum((tmp_path / name).stat().st_size for name in ("huge.gz", "more"))
+    select_text(
+        TARGET, [tmp_path / "huge.gz", tmp_path / "more"], 5, tmp_path / "out", watch=lambda *step: steps.append(step)
     )
-    assert [step.stored for step in steps] == sorted(step.stored for step in steps)
+    assert steps[-1][0] == steps[-1][1] == sum((tmp_path / name).stat().st_size for name in ("huge.gz", "more"))
+    assert [step[0] for step in steps] == sorted(step[0] for step in steps)
 
 
 def peak(folder: Path, lines: int) -> int:

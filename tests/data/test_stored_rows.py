@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from acclimate.data.corpus import Sentence
-from acclimate.data.stored_rows import MixedRows, Shuffled, StoredRows
+from acclimate.data.running_text import MixedRows, Shuffled, StoredRows
 
 
 def rows_of(name: str, size: int, window: int = 8) -> StoredRows:

@@ -13,14 +13,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acclimate.data.concepts.annotators import load_annotator
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import Concept
-from acclimate.data.concepts.labelling import REACH, Groups, Labeller, Mention, RawText, choose, explains
+from acclimate.data.concepts.labelling import (
+    REACH,
+    Groups,
+    Labeller,
+    Mention,
+    choose,
+    explains,
+    load_annotator,
+)
 from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.reading import read_corpus
 from acclimate.data.selection import text_files as text_blocks
+from acclimate.data.selection.text_files import RawText
 
 GROUPS = Groups.load()
 CONCEPTS = [
@@ -127,9 +135,10 @@ def test_raw_text_is_the_same_as_the_reader_reads_it(tmp_path: Path, monkeypatch
     monkeypatch.setattr(text_blocks, "BLOCK", 16)
     monkeypatch.setattr(text_blocks, "PIECE", 40)
     for options in ({}, {"paragraphs": True}, {"tokenize": "blanks"}):
-        raw = RawText(file, **options)  # type: ignore[arg-type]
         seen: list[int] = []
-        mine = list(raw.sentences(seen.append))
+        raw = RawText(file, **options)  # type: ignore[arg-type]
+        raw.watch = lambda stored, of, text, seen=seen: seen.append(stored)  # type: ignore[misc]
+        mine = list(raw.sentences())
         read = list(read_corpus(file, "text", **options))  # type: ignore[arg-type]
         assert [(one.words, one.offsets, one.text) for one in mine] == [
             (one.words, one.offsets, one.text) for one in read
@@ -143,7 +152,7 @@ def test_lines_keep_their_numbers_and_long_ones_are_counted(tmp_path: Path) -> N
     file.write_text("one\n" + "word " * 300_000 + "\nthree\n", encoding="utf-8")
     raw = RawText(file)
     assert [(one.words, one.place.line) for one in raw.sentences()] == [(("one",), 1), (("three",), 3)]
-    assert raw.lines_left_out == 1
+    assert raw.lines_too_long == 1
 
 
 def test_a_folder_is_read_file_by_file_each_a_document(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from acclimate.data.corpus import Corpus, Sentence
-from acclimate.data.stored_rows import Shuffled
+from acclimate.data.running_text import Shuffled
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.language_model import mlm_head_for
 from acclimate.model.storage import verify

@@ -36,7 +36,7 @@ def check_command(
     """
     from acclimate.cli.data_settings import reading_of
     from acclimate.cli.reading import expand, read
-    from acclimate.data.checks.checks import check_corpora
+    from acclimate.data.checks import check_corpora
 
     reading = reading_of(assignments)
     report = check_corpora({name: read(place, reading) for name, place in expand(files).items()})

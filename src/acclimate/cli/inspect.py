@@ -142,11 +142,11 @@ def _beginning(files: list[str], name: str, reading: ReadingSettings) -> tuple[C
     from acclimate.cli.progress import warn
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
-    from acclimate.data.selection.text_files import SentenceStream
+    from acclimate.data.selection.text_files import RawText
     from acclimate.spelling import count
 
-    stream = SentenceStream(files, "blanks" if reading.pre_split else "words", reading.paragraphs)
-    rows = list(islice(stream, MOST_READ + 1))
+    stream = RawText(files, "blanks" if reading.pre_split else "words", reading.paragraphs)
+    rows = list(islice(stream.words(), MOST_READ + 1))
     if stream.lines_too_long:
         warn(f"{count(stream.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
     if not rows:

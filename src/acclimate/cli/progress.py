@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -16,9 +16,6 @@ from rich.progress import (
 )
 
 from acclimate.spelling import stderr_console as stderr_console
-
-if TYPE_CHECKING:
-    from acclimate.data.selection.select import SelectionProgress
 
 
 def warn(message: str) -> None:
@@ -62,11 +59,11 @@ class ReadingBar:
     def __exit__(self, *failure: object) -> None:
         self._bar.stop()
 
-    def show(self, progress: SelectionProgress) -> None:
-        speed = progress.text / 1e6 / max(1e-9, time.monotonic() - self._started)
-        state = f"{progress.text / 1e6:,.0f} MB, {speed:,.1f} MB/s"
-        self._bar.update(self._task, completed=progress.stored, total=progress.stored_of, state=state)
-        tenths = 10 * progress.stored // max(1, progress.stored_of)
+    def show(self, stored: int, of: int, text: int) -> None:
+        """Show the bytes read of the files on disk, all their bytes, and the bytes of text."""
+        state = f"{text / 1e6:,.0f} MB, {text / 1e6 / max(1e-9, time.monotonic() - self._started):,.1f} MB/s"
+        self._bar.update(self._task, completed=stored, total=of, state=state)
+        tenths = 10 * stored // max(1, of)
         if tenths > self._tenths and not self.console.is_terminal:
             self.console.print(f"{10 * tenths} % read: {state}")
         self._tenths = tenths

@@ -153,8 +153,7 @@ class TextReading:
 
     def __init__(self, texts: Sequence[str], reading: ReadingSettings, quiet: bool) -> None:
         from acclimate.data.selection.ngram_scores import detected_format
-        from acclimate.data.selection.select import SelectionProgress
-        from acclimate.data.selection.text_files import SentenceStream
+        from acclimate.data.selection.text_files import RawText
 
         def is_raw(name: str) -> bool:
             return not is_bundled(name) and Path(name).is_file() and (reading.format or detected_format(name)) == "text"
@@ -168,13 +167,13 @@ class TextReading:
 
         def watch(stored: int, of: int, text: int) -> None:
             assert self._bar is not None
-            self._bar.show(SelectionProgress(stored, of, text))
+            self._bar.show(stored, of, text)
 
-        self._stream = SentenceStream(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, watch)
+        self._stream = RawText(raw, "blanks" if reading.pre_split else "words", reading.paragraphs, watch)
 
     def __iter__(self) -> Iterator[Sequence[str]]:
         held: Iterable[Sequence[str]] = (sentence.words for corpus in self._corpora for sentence in corpus)
-        return chain(held, self._stream)
+        return chain(held, self._stream.words())
 
     def __enter__(self) -> None:
         if self._bar is not None:

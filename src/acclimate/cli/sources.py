@@ -12,7 +12,7 @@ from acclimate.cli.places import place_of
 from acclimate.cli.reading import is_bundled, read, short_names
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import typeless
-from acclimate.data.sources import join_sources, looked_for, remarks_on_sources
+from acclimate.data.sources import annotated_labels, join_sources, remarks_on_sources
 from acclimate.runs.task import NO_SOURCE
 from acclimate.settings import UsageError
 from acclimate.spelling import did_you_mean
@@ -148,7 +148,7 @@ def read_sources(
             return read(specs_of(part)[0], reading, tell=tell)
         read_parts = []
         for name, place in _places(sources, part, bundled).items():
-            labels = looked_for(corpora[name])  # a small part need not show them all
+            labels = annotated_labels(corpora[name])  # a small part need not show them all
             read_parts.append(replace(sources[name].read(place, reading, tell), name=name, annotates=labels))
         return join_sources(read_parts) if read_parts else None
 

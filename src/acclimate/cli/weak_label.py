@@ -134,9 +134,9 @@ def _groups(
 def _annotator(
     name: str, concepts: Mapping[str, Sequence[Concept]], groups: Groups, settings: WeakLabelSettings
 ) -> tuple[Annotator, ConceptDictionary | None]:
-    from acclimate.data.concepts.annotators import load_annotator
     from acclimate.data.concepts.dictionary import ConceptDictionary
     from acclimate.data.concepts.files import read_names
+    from acclimate.data.concepts.labelling import load_annotator
 
     if name != DICTIONARY:
         return load_annotator(name), None

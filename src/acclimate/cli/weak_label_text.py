@@ -15,14 +15,16 @@ from acclimate.cli.places import check_place_to_write, remark_on_folder
 from acclimate.cli.progress import LabellingBar
 from acclimate.cli.reading import is_bundled, read
 from acclimate.data.concepts.dictionary import ConceptDictionary
-from acclimate.data.concepts.labelling import NO_GROUPS, Coverage, Groups, Labeller, RawText
+from acclimate.data.concepts.labelling import NO_GROUPS, Coverage, Groups, Labeller
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.readers.source import Tokenize, inner_name
 from acclimate.data.selection.ngram_scores import detected_format
+from acclimate.data.selection.text_files import RawText
 from acclimate.data.subsets import Size, split
+from acclimate.data.writers.formats import WRITERS
 from acclimate.data.writers.shared import atomic_file
-from acclimate.data.writing import WRITERS, write_corpus
+from acclimate.data.writing import write_corpus
 from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.counts import first_difference, ratio
 from acclimate.settings import UsageError
@@ -69,10 +71,12 @@ class Stream:
         before, size = self.bar.done, text.size if isinstance(text, RawText) else len(text)
         self.bar.begin(text.path.name if isinstance(text, RawText) else text.name, size)
 
-        def watch(stored: int) -> None:
+        def watch(stored: int, of: int = 0, bytes_of_text: int = 0) -> None:
             self.bar.done = before + stored
 
-        sentences = text.sentences(watch) if isinstance(text, RawText) else iter(text)
+        if isinstance(text, RawText):
+            text.watch = watch
+        sentences = text.sentences() if isinstance(text, RawText) else iter(text)
         gold = self._corpus or (text if isinstance(text, Corpus) and text.kind == "spans" else None)
         for number, sentence in enumerate(sentences, start=1):
             self._aside.append((self._true(sentence) if self._gold else sentence, gold))
@@ -95,8 +99,8 @@ class Stream:
 
     def warnings(self) -> Iterator[str]:
         for text in self.texts:
-            if isinstance(text, RawText) and text.lines_left_out:
-                lines = count(text.lines_left_out, "line")
+            if isinstance(text, RawText) and text.lines_too_long:
+                lines = count(text.lines_too_long, "line")
                 yield f"{text.path}: {lines} of more than a megabyte: left out, as no sentence is so long."
 
 
@@ -106,7 +110,7 @@ def _opened(name: str, reading: ReadingSettings, tell: Callable[[str], Any]) -> 
         running = reading.paragraphs and inner_name(name).endswith(".txt")
         if (reading.format or ("text" if running else detected_format(name))) == "text":
             tokenize: Tokenize = "blanks" if reading.pre_split else "words"
-            return RawText(name, paragraphs=reading.paragraphs, tokenize=tokenize)
+            return RawText(name, tokenize, reading.paragraphs)
     return read(name, reading, tell=tell)
 
 

@@ -1,1 +1,1 @@
-"""Files → Corpus → Batch. This room knows no model."""
+"""Corpora: reading, writing, checking, splitting and selecting them, and batches of their sentences."""

@@ -1,8 +1,4 @@
-"""Batches of sentences of similar length, so that there is little padding, in an order fixed by the seed.
-
-`Batches` reads one corpus, or several side by side. `Joined` mixes several corpora in one domain's part of each batch.
-`Alternating` takes each batch from one corpus only.
-"""
+"""Endless streams of batches with little padding, in an order fixed by the seed."""
 
 from __future__ import annotations
 
@@ -56,9 +52,8 @@ def plan(
 ) -> list[list[int]]:
     """Group sentence numbers into batches of at most `words_per_batch` words, padding counted.
 
-    A sentence longer than that has a batch to itself: nothing is left out. With a generator, sentences of about the
-    same length are mixed and the batches come in random order; without one, the plan goes from short to long. `costs`
-    (pieces, for an encoder that reads those) decide which sentences are alike when words are not what is padded.
+    A longer sentence has a batch to itself. With a generator the batches come in random order; without one, from short
+    to long. `costs` (such as pieces) say which sentences are alike where words are not what is padded.
     """
     sizes = lengths if costs is None else costs
     if generator is None:
@@ -89,15 +84,10 @@ def plan(
 
 @dataclass(frozen=True)
 class Batches(Stream):
-    """An endless stream of batches from one corpus or from several side by side.
+    """A stream of batches from one corpus, or from several side by side with sentences of like length.
 
-    An epoch is one pass over the first corpus; the others go round as often as is needed to keep it company (a
-    smaller target is thereby over-sampled). Which sentences stand in batch number n is a function of (seed, n), so a
-    resumed run goes on exactly where it was.
-
-    What stands side by side is of like length: short sentences face short ones, long ones long ones. An objective that
-    compares two domains would else see lengths, which differ from batch to batch more than domains do. Every sentence
-    still comes once in a pass.
+    An epoch is one pass over the first corpus; the others start again as often as needed. Batch number n is a function
+    of (seed, n), so a resumed run continues exactly where it was.
     """
 
     corpora: Mapping[str, Corpus]
@@ -207,9 +197,7 @@ def _ranked(values: Sequence[float]) -> list[int]:
 
 @dataclass(frozen=True)
 class Joined(Stream):
-    """An endless stream whose batch number n has, for each domain, what its own streams have there, one after the
-    other. So a hundred labelled sentences are in every batch, however many unlabelled ones there are. An epoch is one
-    of the first stream of all."""
+    """A stream whose batches hold, for each domain, sentences of several streams. The first stream sets the epoch."""
 
     parts: Mapping[str, Sequence[Batches]]  # by domain; each stream has that domain
 
@@ -234,16 +222,13 @@ Balance = Literal["none", "square-root"]
 
 @dataclass(frozen=True)
 class Alternating(Stream):
-    """An endless stream of batches that hold one corpus each, where `Batches` puts the corpora side by side.
+    """A stream of batches that hold one corpus each, as in DATNet (Zhou et al. 2019). Batch n is a function of (seed,
+    n).
 
-    As it stands, an epoch is all batches of all corpora, shuffled: each has its turns in proportion to its size (tasks
-    that share an encoder). The other settings are those of the released codes of DATNet (Zhou et al. 2019). Of the
-    first corpus, the source, an epoch takes `mix_rate` of a pass, times the square root of source over target
-    sentences where `balance` says so, but a batch at least; the next epoch goes on from there. Of the other corpus it
-    takes one pass, of which the share `tail` is kept back and closes the epoch alone: 0.2 in one code; in the other
-    0.8 up to 500 sentences, 0.3 with all of them, 0.5 in between.
-
-    Which sentences stand in batch number n is a function of (seed, n).
+    By default an epoch is all batches of all corpora, shuffled. The other settings follow the released codes of DATNet:
+    of the first corpus, the source, an epoch takes `mix_rate` of a pass, times the square root of source over target
+    sentences with `balance`. The share `tail` of the target's batches closes the epoch alone: 0.2 in one code; in the
+    other 0.8 up to 500 sentences, 0.3 with all of them, 0.5 in between.
     """
 
     corpora: Mapping[str, Corpus]

@@ -1,11 +1,7 @@
 """Spans over the characters of a text, and how they become spans over words.
 
-Annotators drag with a mouse: a span may begin or end inside a word of the tokenizer (`New York-based`, or `Acme Corp`
-before a full stop). By default the word is split there, so that the span keeps its borders. Every such span is listed,
-or stops the reading if you ask for that.
-
-Each line of a text is a sentence; with `paragraphs=True` lines are split into sentences. A sentence border inside a
-span is ignored: the annotator's mark counts more than a line end.
+A span may begin or end inside a word (`New York-based`). By default the word is split there, and the span is listed.
+A sentence ends at a line end, or, with `paragraphs=True`, within a line, but never inside a span.
 """
 
 from __future__ import annotations
@@ -27,12 +23,6 @@ POLICIES = ("split", "error", "expand", "contract", "drop")
 SPLIT, SPLIT_BETWEEN_LETTERS = "the word was split", "the word was split between two letters"
 
 
-def _choices() -> str:
-    policies = {"expand": "take in the cut words", "contract": "leave them out", "drop": "leave out the span"}
-    *first, last = [f"{argument('borders', policy)} ({what})" for policy, what in policies.items()]
-    return f"{', '.join(first)} or {last}"
-
-
 @dataclass(frozen=True, slots=True)
 class CharacterSpan:
     """The characters `start` to `end` (exclusive) of a text carry `label`."""
@@ -45,6 +35,9 @@ class CharacterSpan:
 
     def describe(self, text: str) -> str:
         return f"{self.label} {shorten(text[self.start : self.end], 60)!r} ({self.start}:{self.end})"
+
+    def miss(self, text: str, outcome: str) -> BorderMiss:
+        return BorderMiss(self.place, self.start, self.end, self.label, text[self.start : self.end], outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +66,7 @@ def align(spans: Sequence[CharacterSpan], offsets: Sequence[tuple[int, int]], te
             taken.append(Span(touched.start, touched.stop, span.label))
             if len(offsets) > len(whole) and (cuts := _cuts(span, whole)):
                 between = any(text[place - 1].isalnum() and text[place].isalnum() for place in cuts)
-                misses.append(_listed(span, text, SPLIT_BETWEEN_LETTERS if between else SPLIT))
+                misses.append(span.miss(text, SPLIT_BETWEEN_LETTERS if between else SPLIT))
             continue
         if policy in ("error", "split"):
             raise InputError(_miss(span, [offsets[position] for position in touched], text), line=span.place.line)
@@ -84,7 +77,7 @@ def align(spans: Sequence[CharacterSpan], offsets: Sequence[tuple[int, int]], te
         if len(words_taken):
             taken.append(Span(words_taken.start, words_taken.stop, span.label))
         outcome = {"expand": "expanded", "contract": "contracted"}[policy] if len(words_taken) else "dropped"
-        misses.append(_listed(span, text, outcome))
+        misses.append(span.miss(text, outcome))
     return Aligned(taken, offsets, misses, len(spans) - len(once))
 
 
@@ -114,33 +107,26 @@ def _cuts(span: CharacterSpan, words: Offsets) -> list[int]:
     return cuts
 
 
-def _listed(span: CharacterSpan, text: str, outcome: str) -> BorderMiss:
-    return BorderMiss(span.place, span.start, span.end, span.label, text[span.start : span.end], outcome)
-
-
 def check_range(span: CharacterSpan, text: str) -> None:
     """A span must lie inside its text, and hold at least one character."""
     if not 0 <= span.start < span.end <= len(text):
         problem = f"span {span.label} ({span.start}:{span.end}) does not fit into its text of {len(text)} characters."
-        raise InputError(
-            f"{problem} Starts count from 0, and an end is one past the last character.", line=span.place.line
-        )
+        advice = "Starts count from 0, and an end is one past the last character."
+        raise InputError(f"{problem} {advice}", line=span.place.line)
 
 
 def check_overlaps(spans: Sequence[CharacterSpan], text: str) -> None:
     """One tag per word cannot hold two spans that overlap. `spans` are in order."""
     for before, after in pairwise(spans):
         if after.start < before.end:
-            both = f"{before.describe(text)} and {after.describe(text)}"
-            problem = (
-                f"spans {both} overlap; one tag per word cannot hold both. Remove one, or pass "
-                f"{argument('skip_bad', True)}."
-            )
+            problem = f"spans {before.describe(text)} and {after.describe(text)} overlap; one tag per word cannot hold"
             lines = [span.place.line for span in (before, after) if span.place.line is not None]
-            raise InputError(problem, line=max(lines, default=None))
+            advice = f"Remove one, or pass {argument('skip_bad', True)}."
+            raise InputError(f"{problem} both. {advice}", line=max(lines, default=None))
 
 
 def _miss(span: CharacterSpan, touched: list[tuple[int, int]], text: str) -> str:
+    policies = {"expand": "take in the cut words", "contract": "leave them out", "drop": "leave out the span"}
     if span.gaps:
         fault = "has gaps, which one tag per word cannot spell"
     elif not touched:
@@ -148,28 +134,29 @@ def _miss(span: CharacterSpan, touched: list[tuple[int, int]], text: str) -> str
     else:
         cut = [text[a:b] for a, b in touched if a < span.start or b > span.end]
         fault = f"misses word borders: it cuts {' and '.join(map(repr, cut))}"
-        return (
-            f"span {span.describe(text)} {fault}. Mend it, or pass {argument('borders', 'split')} (split the word), "
-            f"{_choices()}."
-        )
-    return f"span {span.describe(text)} {fault}. Mend it, or pass {_choices()}."
+        policies = {"split": "split the word"} | policies
+    *first, last = [f"{argument('borders', policy)} ({what})" for policy, what in policies.items()]
+    return f"span {span.describe(text)} {fault}. Mend it, or pass {', '.join(first)} or {last}."
 
 
 _BEYOND_16_BITS = 0x10000
 
 
 def in_characters(
-    spans: list[CharacterSpan], text: str, fits: Callable[[Sequence[CharacterSpan]], bool]
-) -> tuple[list[CharacterSpan], bool]:
-    """The spans by characters, and whether they had to be counted anew. When nothing fits they stay as they are."""
+    spans: list[CharacterSpan], text: str, fits: Callable[[Sequence[CharacterSpan]], bool], log: ReadingLog
+) -> list[CharacterSpan]:
+    """The spans by characters, where the file counts 16-bit units. They stay as they are if neither fits."""
     if not spans or not any(ord(character) >= _BEYOND_16_BITS for character in text) or fits(spans):
-        return spans, False
+        return spans
     units = accumulate((1 + (ord(character) >= _BEYOND_16_BITS) for character in text), initial=0)
     position = {unit: character for character, unit in enumerate(units)}
     if not all(span.start in position and span.end in position for span in spans):
-        return spans, False
+        return spans
     moved = [replace(span, start=position[span.start], end=position[span.end]) for span in spans]
-    return (moved, True) if fits(moved) else (spans, False)
+    if not fits(moved):
+        return spans
+    log.count("records counted an emoji as two (16-bit units); their spans were moved to characters")
+    return moved
 
 
 def sentences_of_text(
@@ -182,11 +169,10 @@ def sentences_of_text(
     first_line: int | None = None,
     together: Sequence[CharacterSpan] = (),
 ) -> list[RawSentence]:
-    """The sentences of one text. `words` are given by formats that bring their own. No sentence ends within what stays
-    `together`.
+    """The sentences of one text. No sentence ends inside a span of `spans` or `together`.
 
-    `first_line`: the line of the text's first line where the text is the file itself (brat); otherwise all sentences
-    stand at `place`. Raises InputError before anything is noted, so that a skipped record leaves no trace but that.
+    `words` come from formats with words of their own. `first_line` is the line of the file where the text begins, if
+    the text is the file itself; otherwise all sentences stand at `place`. Nothing is noted in the log before an error.
     """
     check_characters(text)
     for span in spans or ():
@@ -201,7 +187,7 @@ def sentences_of_text(
     for first, last in grouped(words, without_cuts(borders, whole)):
         if first_line is not None and line is not None:
             line, counted = line + text.count("\n", counted, words[first][0]), words[first][0]
-        one = RawSentence(
+        raw = RawSentence(
             words=[text[start:end] for start, end in words[first:last]],
             spans=None if aligned is None else spans_within(aligned.spans, first, last),
             lines=[line] * (last - first) if line is not None else (),
@@ -210,7 +196,7 @@ def sentences_of_text(
             document=document,
             file=place.file,
         )
-        sentences.append(one)
+        sentences.append(raw)
     if aligned is not None:
         log.border_misses.extend(aligned.misses)
         if aligned.twice:
@@ -238,9 +224,5 @@ def without_cuts(borders: Offsets, whole: Sequence[tuple[int, int]]) -> Offsets:
 
 def spans_within(spans: list[Span], first: int, last: int) -> list[Span]:
     """The spans, which are in order, of the words from `first` to `last`, counted from `first`."""
-    begin = bisect_left(spans, first, key=_start)
-    end = bisect_left(spans, last, key=_start)
+    begin, end = (bisect_left(spans, word, key=attrgetter("start")) for word in (first, last))
     return [Span(span.start - first, span.end - first, span.label) for span in spans[begin:end]]
-
-
-_start = attrgetter("start")

@@ -1,8 +1,7 @@
 """Collocations: word sequences that occur together more often than chance predicts, ranked by mutual information.
 
-Counting holds nothing but numbers: five bytes per word of the text and four more for each length, 21 bytes for up to
-four words. Each length is counted in several passes, each for its own share of the n-grams, so that sorting never
-needs more memory than one share does.
+Counting needs 21 bytes per word of the text for up to four words. Each length is counted in several passes, each for
+its own share of the n-grams, so that sorting needs no more memory than one share.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ Measure = Literal["levine", "squared", "unigrams"]
 _RARE = -1
 _STEP = 1 << 20  # places looked at together
 _SHARE = 1 << 22  # places sorted together, about
-_FAR = 255  # words to the end of a sentence: more are not told apart, and no n-gram is so long
+_FAR = 255  # words to the end of a sentence, or more; no n-gram is so long
 _COUNTDOWN = bytes(range(_FAR, 0, -1))
 
 
@@ -80,10 +79,10 @@ def number_words(sentences: Iterable[Sentence | Sequence[str]], lower_case: bool
 
 
 def count_ngrams(text: NumberedText, longest: int, at_least: int = 1) -> dict[int, Ngrams]:
-    """The n-grams of one to `longest` words that stand `at_least` so often in the text. None crosses a sentence's end.
+    """The n-grams of one to `longest` words that occur at least `at_least` times. None crosses a sentence's end.
 
-    An n-gram is never more frequent than the two of one word less inside it. So only places where both are frequent
-    need be looked at, and nothing is lost by it.
+    An n-gram is never more frequent than the two of one word less inside it, so only places where both are frequent
+    count.
     """
     if longest >= _FAR:
         raise ValueError(f"N-grams of {longest} words are not counted, only shorter ones than {_FAR}.")
@@ -143,14 +142,10 @@ def mutual_information(
 ) -> NDArray[np.float64]:
     """How strongly each n-gram of a length holds together, in nats (Levine et al. 2021, equation 3).
 
-    The smallest log p(n-gram) / ∏ p(part) over all ways to cut the n-gram into parts, uncut left out: it holds no
-    better than at its weakest seam. Cut into single words alone, "the New York" would pass for a strong one on account
-    of "New York"; the cut "the | New York" shows that it is not.
-
-    `relative_to` says what a p is a share of: all n-grams of its length, or all words of the text (the authors' notes
-    leave it open). `measure="squared"` has p(n-gram)² above the line, as in the lists that the authors published: it
-    favours what is frequent. `measure="unigrams"` is the plain measure that only cuts into single words, never smaller
-    than the authors' and the same for two words.
+    The smallest log p(n-gram) / ∏ p(part) over all ways to cut the n-gram into two parts or more: "the New York" is
+    weak, for it can be cut into "the" and "New York". `relative_to`: whether a p is a share of all n-grams of its
+    length, or of all words of the text (the paper leaves it open). `measure="squared"` has p(n-gram)² above the line,
+    as in the lists that the authors published. `measure="unigrams"` only cuts into single words.
     """
     totals = {size: by_length[size if relative_to == "length" else 1].total for size in by_length}
     logs = {size: np.log(ngrams.counts) - math.log(max(1, totals[size])) for size, ngrams in by_length.items()}
@@ -189,14 +184,7 @@ class Collocation:
             raise ValueError(f"the count must be 1 at least and the score finite, not {self.count} and {self.score}.")
 
 
-def write_collocations(entries: Sequence[Collocation], lower_case: bool, path: str | Path) -> None:
-    head = {"format": _FORMAT, "version": _VERSION, "lower_case": lower_case, "collocations": len(entries)}
-    rows = ({"words": entry.words, "count": entry.count, "score": entry.score} for entry in entries)
-    lines = (json.dumps(row, ensure_ascii=False) for row in (head, *rows))
-    save(encoded("".join(f"{line}\n" for line in lines)), path)
-
-
-def read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:
+def _read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:
     """The collocations of a file, the best first, and whether their words are in lower case."""
     source = Source(path)
     records = json_records(source, ReadingLog(ReadingOptions()))
@@ -211,11 +199,9 @@ def read_collocations(path: str | Path) -> tuple[tuple[Collocation, ...], bool]:
         lines[entry.words] = record.line
         entries.append(entry)
     if len(entries) != promised:
-        problem = (
-            f"line 1 promises {promised:,} collocations, and there are {len(entries):,}: the file is not whole. "
-            "Copy it again, or, if you changed it yourself, write their number there."
-        )
-        raise InputError(problem, file=source.name, line=1)
+        problem = f"line 1 promises {promised:,} collocations, and there are {len(entries):,}: the file is not whole."
+        advice = "Copy it again, or, if you changed it yourself, write their number there."
+        raise InputError(f"{problem} {advice}", file=source.name, line=1)
     return tuple(entries), lower_case
 
 
@@ -243,7 +229,7 @@ def _read_entry(fields: Fields, lower_case: bool) -> Collocation:
 
 @contextmanager
 def _pointing_at(source: Source, record: Record) -> Iterator[None]:
-    """What is wrong with a line is told together with its place."""
+    """Give errors the place of the record."""
     try:
         yield
     except ValueError as error:
@@ -257,7 +243,7 @@ _DIGITS = 9  # of a score: beyond them lies rounding, which differs between mach
 
 
 class Occurrence(NamedTuple):
-    """A collocation that stands in a sentence, from word `start` up to but not including word `end`."""
+    """A collocation in a sentence, from word `start` to word `end` (exclusive)."""
 
     start: int
     end: int
@@ -266,10 +252,7 @@ class Occurrence(NamedTuple):
 
 @dataclass(frozen=True)
 class Collocations:
-    """A vocabulary of collocations, the best one first: ranks count from 0.
-
-    With `lower_case` all its words are in lower case, and words are compared so.
-    """
+    """A vocabulary of collocations, the best one first: ranks count from 0."""
 
     entries: tuple[Collocation, ...]
     lower_case: bool = False
@@ -289,15 +272,11 @@ class Collocations:
         return self.rank(words) is not None
 
     def rank(self, words: Sequence[str]) -> int | None:
-        """The place of these words in the vocabulary, or None if they are no collocation."""
+        """The rank of these words, or None."""
         return self._ranks.get(self._spelled(words))
 
     def find(self, words: Sequence[str]) -> list[Occurrence]:
-        """All collocations that stand in a sentence, also those that overlap; neighbouring words only.
-
-        The longest come first, then the best ranked, then the leftmost: where one lies inside another, the larger is
-        meant, as Levine et al. (2021) have it.
-        """
+        """All collocations in a sentence, also those that overlap: the longest first, then the best ranked."""
         spelled = self._spelled(words)
         occurrences = []
         for start, opening in enumerate(pairwise(spelled)):
@@ -309,13 +288,16 @@ class Collocations:
         return sorted(occurrences, key=lambda one: (one.start - one.end, one.rank, one.start))
 
     def save(self, path: str | Path) -> None:
-        """Write a text file: a line that says what it is, then one JSON object for each collocation, the best first."""
-        write_collocations(self.entries, self.lower_case, path)
+        """Write a text file: a head line, then one JSON object for each collocation, the best first."""
+        size = len(self.entries)
+        head = {"format": _FORMAT, "version": _VERSION, "lower_case": self.lower_case, "collocations": size}
+        rows = ({"words": entry.words, "count": entry.count, "score": entry.score} for entry in self.entries)
+        save(encoded("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in (head, *rows))), path)
 
     @classmethod
     def load(cls, path: str | Path) -> Collocations:
         """Read what `save` wrote."""
-        return cls(*read_collocations(path))
+        return cls(*_read_collocations(path))
 
     def _spelled(self, words: Sequence[str]) -> tuple[str, ...]:
         words = words_of(words)
@@ -343,18 +325,16 @@ def build_collocations(
     measure: Measure = "levine",
     lower_case: bool = False,
 ) -> Collocations:
-    """The collocations of a text that were seen `at_least` so often, ranked (Levine et al. 2021).
+    """The collocations of a text that occur at least `at_least` times, ranked (Levine et al. 2021).
 
-    Scores of unlike lengths do not compare. So each length has a ranking of its own, and the rankings are merged in
-    such a way that the vocabulary's first entries, however many, have the lengths in these `shares`. `size` cuts it
-    there: a smaller vocabulary is the beginning of a larger one. Where a length runs out, the others take its room.
-
-    `relative_to` and `measure` are explained with `mutual_information`. No collocation crosses a sentence's end. A text
-    that is numbered already has its words in lower case or not, as `lower_case` must then say.
+    Each length has a ranking of its own, since scores of unlike lengths do not compare. The rankings are merged so that
+    the first entries, however many, have the lengths in these `shares`. `size` limits the vocabulary. `relative_to` and
+    `measure` are explained with `mutual_information`. `lower_case` must be that of a text which is numbered already.
     """
     require_sensible(at_least, size, shares)
-    _require_known(relative_to, get_args(RelativeTo))
-    _require_known(measure, get_args(Measure))
+    for name, known in ((relative_to, get_args(RelativeTo)), (measure, get_args(Measure))):
+        if name not in known:
+            raise InputError(f"{name!r} is none of {', '.join(map(repr, known))}.")
     text = sentences if isinstance(sentences, NumberedText) else number_words(sentences, lower_case)
     by_length = count_ngrams(text, max(shares), at_least)
     placed = [
@@ -384,11 +364,6 @@ def require_sensible(at_least: int, size: int | None, shares: Mapping[int, float
         )
 
 
-def _require_known(name: str, known: Sequence[str]) -> None:
-    if name not in known:
-        raise InputError(f"{name!r} is none of {', '.join(map(repr, known))}.")
-
-
 def _ranking(
     text: NumberedText,
     by_length: Mapping[int, Ngrams],
@@ -400,12 +375,12 @@ def _ranking(
     """The n-grams of one length, the strongest first; ties by count, then by spelling, so that no order wavers."""
     ngrams = by_length[length]
     scores = mutual_information(by_length, length, relative_to, measure).round(_DIGITS)
-    kept = np.arange(len(scores))
+    chosen = np.arange(len(scores))
     if size is not None and size < len(scores):  # weaker ones are not even spelled out
-        kept = np.flatnonzero(scores >= np.partition(scores, -size)[-size])
-    words = zip(*(text.numbers[ngrams.first[kept] + place].tolist() for place in range(length)), strict=True)
+        chosen = np.flatnonzero(scores >= np.partition(scores, -size)[-size])
+    words = zip(*(text.numbers[ngrams.first[chosen] + place].tolist() for place in range(length)), strict=True)
     entries = [
         Collocation(tuple(text.spellings[word] for word in numbers), count, score)
-        for numbers, count, score in zip(words, ngrams.counts[kept].tolist(), scores[kept].tolist(), strict=True)
+        for numbers, count, score in zip(words, ngrams.counts[chosen].tolist(), scores[chosen].tolist(), strict=True)
     ]
     return sorted(entries, key=lambda entry: (-entry.score, -entry.count, entry.words))[:size]

@@ -31,7 +31,6 @@ Distribution = tuple[tuple[str, float], ...]
 
 
 def kind_of_tags(kind: str) -> str:
-    """As it is said in a sentence."""
     return "span tags" if kind == "spans" else "plain tags"
 
 
@@ -74,11 +73,10 @@ _NOWHERE = Place()
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words, and what is known of them.
+    """Words with or without tags: IOB2 tags, or plain ones such as POS.
 
-    `tags` are IOB2 (or plain, such as POS); None when there are none. An open tag, `O|LOC`, stands where nobody looked
-    for some labels (`schemes`). `text` is the original string the sentence was
-    found in (several sentences of one document share it), and `offsets` says where in it each word stands.
+    An open tag (`O|LOC`) stands where nobody annotated some labels (`schemes`). `text` is the string in which the
+    sentence was found, and `offsets` are the words' places in it. Sentences of one document share the text.
     """
 
     words: tuple[str, ...]
@@ -112,8 +110,7 @@ class Sentence:
         return replace(self, tags=None if tags is None else tuple(tags), probabilities=None)
 
     def with_words(self, words: Sequence[str], tags: Sequence[str] | None) -> Sentence:
-        """Other words in its place. The text it was found in does not have them, and is left out with the offsets.
-        Where the tags are the same, they stay as probable as they were."""
+        """Other words in the same place, without text and offsets. Soft labels stay where the tags are the same."""
         words, tags = tuple(words), None if tags is None else tuple(tags)
         kept = self.probabilities if tags == self.tags else None
         return replace(self, words=words, tags=tags, text=None, offsets=None, probabilities=kept)
@@ -124,22 +121,20 @@ class Sentence:
         return self.with_tags(tags if self.tags is None else keep_open(tags, self.tags))
 
     def open_to(self, labels: tuple[str, ...]) -> Sentence:
-        """The sentence whose words may hide these labels where they are O. An open tag has said already what a word
-        may hide."""
+        """The sentence with open tags: every word that is O may hide one of these labels."""
         if self.probabilities is not None:
             raise InputError(
                 f"guesses with scores cannot be open to labels, and nobody looked for {', '.join(labels)} here. If "
                 "somebody did, say so (annotates), or take the likeliest tags: acclimate data convert GUESSES.jsonl "
                 "TAGS.conll.",
-                file=self.place.file,
-                line=self.place.line,
+                place=self.place,
             )
         tag = open_tag(labels)
         return self.with_tags(self.tags and [tag if each == OUTSIDE else each for each in self.tags])
 
     @property
     def is_open(self) -> bool:
-        """Whether any word may hide a label that nobody looked for."""
+        """Whether any word may hide a label that was not annotated."""
         return has_open_tags(self.tags)
 
 
@@ -155,9 +150,8 @@ class BorderMiss:
     outcome: str  # "the word was split", "expanded", "contracted", "dropped"
 
     def __str__(self) -> str:
-        return (
-            f"{self.place}: {self.label} {self.text!r} ({self.start}:{self.end}) misses word borders; {self.outcome}."
-        )
+        span = f"{self.label} {self.text!r} ({self.start}:{self.end})"
+        return f"{self.place}: {span} misses word borders; {self.outcome}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +169,7 @@ class AnnotatorNote:
 
 @dataclass(frozen=True, slots=True)
 class ReadingNotes:
-    """What was found at the door: format, tag scheme, and everything that was not taken as it stood."""
+    """How a corpus was read: its format and scheme, and everything that was changed or left out."""
 
     format: str = "memory"
     scheme: str | None = None  # as the file spells it; inside it is IOB2
@@ -186,22 +180,19 @@ class ReadingNotes:
     annotators: tuple[AnnotatorNote, ...] = ()  # where guesses of several were pooled
 
     def __add__(self, other: ReadingNotes) -> ReadingNotes:
-        return ReadingNotes(
-            self.format if self.format == other.format else "several",
-            self.scheme if self.scheme == other.scheme else "several",
-            self.repaired + other.repaired,
-            self.skipped + other.skipped,
-            self.border_misses + other.border_misses,
-            self.remarks + other.remarks,
-            self.annotators + other.annotators,
-        )
+        sums = {
+            name: getattr(self, name) + getattr(other, name)
+            for name in ("repaired", "skipped", "border_misses", "remarks", "annotators")
+        }
+        format = self.format if self.format == other.format else "several"
+        return ReadingNotes(format, self.scheme if self.scheme == other.scheme else "several", **sums)
 
 
 @dataclass(frozen=True)
 class Corpus(Sequence[Sentence]):
-    """Sentences of one domain and one task. Immutable: every method gives a new corpus.
+    """Sentences of one domain and one task. Immutable: every method returns a new corpus.
 
-    `annotates` are the labels that were looked for, where somebody said so. A word without a span may hide any other.
+    `annotates` are the labels that were annotated, if that is known. A word without a span may hide any other.
     """
 
     sentences: tuple[Sentence, ...]
@@ -235,10 +226,8 @@ class Corpus(Sequence[Sentence]):
     def __add__(self, other: Corpus) -> Corpus:
         """Both, one after the other. A labelled and an unlabelled corpus may be joined; two kinds of tags may not."""
         if self.is_labelled and other.is_labelled and self.kind != other.kind:
-            raise ValueError(
-                f"{self.name} has {kind_of_tags(self.kind)} and {other.name} {kind_of_tags(other.kind)}; "
-                "keep them apart."
-            )
+            kinds = f"{self.name} has {kind_of_tags(self.kind)} and {other.name} {kind_of_tags(other.kind)}"
+            raise ValueError(f"{kinds}; keep them apart.")
         kind = self.kind if self.is_labelled or not other.is_labelled else other.kind
         one, two, annotates = self, other, self.annotates
         if self.annotates != other.annotates:  # each word then says for itself what it may hide
@@ -275,7 +264,7 @@ class Corpus(Sequence[Sentence]):
 
     @cached_property
     def guess_count(self) -> int:
-        """How many sentences have soft labels: somebody's guesses, which are no gold."""
+        """How many sentences have soft labels."""
         return sum(sentence.probabilities is not None for sentence in self.sentences)
 
     @cached_property
@@ -304,7 +293,7 @@ class Corpus(Sequence[Sentence]):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes when any word or tag changes: a resumed run must stand on the same data."""
+        """A checksum of all words and tags: a resumed run must have the same data."""
         digest = hashlib.sha256(b"" if self.annotates is None else repr(self.annotates).encode())
         for sentence in self.sentences:
             soft = () if sentence.probabilities is None else (sentence.probabilities,)
@@ -312,15 +301,14 @@ class Corpus(Sequence[Sentence]):
         return digest.hexdigest()
 
     def open_to(self, labels: Iterable[str]) -> Corpus:
-        """The corpus as part of a task with these labels: those that it does not annotate may hide at any word outside
-        of its spans. Without `annotates` everything was looked for, and nothing changes."""
+        """The corpus as part of a task with these labels: those it does not annotate may hide where a word is O."""
         missing = () if self.annotates is None else tuple(sorted(set(labels) - set(self.annotates)))
         if not missing or self.kind == "plain":
             return replace(self, annotates=None)
         return replace(self.map(lambda sentence: sentence.open_to(missing)), annotates=None)
 
     def unlabelled(self) -> Corpus:
-        """The same text without its tags: they are gone, not hidden. A recipe cannot peek at what is not there."""
+        """The same text without its tags."""
         return self.map(lambda sentence: sentence.with_tags(None))
 
     def likeliest(self) -> Corpus:

@@ -1,8 +1,4 @@
-"""Mapping between label sets by name, with nothing lost silently.
-
-Two corpora rarely use the same labels. A tagger trained on one set and scored on another would get a low score without
-a warning. So a label that the map does not name is an error, which says what to write.
-"""
+"""Mapping between label sets by name. A label that the map does not name is an error: nothing is lost silently."""
 
 from __future__ import annotations
 
@@ -15,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from acclimate.data.corpus import Corpus, LabelSet, Sentence
+from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import ANY_LABEL, OUTSIDE, TYPELESS, Span, hidden_labels, open_tag
 from acclimate.data.soft_labels import renamed_rows, softened
@@ -39,18 +35,15 @@ _USUAL = {
 
 
 def similar_names_of(names: Iterable[str], known: Iterable[str]) -> dict[str, str]:
-    """Names that mean a known one. Only where one alone fits: what is not evident is left to who knows the data."""
+    """The names that look like one known name only, with that name."""
     known = list(known)
-    similar_names = {}
-    for name in names:
-        fitting = [other for other in known if _look_alike(name, other)]
-        if len(fitting) == 1:
-            similar_names[name] = fitting[0]
-    return similar_names
+    fitting = {name: [other for other in known if _look_alike(name, other)] for name in names}
+    return {name: others[0] for name, others in fitting.items() if len(others) == 1}
 
 
 def _look_alike(name: str, other: str) -> bool:
-    shorter, longer = sorted((_words(name), _words(other)), key=lambda words: len("".join(words)))
+    both = [re.findall(r"[^\W_]+", one.lower()) for one in (name, other)]
+    shorter, longer = sorted(both, key=lambda words: len("".join(words)))
     short, long = "".join(shorter), "".join(longer)
     if short and long in (short, f"{short}s"):
         return True
@@ -58,10 +51,6 @@ def _look_alike(name: str, other: str) -> bool:
         return False
     begins = len(short) >= _BEGINNING and long.startswith(short)
     return begins or short in longer or long.removesuffix("s") in _USUAL.get(short, ())
-
-
-def _words(name: str) -> list[str]:
-    return [word for word in re.split(r"[\W_]+", name.lower()) if word]
 
 
 KEYS = ("description", "labels", "annotates")
@@ -73,9 +62,8 @@ _NULL = "tag:yaml.org,2002:null"
 class LabelMap(Mapping[str, str | None]):
     """Old name → new name, or None for a label that is dropped (its words become O).
 
-    A new name such as `O|MISC` says that the label may mean MISC or nothing. Its words become open to MISC: a tagger
-    that learns from them learns neither. `annotates` are the new names that the corpus was searched for; words outside
-    of its spans may hide any other.
+    A new name such as `O|MISC` means MISC or nothing: its words become open to MISC. `annotates` are the new names that
+    the corpus annotates; words outside of its spans may hide any other.
     """
 
     pairs: tuple[tuple[str, str | None], ...]
@@ -120,29 +108,23 @@ def bundled_maps() -> tuple[str, ...]:
 
 
 def map_labels(corpus: Corpus, label_map: Mapping[str, str | None] | str | Path) -> Corpus:
-    """The corpus under the map's names. Two neighbours that come to share a name stay two spans.
-
-    The map is a dictionary, a YAML file, or one that ships, by its name (`bundled_maps`).
-    """
+    """The corpus under the names of a map: a dictionary, a YAML file, or one that ships (`bundled_maps`)."""
     if isinstance(label_map, str | Path):
         names = LabelMap.load(label_map)
     else:
         names = label_map if isinstance(label_map, LabelMap) else LabelMap.of(label_map)
     _require_named(corpus, names)
-    renamed = _renamed_tags if corpus.kind == "plain" else _renamed_spans
     annotates = names.annotates
     if annotates is None and corpus.annotates is not None:
         annotates = tuple(sorted({new for old in corpus.annotates if (new := names.get(old, old)) is not None}))
-    mapped = corpus.map(lambda sentence: renamed(sentence, names))
+    mapped = corpus.map(lambda sentence: _renamed(sentence, names, corpus.kind))
     return replace(mapped, name=f"{corpus.name}[{names.name}]", annotates=annotates)
 
 
 def typeless(corpus: Corpus, labels: Iterable[str] = ()) -> Corpus:
-    """Every span under one label: where the entities are, not what. Neighbours stay apart. Where the corpus does not
-    annotate one of these `labels`, or of its own, a word may hide an entity.
+    """Every span under one label: where the entities are, not what. Neighbouring spans stay apart.
 
-    It works on spans, never on the letters of the tags: raw IOB1 begins nearly every entity with I, and a reader that
-    keeps only first letters makes another task of it.
+    If the corpus does not annotate one of these `labels`, or of its own, a word may hide an entity.
     """
     if corpus.kind == "plain":
         raise InputError(f"{corpus.name} has one plain tag per word; only spans can lose their type.")
@@ -166,7 +148,7 @@ class SharedLabels:
 
 def shared_labels(source: Corpus | Iterable[str], target: Corpus | Iterable[str]) -> SharedLabels:
     """Compare the labels of two corpora, or of a tagger and a corpus, by name."""
-    left, right = _names_of(source), _names_of(target)
+    left, right = (set(side.labels if isinstance(side, Corpus) else side) for side in (source, target))
     return SharedLabels(tuple(sorted(left & right)), tuple(sorted(left - right)), tuple(sorted(right - left)))
 
 
@@ -183,12 +165,11 @@ def require_labels(corpus: Corpus, known: LabelSet | Iterable[str]) -> None:
 
 
 def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> str:
-    """How to make labels known ones. A pair of names is suggested only where they look alike."""
+    """How to make labels known ones."""
     closest = fitting_map(corpus, known)
     if closest:
-        return (
-            f"The bundled map {closest!r} fits: {either(f'map_labels(corpus, {closest!r})', argument('map', closest))}."
-        )
+        call = either(f"map_labels(corpus, {closest!r})", argument("map", closest))
+        return f"The bundled map {closest!r} fits: {call}."
     drops = corpus.kind != "plain"
     mapped = either("map_labels", argument("map", ...))
     similar = similar_names_of(unknown, known)
@@ -203,24 +184,23 @@ def _advice(corpus: Corpus, known: tuple[str, ...], unknown: Iterable[str]) -> s
             f"{mapped}: a YAML file, `labels:` in its first line, and below it a line `  OLD: NEW` for each label of "
             f"{corpus.name}"
         ) + (f"; {OUTSIDE} as NEW drops one." if drops else ".")
-    return (
-        f"{advice} Or compare the spans alone: {either('typeless(corpus)', argument('typeless', True))}."
-        if drops
-        else advice
-    )
+    alone = f" Or compare the spans alone: {either('typeless(corpus)', argument('typeless', True))}."
+    return advice + alone if drops else advice
 
 
 def fitting_map(corpus: Corpus, known: LabelSet | Iterable[str]) -> str | None:
-    """The bundled map that makes all labels of the corpus known ones, if there is one. A map that says what was
-    annotated is of one corpus alone, and is never suggested for another."""
+    """The smallest bundled map that makes all labels of the corpus known ones. Maps with `annotates` never fit."""
     known = tuple(known)
-    fitting = [label_map for label_map in map(LabelMap.load, bundled_maps()) if _fits(label_map, corpus, known)]
-    return min(fitting, key=len).name if fitting else None  # the one that says least of labels that are not there
+    labels, maps = set(corpus.labels), [one for one in map(LabelMap.load, bundled_maps()) if one.annotates is None]
+    fitting = [one for one in maps if labels <= set(one) and set(one.results) <= set(known)]
+    return min(fitting, key=len).name if fitting else None
 
 
-def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:
+def _renamed(sentence: Sentence, names: LabelMap, kind: Kind) -> Sentence:
     if sentence.tags is None:
         return sentence
+    if kind == "plain":
+        return sentence.with_tags([names[tag] or tag for tag in sentence.tags])
     if sentence.probabilities is not None:
         return softened(sentence, renamed_rows(sentence, names))
     spans = [(span, names[span.label]) for span in sentence.spans]
@@ -228,8 +208,8 @@ def _renamed_spans(sentence: Sentence, names: LabelMap) -> Sentence:
     for span, new in spans:
         if new is None or hidden_labels(new):
             tags[span.start : span.end] = [new or OUTSIDE] * (span.end - span.start)
-    kept = (Span(span.start, span.end, new) for span, new in spans if new is not None and not hidden_labels(new))
-    return sentence.with_tags(tags).with_spans(kept)
+    named = (Span(span.start, span.end, new) for span, new in spans if new is not None and not hidden_labels(new))
+    return sentence.with_tags(tags).with_spans(named)
 
 
 def _renamed_open(tag: str, names: LabelMap) -> str:
@@ -238,18 +218,15 @@ def _renamed_open(tag: str, names: LabelMap) -> str:
     return open_tag(label for new in new_names if new for label in hidden_labels(new) or (new,))
 
 
-def _renamed_tags(sentence: Sentence, names: LabelMap) -> Sentence:
-    return sentence.with_tags(None if sentence.tags is None else [names[tag] or tag for tag in sentence.tags])
-
-
 def _require_named(corpus: Corpus, names: LabelMap) -> None:
     known = corpus.labels | corpus.hidden_labels if corpus.kind == "spans" else corpus.labels
     missing = [label for label in known if label not in names]
     if missing:
         idle = [name for name in names if name not in known]
+        lines = map_text({label: label for label in missing}).removeprefix("labels:\n")
         raise InputError(
             f"{corpus.name} has labels that the map {names.name!r} does not name: {_counted(corpus, missing)}. "
-            f"Add a line for each under `labels:`; these keep them as they are, {OUTSIDE} drops one:\n{_lines(missing)}"
+            f"Add a line for each under `labels:`; these keep them as they are, {OUTSIDE} drops one:\n{lines}"
             + (f"\nIn the map but not in the corpus: {', '.join(idle)}." if idle else "")
         )
     dropped = [label for label in corpus.labels if names[label] is None]
@@ -258,15 +235,6 @@ def _require_named(corpus: Corpus, names: LabelMap) -> None:
             f"{corpus.name} has one plain tag per word, so none can be dropped: {_counted(corpus, dropped)}. "
             f"Give each a name in the map {names.name!r}, such as X."
         )
-
-
-def _fits(label_map: LabelMap, corpus: Corpus, known: Iterable[str]) -> bool:
-    fits = set(corpus.labels) <= set(label_map) and set(label_map.results) <= set(known)
-    return fits and label_map.annotates is None
-
-
-def _names_of(side: Corpus | Iterable[str]) -> set[str]:
-    return set(side.labels if isinstance(side, Corpus) else side)
 
 
 def _counted(corpus: Corpus, labels: Iterable[str]) -> str:
@@ -281,22 +249,15 @@ def map_text(names: Mapping[str, str]) -> str:
     return "\n".join(["labels:", *(f"  {line}" for line in lines)])
 
 
-def _lines(labels: Iterable[str]) -> str:
-    """Lines that can be pasted below `labels:`."""
-    return map_text({label: label for label in labels}).removeprefix("labels:\n")
-
-
 def _text_of(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 text ({error.reason} at byte {error.start}).", file=path) from error
     except OSError as error:
-        raise InputError(
-            f"there is no such label map ({error.strerror or error}).{did_you_mean(str(path), bundled_maps())} "
-            f"Give a YAML file, or a bundled map: {', '.join(bundled_maps())}.",
-            file=path,
-        ) from error
+        problem = f"there is no such label map ({error.strerror or error}).{did_you_mean(str(path), bundled_maps())}"
+        advice = f"Give a YAML file, or a bundled map: {', '.join(bundled_maps())}."
+        raise InputError(f"{problem} {advice}", file=path) from error
 
 
 def _parse(text: str, name: str, file: str) -> LabelMap:
@@ -311,25 +272,20 @@ def _parse(text: str, name: str, file: str) -> LabelMap:
     sections = _entries(root, file, f"keys: {', '.join(KEYS)}")
     for key, (line, _) in sections.items():
         if key not in KEYS:
-            raise InputError(
-                f"unknown key {key!r}.{did_you_mean(key, KEYS)} Expected {', '.join(KEYS)}; "
-                "the labels themselves stand under `labels:`, one `old: new` per line.",
-                file=file,
-                line=line,
-            )
+            problem = f"unknown key {key!r}.{did_you_mean(key, KEYS)} Expected {', '.join(KEYS)};"
+            advice = "the labels themselves stand under `labels:`, one `old: new` per line."
+            raise InputError(f"{problem} {advice}", file=file, line=line)
     if "labels" not in sections:
         raise InputError("the key `labels` is missing; under it stands one `old: new` per line.", file=file)
     entries = _entries(sections["labels"][1], file, "one `old: new` per line")
     names = LabelMap.of({old: _new_name(old, node, line, file) for old, (line, node) in entries.items()}, name)
-    return replace(names, annotates=_annotated(*sections["annotates"], file)) if "annotates" in sections else names
-
-
-def _annotated(line: int, node: yaml.Node, file: str) -> tuple[str, ...]:
-    """The list below `annotates:`."""
+    if "annotates" not in sections:
+        return names
+    line, node = sections["annotates"]
     items = node.value if isinstance(node, yaml.SequenceNode) else ()
     if not items or not all(isinstance(item, yaml.ScalarNode) and item.value.strip() for item in items):
         raise InputError("`annotates` needs a list of new names, such as [PER, LOC].", file=file, line=line)
-    return tuple(sorted({str(item.value) for item in items}))
+    return replace(names, annotates=tuple(sorted({str(item.value) for item in items})))
 
 
 def _entries(node: yaml.Node | None, file: str, expected: str) -> dict[str, tuple[int, yaml.Node]]:
@@ -355,7 +311,6 @@ def _new_name(old: str, node: yaml.Node, line: int, file: str) -> str | None:
     if not isinstance(node, yaml.ScalarNode) or not node.value.strip():
         raise InputError(f"{old!r} needs one new name, or {OUTSIDE} to drop it.", file=file, line=line)
     if str(node.value).startswith(f"{OUTSIDE}|") and not all(hidden_labels(str(node.value))):
-        raise InputError(
-            f"{old!r}: {node.value!r} lacks a name after |. Write for example O|MISC.", file=file, line=line
-        )
+        problem = f"{old!r}: {node.value!r} lacks a name after |. Write for example O|MISC."
+        raise InputError(problem, file=file, line=line)
     return str(node.value)

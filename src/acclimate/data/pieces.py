@@ -1,7 +1,7 @@
-"""Words to subword pieces with any fast tokenizer, by the tokenizer's word numbers.
+"""Words to subword pieces with any fast tokenizer.
 
-Every word keeps at least one piece: a word that the tokenizer drops becomes the unknown piece. A sentence too long for
-the encoder is read in overlapping windows. So a sentence gets as many tags as it has words, whatever it holds.
+Every word has at least one piece: the unknown piece where the tokenizer drops it. A sentence that is too long for the
+encoder is read in overlapping windows. So a sentence gets as many tags as it has words.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ class Window:
 def windows(counts: Sequence[int], room: int) -> list[Window]:
     """Cover a sentence whose words have `counts` pieces with windows of at most `room` pieces.
 
-    Neighbouring windows share about half their pieces, and a word belongs to the window in which it stands further
-    from the edge: context on both sides is what an encoder needs.
+    Neighbours share about half their pieces; a word belongs to the window in which it is further from the edge.
     """
     if sum(counts) <= room:
         return [Window(0, len(counts), 0, len(counts))]
@@ -83,7 +82,7 @@ class Pieces:
             return list(map(self._learnt(words).__getitem__, words))
 
     def _learnt(self, words: Sequence[str]) -> dict[str, list[int]]:
-        """What is known of words, with these among them. Other threads may go on with what was known before."""
+        """The pieces of all known words, these among them. Other threads may still use the former dictionary."""
         with _LEARNING:
             known = self._known
             fresh = list(dict.fromkeys(word for word in words if word not in known))
@@ -92,8 +91,10 @@ class Pieces:
             texts = [[_valid(word)] for word in fresh]
             # not verbose: it would warn of a word longer than a row, which is cut below
             rows = self.tokenizer(texts, is_split_into_words=True, add_special_tokens=False, verbose=False)
+            unknown = self.tokenizer.unk_token_id
+            instead = self.padding if unknown is None else int(unknown)
             for word, row in zip(fresh, rows["input_ids"], strict=True):
-                known[word] = row[: self.room] or [self._unknown()]
+                known[word] = row[: self.room] or [instead]
             self._known = known
             return known
 
@@ -115,7 +116,8 @@ class Pieces:
 
     def arrays(self, sentences: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
         """`pieces`, `attention` and `words` (row, piece): the number of each piece's word in the batch, -1 for special
-        pieces; `first` (sentence, word): each word's place in the flat rows; `sentences` (row): whose row it is."""
+        pieces; `first` (sentence, word): each word's place in the flat rows; `sentences` (row): whose row it is.
+        """
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
         pieces = self.of_words(list(chain.from_iterable(sentences)))
         counts = np.fromiter(map(len, pieces), np.int64, len(pieces))
@@ -145,8 +147,7 @@ class Pieces:
         return {"pieces": table, "attention": attention, "words": words, "first": first, "sentences": owners}
 
     def _rows(self, lengths: Numbers, counts: Numbers, starts: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """The first word of each row, the one behind its last, and how many of them have their features from it. Words
-        are counted through the whole batch, and kept in that order."""
+        """The first word of each row, the end of its words, and how many have their features from it."""
         ends = lengths.cumsum()
         begins = ends - lengths
         too_long = starts[ends] - starts[begins] > self.room
@@ -161,10 +162,6 @@ class Pieces:
                 rows.append((begin, end, end - begin))
         from_word, to_word, kept = np.array(rows).T
         return from_word, to_word, kept
-
-    def _unknown(self) -> int:
-        unknown = self.tokenizer.unk_token_id
-        return self.padding if unknown is None else int(unknown)
 
 
 def _ranges(begins: Numbers, sizes: Numbers) -> Numbers:
@@ -194,8 +191,8 @@ def _special_pieces(tokenizer: Any) -> tuple[list[int], list[int]]:
 
 
 def overlapping(costs: Sequence[int], most: int, shared: int) -> list[Window]:
-    """Cover words of these costs (1 each, or characters) with parts that cost at most `most`; neighbours share about
-    `shared` of it. A word that costs more than that is a part of its own."""
+    """Cover words of these costs with parts of at most `most`, unless a word costs more; neighbours share about
+    `shared`."""
     total = np.concatenate(([0], np.cumsum(costs)))  # up to each word
     parts: list[tuple[int, int]] = []
     start = end = 0
@@ -213,8 +210,8 @@ def overlapping(costs: Sequence[int], most: int, shared: int) -> list[Window]:
 def overlapping_rows(counts: Sequence[int], room: int, most: int, shared: int) -> list[Window]:
     """The same for an encoder that reads words of `counts` pieces in rows of `room` pieces (`windows`).
 
-    Parts begin and end where rows do, and share at least `shared` pieces that stand in the same rows in both. So each
-    word has the very features that it has when all rows are read at once.
+    Parts begin and end where rows do and share at least `shared` pieces that stand in the same rows in both, so that
+    each word has the features that it has when all rows are read at once.
     """
     rows = windows(counts, room)
     total = np.concatenate(([0], np.cumsum(counts)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands: a file and, when it is known, a line (counted from one)."""
+    """A file and, if it is known, a line (counted from one)."""
 
     file: str | None = None
     line: int | None = None
@@ -19,13 +21,19 @@ class Place:
 
 
 class InputError(ValueError):
-    """Bad input: where it is, what was found there, and what to do about it."""
+    """Bad input: the place, the text there, and what to do about it."""
 
     def __init__(
-        self, problem: str, *, file: str | Path | None = None, line: int | None = None, text: str | None = None
+        self,
+        problem: str,
+        *,
+        file: str | Path | None = None,
+        line: int | None = None,
+        text: str | None = None,
+        place: Place | None = None,
     ) -> None:
         self.problem = problem
-        self.place = Place(None if file is None else str(file), line)
+        self.place = place or Place(None if file is None else str(file), line)
         self.text = text
         super().__init__(str(self))
 
@@ -37,7 +45,7 @@ class InputError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A bad line that was passed over because the user asked for it (`skip_bad`)."""
+    """A bad line that was left out because the user asked for it (`skip_bad`)."""
 
     place: Place
     problem: str
@@ -48,5 +56,14 @@ class Skipped:
 
 
 def shorten(text: str, longest: int = 160) -> str:
-    """A long line is shown by its beginning: an error must fit on a screen."""
+    """The beginning of a long text: an error must fit on a screen."""
     return text if len(text) <= longest else f"{text[:longest]}…"
+
+
+def optional_library(module: str, problem: str, file: str | None = None) -> Any:
+    """Import a library of an extra; `problem` says how to install it."""
+    try:
+        importlib.import_module(module.partition(".")[0])
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(problem, file=file) from error

@@ -26,7 +26,7 @@ def processes(
 ) -> Iterator[ProcessPoolExecutor]:
     """A pool of processes. Each first calls `initializer` with the `arguments`.
 
-    activity, advice: for the message when a process is killed from outside: what it did, and what helps.
+    activity, advice: for the message when a process is killed from outside.
     """
     before = set(multiprocessing.active_children())
     with _unwound_by_signal():
@@ -37,7 +37,7 @@ def processes(
             raise InputError(f"a process that {activity} was killed from outside; {advice}.") from None
         except BaseException:
             for process in set(multiprocessing.active_children()) - before:
-                process.terminate()  # or whoever waits for the message would wait for their work
+                process.terminate()  # so that the error is shown at once
             raise
         finally:
             pool.shutdown(cancel_futures=True)
@@ -45,8 +45,7 @@ def processes(
 
 @contextmanager
 def _unwound_by_signal() -> Iterator[None]:
-    """SIGTERM would end this process and leave its workers. Let it end as Ctrl-C does, unless the caller has a handler
-    of its own or ignores the signal."""
+    """Let SIGTERM end this process and its workers as Ctrl-C does, unless the caller handles the signal."""
     in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
     if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
@@ -64,7 +63,7 @@ def _unwound_by_signal() -> Iterator[None]:
 
 
 def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
-    """The first thing a new process does. Ctrl-C ends it without a traceback, unless it is to ignore Ctrl-C."""
+    """Start a process. Ctrl-C ends it without a traceback, unless the initializer ignores Ctrl-C."""
     if initializer is not None:
         initializer(*arguments)
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
@@ -73,7 +72,7 @@ def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, .
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed cannot end its processes, which would wait for work for good."""
+    """End this process when its parent is killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,11 +1,9 @@
-"""Text to pre-train on: paragraphs of raw text files → one long row of pieces on disk → rows to read.
-
-And the WordPiece tokenizer that is learnt from such text, cased, as BERT has it.
-"""
+"""Raw text to learn from: a WordPiece tokenizer, rows of pieces and rows of words on disk, and streams of them."""
 
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from acclimate.data.batches import TARGET, Stream
+from acclimate.data.batches import TARGET, Batch, Stream
+from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
-from acclimate.data.selection.text_files import decompressed, not_utf8, opened
+from acclimate.data.selection.text_files import not_utf8, opened
 
 PADDING, UNKNOWN, FIRST, LAST, MASK = SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 _INSIDE = "##"  # before a piece that goes on with a word
@@ -26,11 +26,10 @@ _ALPHABET = 1_000  # characters with a piece of their own; one that is rarer mak
 
 
 def train_word_pieces(text: Callable[[], Iterable[str]], size: int, longest_row: int) -> Any:
-    """A tokenizer of at most `size` pieces, learnt from the text. A small text gives fewer.
+    """A cased tokenizer of at most `size` pieces, learnt from the text, which is called twice.
 
-    `text` is called twice. The library's trainer numbers the letters inside of words as it meets them, in an order
-    that changes from run to run, and breaks ties by those numbers; so a first pass finds the letters, and the second
-    is told their order. The same text gives the same pieces.
+    The library's trainer numbers letters inside of words in an order that changes from run to run, and breaks ties by
+    it. A first pass finds these letters, and the second one gets them in order: the same text gives the same pieces.
     """
     from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
@@ -74,7 +73,7 @@ _AT_ONCE = 20_000  # paragraphs handed to the tokenizer together
 
 def paragraphs(path: str | Path) -> Iterator[str]:
     """The lines of a text file that are not blank; plain, .gz or .xz, read one by one: it may exceed the memory."""
-    with opened(path) as stored, decompressed(stored, path) as lines:
+    with opened(path) as (_, lines):
         for number, line in enumerate(lines, start=1):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
@@ -112,7 +111,7 @@ class TextChoice:
 
 
 def training_text(files: Iterable[str | Path], choice: TextChoice) -> Iterator[str]:
-    """What is trained on, the held-out part left out."""
+    """The text for training, without the held-out part."""
     for file in files:
         for paragraph in paragraphs(file):
             if not choice.is_held_out(paragraph):
@@ -134,11 +133,8 @@ def write_pieces(
     waiting, written = iter(text), 0
     with place.open("wb") as file:
         while batch := list(islice(waiting, _AT_ONCE)):
-            rows = [
-                np.asarray(encoded.ids, kind) for encoded in backend.encode_batch_fast(batch, add_special_tokens=False)
-            ]
-            end = np.asarray([tokenizer.sep_token_id], kind)
-            pieces = np.concatenate([part for row in rows if len(row) for part in (row, end)] or [end[:0]])
+            rows = [encoded.ids for encoded in backend.encode_batch_fast(batch, add_special_tokens=False)]
+            pieces = np.array([piece for row in rows if row for piece in (*row, tokenizer.sep_token_id)], kind)
             pieces.tofile(file)
             written += len(pieces)
             report(written)
@@ -153,10 +149,10 @@ def read_pieces(place: Path, vocabulary: int) -> np.ndarray[Any, Any]:
 
 @dataclass(frozen=True)
 class Rows(Stream):
-    """An endless stream of rows of equal length, cut from one long row of pieces.
+    """A stream of rows of equal length, cut from one long row of pieces.
 
-    Each pass cuts at other places and goes through the rows in another order, both fixed by the seed and the number of
-    the pass; the few rows that do not fill a batch are left to the next pass. Batch number n is a function of n alone.
+    Each pass cuts at other places, in another order; rows that do not fill a batch are left out. Batch n is a function
+    of (seed, n).
     """
 
     pieces: np.ndarray[Any, Any]
@@ -215,3 +211,101 @@ class Rows(Stream):
             self._pass.clear()
             self._pass[which] = int(dice.integers(self.room)), dice.permutation(self.rows)
         return self._pass[which]
+
+
+WINDOW = 4096  # rows that are in memory, and shuffled among themselves
+
+
+class StoredRows:
+    """Rows of words in a temporary file, read in windows."""
+
+    def __init__(self, rows: Iterable[Sequence[str]], window: int = WINDOW) -> None:
+        self.window_size, self._length = window, 0
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115
+        self._starts: list[int] = []  # of each window in the file
+        for row in rows:
+            if self._length % window == 0:
+                self._starts.append(self._file.tell())
+            line = "\t".join(word.translate(_NO_BREAKS) for word in row) + "\n"
+            self._file.write(line.encode("utf-8", "surrogatepass"))
+            self._length += 1
+        self._starts.append(self._file.tell())
+
+    def __len__(self) -> int:
+        return self._length
+
+    @property
+    def windows(self) -> int:
+        return len(self._starts) - 1
+
+    def window(self, number: int) -> list[bytes]:
+        """The rows of a window as they lie on disk."""
+        self._file.seek(self._starts[number])
+        return self._file.read(self._starts[number + 1] - self._starts[number]).split(b"\n")[:-1]
+
+
+_NO_BREAKS = {ord("\t"): " ", ord("\n"): " "}  # a word with one of these would be two
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """Rows in an endless random order: windows are shuffled, and the rows of each. It depends on the seed alone."""
+
+    rows: StoredRows
+    seed: int
+    _order: dict[int, NDArray[np.int64]] = field(default_factory=dict, compare=False, repr=False)
+    _open: dict[tuple[int, int], list[bytes]] = field(default_factory=dict, compare=False, repr=False)
+
+    def at(self, first: int, last: int) -> list[Sentence]:
+        """The rows from one place on, up to another."""
+        sentences: list[Sentence] = []
+        while first < last:
+            which, place = divmod(first, len(self.rows))
+            order = self._windows(which)
+            sizes = np.full(len(order), self.rows.window_size)
+            sizes[order == len(order) - 1] = len(self.rows) - (len(order) - 1) * self.rows.window_size
+            ends = sizes.cumsum()
+            turn = int(np.searchsorted(ends, place, side="right"))
+            begin = place - int(ends[turn] - sizes[turn])
+            lines = self._lines(which, int(order[turn]))[begin : begin + last - first]
+            rows = (line.decode("utf-8", "surrogatepass").split("\t") for line in lines)
+            sentences += (Sentence(tuple(row)) for row in rows)
+            first += len(lines)
+        return sentences
+
+    def _windows(self, which: int) -> NDArray[np.int64]:
+        if which not in self._order:
+            self._order.clear()
+            self._order[which] = np.random.default_rng([self.seed, which]).permutation(self.rows.windows)
+        return self._order[which]
+
+    def _lines(self, which: int, window: int) -> list[bytes]:
+        if (which, window) not in self._open:
+            self._open.clear()
+            lines = self.rows.window(window)
+            order = np.random.default_rng([self.seed, which, window]).permutation(len(lines))
+            self._open[which, window] = [lines[number] for number in order.tolist()]
+        return self._open[which, window]
+
+
+@dataclass(frozen=True)
+class MixedRows(Stream):
+    """A stream of batches of stored rows of several texts, in which each batch has its share of every text."""
+
+    texts: Sequence[tuple[Shuffled, int]]  # with the rows of it that a pass has
+    rows_per_batch: int
+
+    @property
+    def pass_rows(self) -> int:
+        return sum(rows for _, rows in self.texts)
+
+    @property
+    def epoch_length(self) -> int:
+        return max(1, round(self.pass_rows / self.rows_per_batch))
+
+    def batch(self, number: int) -> Batch:
+        sentences: list[Sentence] = []
+        for text, rows in self.texts:
+            first, last = (which * self.rows_per_batch * rows // self.pass_rows for which in (number, number + 1))
+            sentences += text.at(first, last)
+        return {TARGET: sentences or self.texts[0][0].at(number, number + 1)}

@@ -1,11 +1,10 @@
 """Tag schemes: how spans are spelled as one tag per word (IOB1, IOB2, BIOES, IO), and back.
 
-Inside Acclimate every span corpus is IOB2; other spellings are turned into it at the door. One reading serves all of
-them: a span begins at `B-`/`S-`, or where the label changes, or after a closed one; it ends before the next beginning,
-at `E-`/`S-`, or at `O`. That is also how conlleval reads, so nothing that a lenient reader would count is lost.
+Readers turn every scheme into IOB2. One reading serves all schemes, that of conlleval: a span begins at `B-`/`S-`, or
+where the label changes, or after a closed one; it ends before the next beginning, at `E-`/`S-`, or at `O`.
 
-Where nobody looked for some labels, a word without a span may hide one of them. Its tag says so: `O|LOC|MISC` is O, or
-any tag of LOC or MISC; `O|*` is O, or any tag at all. Such a tag is called open. It marks no span.
+A word may hide a label that nobody annotated. Then its tag is open: `O|LOC|MISC` is O or any tag of LOC or MISC, and
+`O|*` is O or any tag at all. An open tag marks no span.
 """
 
 from __future__ import annotations
@@ -168,10 +167,7 @@ def faults(tags: Sequence[str], scheme: Scheme) -> list[int]:
 
 
 def detect_scheme(sentences: Iterable[Sequence[str]]) -> Scheme:
-    """Which scheme spells these tags: the one with the fewest faults, so that one stray tag does not decide.
-
-    When they tie: a file of `O` alone is IOB2, and one without any B is IO, since IOB1 would read it alike.
-    """
+    """The scheme with the fewest faults. A file of `O` alone is IOB2; one without any B is IO."""
     return scheme_of_moves(count_moves(sentences))
 
 
@@ -200,8 +196,7 @@ def convert_tags(tags: Sequence[str], scheme: Scheme) -> list[str]:
 
 @lru_cache(_FEW)
 def _converted(before: str | None, tag: str, after: str | None, scheme: Scheme) -> str:
-    """One tag in another spelling; an open one stays as it is. In every scheme it depends on the two neighbours alone,
-    and a corpus has few such threes: looked up, they are converted as fast as they are read."""
+    """One tag in another spelling, which depends on its two neighbours alone. An open tag stays as it is."""
     if tag.startswith(_OPEN):
         return tag
     tags = [each for each in (before, tag, after) if each is not None]

@@ -1,12 +1,9 @@
-"""Soft labels: at each word a distribution over tags, made from guesses with scores.
+"""Soft labels: at each word a distribution over IOB2 tags, made from guesses with scores.
 
-A guess is a span and a score: how sure somebody is that it is right. What is left of 1 goes to O. Guesses of one
-annotator that overlap are alternatives; at no word may their scores add up to more than 1.
-
-Distributions are over IOB2 tags and coherent: `I-PER` goes on with a span, so it never has more than `B-PER` and
-`I-PER` have at the word before. Then every coherent distribution is that of some spans with scores, and the other way
-round. A sentence with soft labels holds its likeliest tags as well: whatever needs one tag per word takes those. One
-that is sure of every tag has soft labels, too, for it is still a guess and no gold.
+A guess is a span with the probability that it is right; the rest of 1 goes to O. Overlapping guesses of one annotator
+are alternatives, whose scores add up to at most 1. Distributions are coherent: `I-PER` has at most what `B-PER` and
+`I-PER` have at the word before, so they are those of some spans with scores. A sentence with soft labels also has its
+likeliest tags, for whatever needs one tag per word.
 """
 
 from __future__ import annotations
@@ -48,10 +45,9 @@ def rows_of_spans(spans: Iterable[ScoredSpan], length: int) -> list[Row]:
     for place, row in enumerate(rows):
         total = sum(row.values())
         if total > 1 + _SLACK:
-            raise InputError(
-                f"the guesses at word {place} have scores of {total:.3g} together. Guesses of one annotator that "
-                "overlap are alternatives: lower their scores to 1 in all, or name an annotator for each."
-            )
+            problem = f"the guesses at word {place} have scores of {total:.3g} together. Guesses of one annotator that"
+            advice = "overlap are alternatives: lower their scores to 1 in all, or name an annotator for each."
+            raise InputError(f"{problem} {advice}")
         if total < 1 - _NOTHING:
             row[OUTSIDE] = 1 - total
         elif total > 1:
@@ -61,21 +57,21 @@ def rows_of_spans(spans: Iterable[ScoredSpan], length: int) -> list[Row]:
 
 def spans_of_rows(rows: Sequence[Mapping[str, float]]) -> list[ScoredSpan]:
     """Spans whose scores give these coherent distributions again. Of several that might end, the last begun does."""
-    found: list[ScoredSpan] = []
+    spans: list[ScoredSpan] = []
     begun: dict[str, list[tuple[int, float]]] = {}  # by label: where each span began, and its score
     for place, row in enumerate((*rows, {})):
         for label, active in begun.items():
             ending = sum(score for _, score in active) - row.get(f"I-{label}", 0.0)
             while active and ending > _NOTHING:
                 start, score = active.pop()
-                found.append(ScoredSpan(start, place, label, min(score, ending)))
+                spans.append(ScoredSpan(start, place, label, min(score, ending)))
                 if score - ending > _NOTHING:
                     active.append((start, score - ending))
                 ending -= score
         for tag, probability in row.items():
             if tag.startswith("B-"):
                 begun.setdefault(tag[2:], []).append((place, probability))
-    return sorted(found)
+    return sorted(spans)
 
 
 def mixed(guesses: Sequence[Sequence[Mapping[str, float]]], weights: Sequence[float]) -> list[Row]:
@@ -90,20 +86,21 @@ def mixed(guesses: Sequence[Sequence[Mapping[str, float]]], weights: Sequence[fl
 
 
 def coherent(rows: Iterable[Mapping[str, float]], least: float = 0.0) -> list[Row]:
-    """Distributions over IOB2 tags made coherent: what goes on with no span begins one. Tags less probable than `least`
-    are left to O."""
+    """Distributions made coherent: what continues no span begins one. Tags less probable than `least` become O."""
     made: list[Row] = []
     for row in rows:
-        kept = {tag: probability for tag, probability in row.items() if tag != OUTSIDE and probability >= least}
+        probabilities = {
+            tag: probability for tag, probability in row.items() if tag != OUTSIDE and probability >= least
+        }
         before = made[-1] if made else {}
-        for tag in [tag for tag in kept if tag.startswith("I-")]:
+        for tag in [tag for tag in probabilities if tag.startswith("I-")]:
             begins = f"B-{tag[2:]}"
-            excess = kept[tag] - before.get(begins, 0.0) - before.get(tag, 0.0)
+            excess = probabilities[tag] - before.get(begins, 0.0) - before.get(tag, 0.0)
             if excess > 0:
-                kept[begins] = kept.get(begins, 0.0) + excess
-                kept[tag] -= excess
-        kept[OUTSIDE] = 1 - sum(kept.values())
-        made.append({tag: probability for tag, probability in kept.items() if probability > _NOTHING})
+                probabilities[begins] = probabilities.get(begins, 0.0) + excess
+                probabilities[tag] -= excess
+        probabilities[OUTSIDE] = 1 - sum(probabilities.values())
+        made.append({tag: probability for tag, probability in probabilities.items() if probability > _NOTHING})
     return made
 
 
@@ -150,8 +147,7 @@ def renamed_rows(sentence: Sentence, names: Mapping[str, str | None]) -> list[Ro
                 raise InputError(
                     f"the map makes {label} mean {new}, and guesses with scores cannot be open to labels. Map it to "
                     "one label or to O, or take the likeliest tags: acclimate data convert GUESSES.jsonl TAGS.conll.",
-                    file=sentence.place.file,
-                    line=sentence.place.line,
+                    place=sentence.place,
                 )
             named = OUTSIDE if new is None else f"{letter}-{new}"
             row[named] = row.get(named, 0.0) + probability
@@ -160,8 +156,7 @@ def renamed_rows(sentence: Sentence, names: Mapping[str, str | None]) -> list[Ro
 
 
 def rows_in_scheme(sentence: Sentence, scheme: Scheme) -> list[Row]:
-    """A sentence's distributions over the tags of a scheme. Whether a span goes on at the next word does not depend on
-    where it began, and how one begins not on what ended before it."""
+    """A sentence's distributions over the tags of a scheme, as if spans ended independently of where they began."""
     rows = [dict(distribution) for distribution in sentence.probabilities or ()]
     _require_coherent(sentence, rows)
     if scheme == "IOB2":
@@ -209,7 +204,7 @@ def _going_on(label: str, row: Mapping[str, float], after: Mapping[str, float]) 
 
 
 def _require_coherent(sentence: Sentence, rows: Sequence[Mapping[str, float]]) -> None:
-    """Refuse distributions, perhaps made in Python, that no spans with scores have."""
+    """Refuse distributions that no spans with scores have."""
     for place, (before, row) in enumerate(pairwise(({}, *rows))):
         problem = None
         if min(row.values()) < 0 or abs(sum(row.values()) - 1) > _SLACK:
@@ -222,6 +217,5 @@ def _require_coherent(sentence: Sentence, rows: Sequence[Mapping[str, float]]) -
             raise InputError(
                 f"word {place} ({sentence.words[place]!r}): {problem}. Mend them, or pass them through "
                 "acclimate.data.soft_labels.coherent.",
-                file=sentence.place.file,
-                line=sentence.place.line,
+                place=sentence.place,
             )

@@ -14,10 +14,10 @@ from acclimate.spelling import count
 
 
 def join_sources(corpora: Sequence[Corpus]) -> Corpus:
-    """One corpus of all sentences, each of which knows its `source`, by the name of its corpus.
+    """One corpus of all sentences, each with the name of its corpus as its `source`.
 
-    The labels are those of all corpora. One that annotates only some of them (`looked_for`) may hide the others: its
-    words outside of spans are open to them, and learnt as O with doubt.
+    The labels are those of all corpora. Where a corpus does not annotate some of them (`annotated_labels`), its words
+    outside of spans are open to them, and learnt as O with doubt.
     """
     if len(corpora) == 1:
         return corpora[0]
@@ -26,21 +26,20 @@ def join_sources(corpora: Sequence[Corpus]) -> Corpus:
     sentences: list[Sentence] = []
     notes = ReadingNotes()
     for corpus in corpora:
-        known = replace(corpus, annotates=looked_for(corpus)).open_to(labels)
+        known = replace(corpus, annotates=annotated_labels(corpus)).open_to(labels)
         sentences += (replace(sentence, source=corpus.name) for sentence in known)
         notes += corpus.notes
     return Corpus(tuple(sentences), "+".join(corpus.name for corpus in corpora), corpora[0].kind, notes)
 
 
-def looked_for(corpus: Corpus) -> tuple[str, ...]:
-    """The labels that somebody looked for everywhere: those that the corpus names (`Corpus.annotates`), or else those
-    that occur in it."""
+def annotated_labels(corpus: Corpus) -> tuple[str, ...]:
+    """The labels that a corpus annotates: those it names (`Corpus.annotates`), or else those that occur in it."""
     return corpus.labels.names if corpus.annotates is None else corpus.annotates
 
 
 def all_labels(corpora: Sequence[Corpus]) -> set[str]:
     """Every label that occurs or was looked for in one of them."""
-    return {label for corpus in corpora for label in (*corpus.labels, *looked_for(corpus))}
+    return {label for corpus in corpora for label in (*corpus.labels, *annotated_labels(corpus))}
 
 
 def remarks_on_sources(corpora: Sequence[Corpus]) -> Iterator[str]:
@@ -49,7 +48,7 @@ def remarks_on_sources(corpora: Sequence[Corpus]) -> Iterator[str]:
         return
     labels = all_labels(corpora)
     for corpus in corpora:
-        missing = sorted(labels - set(looked_for(corpus)))
+        missing = sorted(labels - set(annotated_labels(corpus)))
         if missing:
             yield (
                 f"{corpus.name} does not annotate {', '.join(missing)}: its other words may hide such a name, and are "
@@ -63,14 +62,14 @@ def sizes_of(corpus: Corpus) -> dict[str, int]:
     return dict(Counter(sentence.source for sentence in corpus if sentence.source is not None))
 
 
-def doubted(corpus: Corpus) -> dict[str, list[str]]:
+def hidden_labels_by_source(corpus: Corpus) -> dict[str, list[str]]:
     """The labels that words of each source may hide, by its name; only sources of which some may."""
-    found: dict[str, set[str]] = {}
+    hidden_by_source: dict[str, set[str]] = {}
     for sentence in corpus:
         if sentence.source is not None and sentence.is_open:
             hidden = {label for tag in sentence.tags or () for label in hidden_labels(tag)} - {ANY_LABEL}
-            found.setdefault(sentence.source, set()).update(hidden)
-    return {name: sorted(labels) for name, labels in found.items() if labels}
+            hidden_by_source.setdefault(sentence.source, set()).update(hidden)
+    return {name: sorted(labels) for name, labels in hidden_by_source.items() if labels}
 
 
 def mix_sources(corpus: Corpus, weights: Mapping[str, float], smoothing: float, seed: int) -> Corpus:
@@ -102,11 +101,8 @@ def mix_sources(corpus: Corpus, weights: Mapping[str, float], smoothing: float, 
 def describe_sources(corpus: Corpus) -> str:
     """`2 sources: a (1,000 sentences), b (20 sentences)`; the name alone of a single one."""
     sizes = sizes_of(corpus)
-    if not sizes:
-        return corpus.name
-    return f"{count(len(sizes), 'source')}: " + ", ".join(
-        f"{name} ({count(size, 'sentence')})" for name, size in sizes.items()
-    )
+    shown = ", ".join(f"{name} ({count(size, 'sentence')})" for name, size in sizes.items())
+    return f"{count(len(sizes), 'source')}: {shown}" if sizes else corpus.name
 
 
 def _require_sources(corpora: Sequence[Corpus]) -> None:
@@ -117,10 +113,8 @@ def _require_sources(corpora: Sequence[Corpus]) -> None:
         if not corpus.is_labelled:
             raise InputError(f"the source {corpus.name} has no tags to learn from. Is it the right file, or column?")
         if corpus.kind != first.kind:
-            raise InputError(
-                f"the source {corpus.name} has {kind_of_tags(corpus.kind)}, but {first.name} has "
-                f"{kind_of_tags(first.kind)}: one tagger cannot learn both."
-            )
+            kinds = f"has {kind_of_tags(corpus.kind)}, but {first.name} has {kind_of_tags(first.kind)}"
+            raise InputError(f"the source {corpus.name} {kinds}: one tagger cannot learn both.")
     names = Counter(corpus.name for corpus in corpora)
     if twice := [name for name, times in names.items() if times > 1]:
         raise InputError(f"two sources are named {twice[0]}. Give each its own name.")

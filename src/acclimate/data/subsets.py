@@ -1,13 +1,11 @@
-"""Subsets of a corpus: seeded, nested, and in the corpus's own order.
+"""Subsets of a corpus: seeded, nested, in the corpus's own order, and the same on every machine.
 
-One seed gives one order of the sentences, and a subset by size is a beginning of it: what a smaller one holds, a
-larger one holds too, so that a learning curve measures the amount of data and not the luck of the draw.
-The order comes from `Random.random`, whose sequence Python promises to keep, and from no hash: it is the same on every
-machine. Each result's name says how it was made.
+A smaller subset lies within a larger one of the same seed, so that a learning curve measures the amount of data.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +13,10 @@ from itertools import accumulate, pairwise
 from random import Random
 from typing import Literal
 
-from acclimate.data.corpus import Corpus, Sentence
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.words import bare_text
-from acclimate.spelling import either
+from acclimate.spelling import count, either
 
 Size = float | int | Literal["rest"]
 
@@ -37,10 +35,7 @@ def take_sentences(corpus: Corpus, count: int, seed: int = 0) -> Corpus:
 
 
 def take_share_of_words(corpus: Corpus, share: float, seed: int = 0) -> Corpus:
-    """Random sentences until they hold this share of the words; 0.05 lies within 0.1, and so on.
-
-    The last sentence is taken whole, so that the share is reached and passed by less than one sentence.
-    """
+    """Random sentences until they hold this share of the words; smaller shares lie within larger ones."""
     if not 0 < share <= 1:
         raise InputError(f"the share of words must be above 0 and at most 1, not {share}.")
     if not len(corpus):
@@ -67,14 +62,14 @@ class FewShot:
 def few_shot(corpus: Corpus, k: int, seed: int = 0) -> FewShot:
     """Sentences with at least `k` spans of each label (words, for plain tags); all there are where a label has fewer.
 
-    Greedy: in round r = 1 … k each label in turn, the rarest first, takes the next sentence of the seeded order that
-    has it, until r of its spans are there. As the first k rounds are the same for every larger k, `few_shot(k)` lies
-    within `few_shot(k + 1)`, always. The price: it is not the smallest such set, and a frequent label has more than k.
-    Sentences without a span are never taken.
+    Greedy: in round r = 1 … k each label, the rarest first, takes the next sentence of the seeded order that has it,
+    until r of its spans are there. So `few_shot(k)` lies within `few_shot(k + 1)`, but it is not the smallest such set.
     """
     if k < 1:
         raise InputError(f"k must be at least 1, not {k}.")
-    contents = [_labels_in(sentence, corpus.kind) for sentence in corpus]
+    contents: list[Counter[str]] = [
+        Counter(one.tags or () if corpus.kind == "plain" else (span.label for span in one.spans)) for one in corpus
+    ]
     totals = Counter(label for content in contents for label in content.elements())
     if not totals:
         raise InputError(f"{corpus.name} has no labels; few-shot examples need them.")
@@ -101,11 +96,9 @@ def split(
 ) -> dict[str, Corpus]:
     """Divide a corpus: shares (`{"train": 0.8, "dev": 0.1, "test": 0.1}`) or numbers of sentences; one may be "rest".
 
-    No sentence falls into two parts. Equal sentences (letters and digits only, in lower case) go to the same part, or a
-    test would ask what was taught, and so do the sentences of one document. Sizes are exact for single sentences;
-    whole documents may miss them by a tenth, and beyond that the split is refused. What no part asks for is left out.
-
-    Equal headlines can tie all documents into one lump: `tied_from=6` ties only sentences of six or more words.
+    Equal sentences (letters and digits only, in lower case) and the sentences of one document go to the same part.
+    Whole documents may miss a size by a tenth; beyond that the split is refused. What no part asks for is left out.
+    Equal headlines can tie all documents together: `tied_from=6` ties only sentences of six or more words.
     """
     sizes = _sizes(corpus, parts)
     groups = _groups(corpus, by_document, tied_from)
@@ -134,10 +127,8 @@ def few_shot_split(
 ) -> dict[str, Corpus]:
     """The parts labelled, dev, unlabelled and test of a corpus that has no split, such as SciTech.
 
-    `test` is half of what `dev` leaves, unless said. Neither depends on `labelled`, and fewer labelled sentences lie
-    within more: a curve over their number is drawn on one test. The unlabelled part is what remains, without its tags.
-    It may repeat a labelled sentence, which gives nothing away; nothing of dev or test stands in any other part.
-    PDALN does not say how it split, so scores on these parts are not comparable with its table.
+    `test` is by default half of what `dev` leaves. Neither depends on `labelled`, and fewer labelled sentences lie
+    within more. PDALN does not say how it split, so scores on these parts do not compare with its table.
     """
     bare = sum(sentence.tags is None for sentence in corpus)
     if bare:
@@ -156,22 +147,16 @@ def few_shot_split(
     pool = parts["pool"]
     order = _order(len(pool), seed)
     if labelled >= len(pool):
-        raise InputError(
-            f"{corpus.name}: dev and test leave {len(pool):,} sentences, too few for {labelled:,} labelled."
-        )
-    shown = pool.renamed(corpus.name)
-    return {
-        "labelled": _chosen(shown, order[:labelled], f"labelled, {_sentences(labelled)}, seed {seed}"),
-        "dev": parts["dev"],
-        "unlabelled": _chosen(
-            shown, order[labelled:], f"unlabelled, {_sentences(len(pool) - labelled)}, seed {seed}"
-        ).unlabelled(),
-        "test": parts["test"],
-    }
+        problem = f"{corpus.name}: dev and test leave {len(pool):,} sentences, too few for {labelled:,} labelled."
+        raise InputError(problem)
+    named = pool.renamed(corpus.name)
+    shown = _chosen(named, order[:labelled], f"labelled, {_sentences(labelled)}, seed {seed}")
+    rest = _chosen(named, order[labelled:], f"unlabelled, {_sentences(len(pool) - labelled)}, seed {seed}")
+    return {"labelled": shown, "dev": parts["dev"], "unlabelled": rest.unlabelled(), "test": parts["test"]}
 
 
-def _sentences(count: int) -> str:
-    return f"{count:,} sentence{'' if count == 1 else 's'}"
+def _sentences(number: int) -> str:
+    return count(number, "sentence")
 
 
 def _order(length: int, seed: int) -> list[int]:
@@ -186,10 +171,6 @@ def _chosen(corpus: Corpus, positions: Iterable[int], how: str) -> Corpus:
     return replace(corpus, sentences=sentences, name=f"{corpus.name}[{how}]")
 
 
-def _labels_in(sentence: Sentence, kind: str) -> Counter[str]:
-    return Counter(sentence.tags or ()) if kind == "plain" else Counter(span.label for span in sentence.spans)
-
-
 def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
     """How many sentences each part is to have."""
     given = {part: size for part, size in parts.items() if not isinstance(size, str)}
@@ -200,7 +181,10 @@ def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
         )
     if len({type(size) for size in given.values()}) > 1:
         raise InputError(f"give either shares (0.1) or numbers of sentences (100) for all parts, not {dict(parts)}.")
-    counted = {part: size for part, size in given.items() if isinstance(size, int)} or _rounded(given, len(corpus))
+    counted = {part: size for part, size in given.items() if isinstance(size, int)}
+    if not counted:  # differences of rounded sums: shares that make a whole give sizes that do
+        sums = [0, *(round(reached * len(corpus)) for reached in accumulate(given.values()))]
+        counted = {part: after - before for part, (before, after) in zip(given, pairwise(sums), strict=True)}
     rest = len(corpus) - sum(counted.values())
     sizes = {part: counted.get(part, rest) for part in parts}
     if rest < 0 or min(sizes.values()) < 1:
@@ -210,12 +194,6 @@ def _sizes(corpus: Corpus, parts: Mapping[str, Size]) -> dict[str, int]:
             "and together they cannot have more than there are."
         )
     return sizes
-
-
-def _rounded(shares: Mapping[str, float], total: int) -> dict[str, int]:
-    """Differences of rounded sums: shares that make a whole give sizes that do."""
-    sums = [0, *(round(reached * total) for reached in accumulate(shares.values()))]
-    return {part: after - before for part, (before, after) in zip(shares, pairwise(sums), strict=True)}
 
 
 def _groups(corpus: Corpus, by_document: bool, tied_from: int) -> list[list[int]]:
@@ -240,10 +218,7 @@ def _groups(corpus: Corpus, by_document: bool, tied_from: int) -> list[list[int]
 
 
 def _deal(groups: Sequence[list[int]], sizes: Mapping[str, int], total: int, seed: int) -> dict[str, list[int]]:
-    """Deal the groups out, the large ones first while there is room, each to a part drawn by the room that it has left.
-
-    For single sentences that is a plain shuffle.
-    """
+    """Deal the groups out, the large ones first, each to a part drawn by the room that it has left."""
     left = {**sizes, _NOWHERE: total - sum(sizes.values())}
     dealt: dict[str, list[int]] = {part: [] for part in left}
     order = _order(len(groups), seed)
@@ -257,9 +232,7 @@ def _deal(groups: Sequence[list[int]], sizes: Mapping[str, int], total: int, see
     return dealt
 
 
-def _drawn(rooms: Mapping[str, int], chance: float) -> str:
-    """The part under a point thrown at their rooms laid end to end."""
-    total = sum(rooms.values())
-    point = min(int(chance * total), total - 1)
-    ends = zip(rooms, accumulate(rooms.values()), strict=True)
-    return next(part for part, end in ends if point < end)
+def _drawn(rooms: Mapping[str, int], number: float) -> str:
+    """A part drawn in proportion to its room, by a number from 0 to 1."""
+    *_, total = ends = list(accumulate(rooms.values()))
+    return list(rooms)[bisect_right(ends, min(int(number * total), total - 1))]

@@ -1,9 +1,9 @@
-"""The way out: `write_corpus` puts a corpus into a file of any format, whole or not at all."""
+"""`write_corpus` writes a corpus to a file of any format, whole or not at all."""
 
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,47 +11,18 @@ from typing import IO
 
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.readers.detection import BY_SUFFIX
 from acclimate.data.readers.source import check_characters, inner_name
 from acclimate.data.reading import known_scheme, unknown_format
-from acclimate.data.schemes import Scheme
-from acclimate.data.writers.brat import files_of_pair, is_pair, write_brat
-from acclimate.data.writers.columns import write_columns, write_conllu, write_text
-from acclimate.data.writers.docbin import write_docbin
-from acclimate.data.writers.json_formats import write_doccano, write_jsonl, write_label_studio, write_prodigy
+from acclimate.data.writers.formats import WRITERS, files_of_brat_pair, is_brat_pair, write_brat
 from acclimate.data.writers.shared import atomic_file, is_stream, save
-from acclimate.data.writers.tables import write_csv, write_parquet, write_tsv
 from acclimate.spelling import argument, either
 
-Writer = Callable[[Corpus, Scheme], bytes]
-
-WRITERS: dict[str, Writer] = {
-    "conll": write_columns,
-    "conllu": write_conllu,
-    "jsonl": write_jsonl,
-    "doccano": write_doccano,
-    "label_studio": write_label_studio,
-    "prodigy": write_prodigy,
-    "docbin": write_docbin,
-    "csv": write_csv,
-    "tsv": write_tsv,
-    "parquet": write_parquet,
-    "text": write_text,
-}
 _IN_PARTS = ("conll", "jsonl")  # parts one after the other are the whole
 _BRAT = "brat"  # not among them: it writes more than one file
 _BY_SUFFIX = {
-    **dict.fromkeys((".conll", ".bio", ".iob", ".iob2", ".bioes", ".col", ".ner", ".pos"), "conll"),
-    ".conllu": "conllu",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "label_studio",
-    ".spacy": "docbin",
-    ".docbin": "docbin",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".ann": _BRAT,
-    ".txt": "text",
+    **BY_SUFFIX,
+    **{".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "label_studio", ".tsv": "tsv", ".txt": "text"},
 }
 
 
@@ -59,18 +30,13 @@ def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, sc
     """Write a corpus to a file (.gz and .xz are compressed), to a folder (brat), or to standard output (`-`).
 
     format: one of WRITERS, or "brat"; by the name's ending when it is not given, and `conll` when it has none.
-    scheme: how span tags are spelled where the format has tags.
-    Formats without tags refuse open ones. No format says which labels were looked for (`Corpus.annotates`): words then
-    stay open to those that occur and were not.
+    scheme: how span tags are spelled where the format has tags. Formats without tags refuse open ones.
     Returns the files that were written, which are none for standard output.
     """
     format = format_to_write(path, format, corpus.is_labelled)
-    _require_room_for_scores(corpus, path, format)
-    corpus = corpus.open_to(corpus.labels)  # as much of what it annotates as tags can say
-    _check_characters(corpus)
     if format == _BRAT:
-        return write_brat(corpus, path)
-    save(WRITERS[format](corpus, known_scheme(scheme) or "IOB2"), path)
+        return write_brat(_writable(corpus, path, format), path)
+    save(_bytes_of(corpus, path, format, scheme), path)
     return [] if str(path) == "-" else [Path(path)]
 
 
@@ -78,10 +44,9 @@ def write_corpus(corpus: Corpus, path: str | Path, format: str | None = None, sc
 def writing_parts(
     path: str | Path, format: str | None = None, scheme: str = "IOB2", has_tags: bool = True
 ) -> Iterator[Parts]:
-    """Write a corpus that comes part by part, as `write_corpus` writes a whole one: `with … as parts: parts.add(part)`.
+    """Write a corpus part by part: `with … as parts: parts.add(part)`.
 
-    conll and jsonl are written part by part: standard output has each part at once, and a file is put in its place
-    when all went well. Any other format is kept in memory until the end.
+    conll and jsonl are written as the parts come; parts of other formats are kept in memory until the end.
     """
     format = format_to_write(path, format, has_tags)
     with ExitStack() as stack:
@@ -94,13 +59,13 @@ def writing_parts(
 
 
 class Parts:
-    """What `writing_parts` writes to. `files` are those that were written, when all is over."""
+    """What `writing_parts` writes to. `files` are those that were written, once it is over."""
 
     def __init__(self, path: str | Path, format: str, scheme: str, file: IO[bytes] | None) -> None:
         self.path, self.format, self.scheme, self.file = path, format, scheme, file
         self.files: list[Path] = []
         self._is_first = True
-        self._kept: list[Corpus] = []
+        self._waiting: list[Corpus] = []
 
     @property
     def is_whole(self) -> bool:
@@ -109,12 +74,9 @@ class Parts:
 
     def add(self, part: Corpus) -> None:
         if self.is_whole:
-            self._kept.append(part)
+            self._waiting.append(part)
             return
-        _require_room_for_scores(part, self.path, self.format)
-        part = part.open_to(part.labels)
-        _check_characters(part)
-        data = WRITERS[self.format](part, known_scheme(self.scheme) or "IOB2")
+        data = _bytes_of(part, self.path, self.format, self.scheme)
         if not self._is_first:  # only at the beginning of a file would a reader take it for a byte-order mark
             data = data.removeprefix(codecs.BOM_UTF8) if data.startswith(2 * codecs.BOM_UTF8) else data
         self._is_first = False
@@ -126,17 +88,28 @@ class Parts:
                 self.file.flush()
 
     def finish(self) -> None:
-        if self._kept:
-            first = self._kept[0]
-            sentences = tuple(sentence for part in self._kept for sentence in part)
-            whole = replace(first, sentences=sentences)
+        if self._waiting:
+            sentences = tuple(sentence for part in self._waiting for sentence in part)
+            whole = replace(self._waiting[0], sentences=sentences)
             self.files = write_corpus(whole, self.path, self.format, self.scheme)
         elif self.file is not None:
             self.files = [Path(self.path)]
 
 
+def _writable(corpus: Corpus, path: str | Path, format: str) -> Corpus:
+    """The corpus with as much of what it annotates as tags can say, once it is checked."""
+    _require_room_for_scores(corpus, path, format)
+    corpus = corpus.open_to(corpus.labels)
+    _check_characters(corpus)
+    return corpus
+
+
+def _bytes_of(corpus: Corpus, path: str | Path, format: str, scheme: str) -> bytes:
+    return WRITERS[format](_writable(corpus, path, format), known_scheme(scheme) or "IOB2")
+
+
 def format_to_write(path: str | Path, format: str | None = None, has_tags: bool = False) -> str:
-    """The format that is asked for, or else of a name. Refuses a name that says none, and text where there are tags."""
+    """The format that is asked for, or else that of the name. Refuses plain text where there are tags."""
     if format is not None:
         if format not in (*WRITERS, _BRAT):
             raise unknown_format(format, (*WRITERS, _BRAT))
@@ -153,7 +126,7 @@ def files_to_write(path: str | Path, format: str) -> list[Path]:
     """The files that a corpus will stand in; none where that is a folder, whose files go by the documents."""
     if format != _BRAT:
         return [Path(path)]
-    return files_of_pair(path) if is_pair(path) else []
+    return files_of_brat_pair(path) if is_brat_pair(path) else []
 
 
 def _require_room_for_scores(corpus: Corpus, path: str | Path, format: str) -> None:
@@ -167,7 +140,7 @@ def _require_room_for_scores(corpus: Corpus, path: str | Path, format: str) -> N
 
 
 def _check_characters(corpus: Corpus) -> None:
-    """No file can hold NUL or half an emoji; a reader would refuse it, so it is not written in the first place."""
+    """Refuse NUL and half of an emoji, which no reader would accept."""
     previous: str | None = None
     for sentence in corpus:
         text = None if sentence.text is previous else sentence.text  # a document's sentences share it
@@ -175,8 +148,7 @@ def _check_characters(corpus: Corpus) -> None:
         try:
             check_characters("\n".join((*sentence.words, *(sentence.tags or ()), text or "")))
         except InputError as error:
-            place = sentence.place
-            raise InputError(error.problem, file=place.file, line=place.line, text=" ".join(sentence.words)) from error
+            raise InputError(error.problem, place=sentence.place, text=" ".join(sentence.words)) from error
 
 
 def _format_by_name(path: str | Path) -> str:

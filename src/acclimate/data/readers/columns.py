@@ -1,13 +1,15 @@
-"""Text files: CoNLL-like columns, and plain text.
+"""Text files: CoNLL-like columns, CoNLL-U, and plain text.
 
-Columns: one word per line with its tags behind it, a blank line between sentences. Two, three, four or more columns;
-the last is the tag unless another is asked for; one column alone is unlabelled words. If any line of the file holds a
-tab, tabs separate the columns (a word may then hold blanks: `10 000`); otherwise runs of ASCII blanks do. Other white
-space (the non-breaking space, U+2028 …) is part of a word, as the annotators left it.
+Columns: one word per line with its tags behind it, a blank line between sentences. The last column is the tag unless
+another is asked for; one column alone is unlabelled words. If any line holds a tab, tabs separate the columns (a word
+may then hold blanks: `10 000`); otherwise runs of ASCII blanks do. Other white space is part of a word.
 
-Plain text: a sentence per line, or with `paragraphs=True` a paragraph per line that is split into sentences. Words are
-found by `words.py`; `tokenize="blanks"` is for text that was split into words already. A folder of .txt files is read
-too, each file a document.
+CoNLL-U: ten columns. The tag is UPOS, or `column="xpos"`, `"deprel"`, `"ner"` … Named entities stand in the last
+column, MISC, as `NER=B-PER` (or `name=`); `column="misc.KEY"` reads any key of it. Multi-word ranges (`3-4`) and empty
+nodes (`3.1`) are left out. `# text` is kept, with offsets, if it holds all words of its sentence.
+
+Plain text: a sentence per line, or with `paragraphs=True` a paragraph per line. A folder of .txt files is read too,
+each file a document.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from acclimate.data.problems import InputError, shorten
-from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name
+from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source, inner_name, text_files_in
 from acclimate.data.schemes import looks_like_span_tag, names_a_span
 from acclimate.data.words import find_sentences, grouped
 from acclimate.spelling import argument
@@ -68,8 +71,7 @@ class _Table:
         return _BLANK_RUN.split(line.strip(" "))  # not str.split(), which also splits at U+00A0 and its kin
 
     def _check_order(self, lines: list[str]) -> None:
-        """Some corpora write the tag first. Taken for words, tags give themselves away: they are spelled in a span
-        scheme, or they are few where the words, taken for tags, are many."""
+        """Refuse a file with the tag first: its words are spelled as span tags, or they are few and its tags many."""
         if self.tag_column is None:
             return
         rows = [cells for line in lines if len(cells := self.split(line)) == self.width]
@@ -85,15 +87,14 @@ class _Table:
         are_few = not asked and len(rows) >= _ENOUGH and _TIMES_FEWER * len({*words}) <= len({*tags})
         if are_tags or are_few:
             example = next(filter(names_a_span, words), words[0])
-            problem = (
-                f"column {self.word_column} seems to hold tags ({shorten(example, 40)!r}) and not words, and column "
-            )
-            problem += f"{self.tag_column} words ({shorten(tags[words.index(example)], 40)!r}) and not tags. "
-            advice = (
-                f"If so, pass {argument('words_column', self.tag_column)} and {argument('column', self.word_column)}"
-            )
+            other = tags[words.index(example)]
             otherwise = "" if are_tags else f"; if not, pass {argument('words_column', self.word_column)}"
-            raise InputError(f"{problem}{advice}{otherwise}.", file=self.source.name)
+            raise InputError(
+                f"column {self.word_column} seems to hold tags ({shorten(example, 40)!r}) and not words, and column "
+                f"{self.tag_column} words ({shorten(other, 40)!r}) and not tags. If so, pass "
+                f"{argument('words_column', self.tag_column)} and {argument('column', self.word_column)}{otherwise}.",
+                file=self.source.name,
+            )
 
     def is_comment(self, line: str) -> bool:
         """A hashtag with its tag is a word even where comments are allowed."""
@@ -116,8 +117,7 @@ class _Table:
         yield RawSentence(words, tags, lines=block, document=str(documents) if documents else None)
 
     def cells(self, number: int) -> list[str]:
-        if number in self.source.faults:
-            raise self.source.faults[number]
+        self.source.require_text(number)
         line = self.lines[number - 1]
         cells = self.split(line)
         if len(cells) != self.width:
@@ -131,19 +131,16 @@ class _Table:
         if self.tag_column is not None:
             cells[self.tag_column] = cells[self.tag_column].strip(" ")
             if not cells[self.tag_column]:
-                raise InputError(
-                    "the tag is empty. Write O for a word outside of all spans, or choose another column "
-                    f"({argument('column', ...)})."
+                advice = (
+                    f"Write O for a word outside of all spans, or choose another column ({argument('column', ...)})."
                 )
+                raise InputError(f"the tag is empty. {advice}")
         return cells
 
     def _wrong_width(self, line: str, width: int) -> str:
         separator = "tabs" if self.by_tab else "blanks"
-        hint = (
-            f" If lines that begin with # are comments, pass {argument('comments', True)}."
-            if line.startswith("#")
-            else ""
-        )
+        hint = f" If lines that begin with # are comments, pass {argument('comments', True)}."
+        hint = hint if line.startswith("#") else ""
         return (
             f"{_columns(width)} where the file has {self.width} (separated by {separator}).{hint} "
             f"Mend the line, or pass {argument('skip_bad', True)} to leave its sentence out."
@@ -161,40 +158,167 @@ def _chosen_columns(options: ReadingOptions, width: int, file: str) -> tuple[int
         return words, None
     tags = _index(options.column, -1 if words != width - 1 else -2, width, "column", file)
     if tags == words:
-        raise InputError(
-            f"{argument('column', options.column)} and {argument('words_column', words)} are the same column.",
-            file=file,
-        )
+        both = f"{argument('column', options.column)} and {argument('words_column', words)}"
+        raise InputError(f"{both} are the same column.", file=file)
     return words, tags
 
 
 def _index(wanted: int | str | None, default: int, width: int, option: str, file: str) -> int:
-    if wanted is None:
-        wanted = default
     try:
-        index = int(wanted)
+        index = int(default if wanted is None else wanted)
     except ValueError:
-        problem = (
-            f"{option}={wanted!r}: columns of this format have no names; give a number, from 0 or from -1 backwards."
-        )
-        raise InputError(problem, file=file) from None
+        problem = "columns of this format have no names; give a number, from 0 or from -1 backwards."
+        raise InputError(f"{option}={wanted!r}: {problem}", file=file) from None
     if width and not -width <= index < width:
         raise InputError(f"{argument(option, index)}, but the file has {_columns(width)} (numbered from 0).", file=file)
     return index % width if width else 0
 
 
+CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+_ENTITY_KEYS = ("NER", "name", "ner", "Name")
+_UNKNOWN = "_"
+_WORD_ID, _LEFT_OUT_ID = re.compile(r"[0-9]+"), re.compile(r"[0-9]+[-.][0-9]+")
+_COMMENT = re.compile(r"#[ \t]*(text|sent_id|newdoc id|newdoc)[ \t]*(?:=[ \t]*(.*))?$")
+
+
+@dataclass(slots=True)
+class _Block:
+    """The lines between two blank ones."""
+
+    rows: list[tuple[int, list[str]]] = field(default_factory=list)
+    text: str | None = None
+    sentence: str | None = None
+    bad: bool = False
+
+
+def read_conllu(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    blocks = list(_blocks(source, log))
+    column = _conllu_column(log, [block for _, block in blocks], source.name)
+    log.kind = "plain"
+    if column.startswith("misc."):
+        log.kind = "spans" if column == "misc.NER" else None
+    for document, block in blocks:
+        yield from _conllu_sentence(block, column, document, log, source.name)
+
+
+def _blocks(source: Source, log: ReadingLog) -> Iterator[tuple[str | None, _Block]]:
+    """The sentences of a file, each with the document it belongs to."""
+    document: str | None = None
+    block = _Block()
+    lines = source.checked_lines(log)
+    for number, line in enumerate([*lines, ""], start=1):
+        if not line.strip(" \t"):
+            if block.rows and not block.bad:
+                yield document, block
+            block = _Block()
+        elif comment := _COMMENT.match(line):
+            name, value = comment.group(1), (comment.group(2) or "").rstrip(" ")
+            block.text = value if name == "text" else block.text
+            block.sentence = value if name == "sent_id" else block.sentence
+            document = (value or None) if name.startswith("newdoc") else document
+        elif not line.startswith("#") and not block.bad:
+            try:
+                source.require_text(number)
+                if cells := _word_cells(line):
+                    block.rows.append((number, cells))
+            except InputError as error:
+                block.bad = True
+                log.refuse(error, file=source.name, line=number, text=line)
+
+
+def _word_cells(line: str) -> list[str] | None:
+    """The ten cells of a word; None for a line that is no syntactic word."""
+    cells = line.split("\t")
+    if len(cells) != len(CONLLU_COLUMNS):
+        raise InputError(f"{len(cells)} columns; CoNLL-U has {len(CONLLU_COLUMNS)}, separated by tabs.")
+    if _LEFT_OUT_ID.fullmatch(cells[0]):
+        return None
+    if not _WORD_ID.fullmatch(cells[0]):
+        raise InputError(f"the id is {cells[0]!r}; expected a number, a range (3-4) or an empty node (3.1).")
+    if not cells[1].strip(" "):
+        raise InputError("the word (second column) is empty.")
+    return cells
+
+
+def _conllu_column(log: ReadingLog, blocks: list[_Block], file: str) -> str:
+    """The column to read, by its lower-case name. The default is UPOS, or the entities of a file without UPOS."""
+    wanted = log.options.column
+    if wanted is None:
+        cells = [cells for block in blocks for _, cells in block.rows]
+        if any(one[3] != _UNKNOWN for one in cells):
+            return "upos"
+        key = next((key for key in _ENTITY_KEYS if any(_misc(one[9], key) for one in cells)), None)
+        return f"misc.{key}" if key else "upos"
+    if isinstance(wanted, str) and wanted.lower().startswith("misc."):
+        return f"misc.{wanted[5:]}"
+    if wanted == "ner":
+        keys = [key for key in _ENTITY_KEYS for block in blocks for _, one in block.rows if _misc(one[9], key)]
+        return f"misc.{keys[0] if keys else 'NER'}"
+    if isinstance(wanted, str) and wanted.lower() in CONLLU_COLUMNS[2:]:
+        return wanted.lower()
+    if isinstance(wanted, int) and wanted % len(CONLLU_COLUMNS) >= 2:
+        return CONLLU_COLUMNS[wanted % len(CONLLU_COLUMNS)]
+    names = ", ".join((*CONLLU_COLUMNS[2:], "ner", "misc.KEY"))
+    raise InputError(f"{argument('column', wanted)}: CoNLL-U has the columns {names}.", file=file)
+
+
+def _misc(cell: str, key: str) -> str | None:
+    return next((part[len(key) + 1 :] for part in cell.split("|") if part.startswith(f"{key}=")), None)
+
+
+def _conllu_sentence(
+    block: _Block, column: str, document: str | None, log: ReadingLog, file: str
+) -> Iterator[RawSentence]:
+    words = [cells[1] for _, cells in block.rows]
+    tags = [_tag(cells, column) for _, cells in block.rows]
+    is_tagged = any(tag != _UNKNOWN for tag in tags)
+    if is_tagged and _UNKNOWN in tags:
+        number, cells = block.rows[tags.index(_UNKNOWN)]
+        problem = f"the word has no {column.upper()}, but others of its sentence have. Give it one, or choose another"
+        error = InputError(f"{problem} column ({argument('column', ...)}).")
+        log.refuse(error, file=file, line=number, text="\t".join(cells))
+        return
+    offsets = None if block.text is None else _find_in_text(words, block.text)
+    if block.text is not None and offsets is None:
+        log.count("sentences have words that are not in their `# text` (multi-word tokens); it was not kept")
+    yield RawSentence(
+        words,
+        tags if is_tagged else None,
+        lines=[number for number, _ in block.rows],
+        text=None if offsets is None else block.text,
+        offsets=offsets,
+        document=document or block.sentence,
+    )
+
+
+def _tag(cells: list[str], column: str) -> str:
+    if column.startswith("misc."):
+        return _misc(cells[9], column[5:]) or "O"
+    return cells[CONLLU_COLUMNS.index(column)].strip(" ") or _UNKNOWN
+
+
+def _find_in_text(words: list[str], text: str) -> list[tuple[int, int]] | None:
+    """The words' offsets in the text; None unless they stand there one after the other with white space between."""
+    offsets: list[tuple[int, int]] = []
+    reached = 0
+    for word in words:
+        start = text.find(word, reached)
+        if start < 0 or text[reached:start].strip():
+            return None
+        reached = start + len(word)
+        offsets.append((start, reached))
+    return None if text[reached:].strip() else offsets
+
+
 def read_text(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     if source.is_stdin or not source.path.is_dir():
-        yield from _lines(source, None, log)
+        yield from _text_lines(source, None, log)
         return
-    files = sorted(path for path in source.path.iterdir() if inner_name(path.name).endswith(".txt"))
-    if not files:
-        raise InputError("the folder has no .txt files.", file=source.name)
-    for path in files:
-        yield from _lines(Source(path), inner_name(path.name).removesuffix(".txt"), log)
+    for path in text_files_in(source.path):
+        yield from _text_lines(Source(path), inner_name(path.name).removesuffix(".txt"), log)
 
 
-def _lines(source: Source, document: str | None, log: ReadingLog) -> Iterator[RawSentence]:
+def _text_lines(source: Source, document: str | None, log: ReadingLog) -> Iterator[RawSentence]:
     same: dict[str, str] = {}  # one string object per word: a corpus of millions of words has few different ones
     for number, line in enumerate(source.checked_lines(log), start=source.first_line):
         if number in source.faults:

@@ -1,35 +1,26 @@
-"""Which format a file is in: its name first, and where the name says too little, its first lines."""
+"""The format of a file, by its name, or else by its first lines."""
 
 from __future__ import annotations
 
 import json
+import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from acclimate.data.problems import InputError
-from acclimate.data.readers.conllu import COLUMNS as CONLLU_COLUMNS
-from acclimate.data.readers.guesses import is_guess
-from acclimate.data.readers.hub import PREFIX
+from acclimate.data.readers.columns import CONLLU_COLUMNS
+from acclimate.data.readers.jsonl import is_guess
 from acclimate.data.readers.rows import ALL_TAGS, DOCUMENT, ONE_WORD, RAW_TEXT, plain_name
 from acclimate.data.readers.source import Source, inner_name
+from acclimate.data.readers.tables import PREFIX
 from acclimate.data.schemes import is_outside, looks_like_span_tag, names_a_span
 from acclimate.spelling import argument
 
-_BY_SUFFIX = {
-    ".conllu": "conllu",
-    ".conll": "conll",
-    ".bio": "conll",
-    ".iob": "conll",
-    ".iob2": "conll",
-    ".bioes": "conll",
-    ".col": "conll",
-    ".ner": "conll",
-    ".pos": "conll",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".spacy": "docbin",
-    ".docbin": "docbin",
-    ".ann": "brat",
+BY_SUFFIX = {
+    **dict.fromkeys((".conll", ".bio", ".iob", ".iob2", ".bioes", ".col", ".ner", ".pos"), "conll"),
+    **{".conllu": "conllu", ".csv": "csv", ".parquet": "parquet", ".ann": "brat"},
+    **dict.fromkeys((".spacy", ".docbin"), "docbin"),
 }
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _LOOKED_AT = 1000  # lines
@@ -43,40 +34,36 @@ def detect_format(source: Source) -> str:
     if not source.is_stdin and source.path.is_dir():
         return _of_folder(source)
     suffix = "" if source.is_stdin else _suffix(source)
-    if suffix in _BY_SUFFIX:
-        return _BY_SUFFIX[suffix]
+    if suffix in BY_SUFFIX:
+        return BY_SUFFIX[suffix]
     if source.data.startswith(b"PAR1"):
         return "parquet"
     if suffix in _JSON_SUFFIXES or source.text.lstrip().startswith("{"):
         return _json_flavour(source)
-    if suffix == ".txt" and any(source.path.with_name(name).exists() for name in _annotation_names(source)):
-        return "brat"
+    if suffix == ".txt":
+        stem = inner_name(source.path.name)[: -len(".txt")]
+        if any(source.path.with_name(f"{stem}.ann{packed}").exists() for packed in ("", ".gz", ".xz")):
+            return "brat"
     return _by_lines(source, suffix)
 
 
 def is_guessed(source: Source, format: str) -> bool:
-    """Whether only the first lines of a file say that it is no raw text, while its name would allow that."""
+    """Whether the format is a guess by the first lines of a file that may be raw text by its name."""
     if format in ("text", "brat", "hub") or (not source.is_stdin and source.path.is_dir()):
         return False
-    return source.is_stdin or _suffix(source) not in (*_BY_SUFFIX, *_JSON_SUFFIXES, ".tsv")
+    return source.is_stdin or _suffix(source) not in (*BY_SUFFIX, *_JSON_SUFFIXES, ".tsv")
 
 
 def looks_like_corpus(name: str, first_lines: list[str]) -> bool:
     """Whether a file that is to be raw text is a corpus with tags, by its name and its first lines."""
     suffix = Path(inner_name(name).lower()).suffix
-    return suffix in (*_BY_SUFFIX, *_JSON_SUFFIXES) or _looks_like_columns(
-        [line for line in first_lines if line.strip()]
-    )
+    lines = [line for line in first_lines if line.strip()]
+    return suffix in (*BY_SUFFIX, *_JSON_SUFFIXES) or _looks_like_columns(lines)
 
 
 def _suffix(source: Source) -> str:
     name = inner_name(source.path.name).lower()
     return name[name.rindex(".") :] if "." in name else ""
-
-
-def _annotation_names(source: Source) -> list[str]:
-    stem = inner_name(source.path.name)[: -len(".txt")]
-    return [f"{stem}.ann{packed}" for packed in ("", ".gz", ".xz")]
 
 
 def _of_folder(source: Source) -> str:
@@ -93,7 +80,7 @@ def _of_folder(source: Source) -> str:
 
 def _by_lines(source: Source, suffix: str) -> str:
     lines = [line for line in source.lines[:_LOOKED_AT] if line.strip()]
-    if source.text.lstrip().startswith("[") and _looks_like_array(source):
+    if re.match(r"\s*\[\s*[{\]]", source.text):
         return _json_flavour(source)
     if any(_is_conllu_line(line) for line in lines[:20]):
         return "conllu"
@@ -108,20 +95,14 @@ def _by_lines(source: Source, suffix: str) -> str:
 
 
 def _is_conllu_line(line: str) -> bool:
-    return (
-        line.count("\t") == len(CONLLU_COLUMNS) - 1 and line.split("\t")[0].replace("-", "").replace(".", "").isdigit()
-    )
-
-
-def _looks_like_array(source: Source) -> bool:
-    return source.text.lstrip()[1:].lstrip()[:1] in ("{", "]")
+    cells = line.split("\t")
+    return len(cells) == len(CONLLU_COLUMNS) and cells[0].replace("-", "").replace(".", "").isdigit()
 
 
 def _looks_like_columns(lines: list[str]) -> bool:
-    """Raw text has lines of any number of words; columns have the same number on nearly all of them, and the last is a
-    tag. Words such as `S` (a car), `B` (a vitamin) or `I-95` (a road) look like tags, too, and may well end a line.
+    """Whether nearly all lines have the same number of cells, two or more, and the last is a tag.
 
-    One column alone is not told from text here: a line of Chinese is one word to this test.
+    Words such as `S` (a car), `B` (a vitamin) or `I-95` (a road) look like tags, too, and may well end a line of text.
     """
     if any(line.startswith("-DOCSTART-") for line in lines):
         return True
@@ -137,36 +118,33 @@ def _looks_like_columns(lines: list[str]) -> bool:
         return False
     last = [row[-1] for row in rows if len(row) == usual]
     enough = len(rows) >= _ENOUGH
+    repeat = len(set(last)) * 3 <= len(last)  # as tags do, and last words of sentences do not
     if by_tab:
-        return any(map(_are_span_tags, (last, [row[0] for row in rows]))) or (enough and _come_again(last))
+        return any(map(_are_span_tags, (last, [row[0] for row in rows]))) or (enough and repeat)
     few_but_sure = any(map(is_outside, last)) and any(map(names_a_span, last)) and all(map(looks_like_span_tag, last))
-    return few_but_sure or (enough and (_are_span_tags(last) or (_come_again(last) and _are_in_capitals(last))))
+    return few_but_sure or (enough and (_are_span_tags(last) or (repeat and _are_in_capitals(last))))
 
 
 def _are_span_tags(cells: list[str]) -> bool:
-    """Most are spelled as span tags, and not by bare letters alone: a list of vitamins has those, too."""
+    """Whether most are spelled as span tags, and not by bare letters alone, as in a list of vitamins."""
     sure = any(map(names_a_span, cells)) or sum(map(is_outside, cells)) * 2 >= len(cells)
     return sure and sum(map(looks_like_span_tag, cells)) >= 0.9 * len(cells) - 1
 
 
-def _come_again(cells: list[str]) -> bool:
-    """Tags come again and again, last words of sentences do not."""
-    return len(set(cells)) * 3 <= len(cells)
-
-
 def _are_in_capitals(cells: list[str]) -> bool:
-    """As tags of words are (NOUN, VBZ). Tags of marks are marks."""
+    """Whether most are like NOUN and VBZ, or marks, which are the tags of marks."""
     capitals = sum(len(cell) > 1 and cell.isupper() for cell in cells)
     marks = sum(not any(map(str.isalnum, cell)) for cell in cells)
     return capitals > marks and capitals + marks >= 0.9 * len(cells)
 
 
 def _json_flavour(source: Source) -> str:
-    """Whose JSON it is, by the fields of the first records that can be read."""
+    """The tool that wrote the JSON, by the fields of the first good records."""
     if source.text.strip() in ("", "[]"):
-        return "jsonl"  # whoever wrote it, nothing is in it, and that is what will be said
+        return "jsonl"  # the reader will say that it is empty
     for fields in _first_records(source):
-        if any(isinstance(fields.get(name), list) and _of_strings(fields[name]) for name in ("words", "tokens")):
+        words = [fields[name] for name in ("words", "tokens") if isinstance(fields.get(name), list)]
+        if any(all(isinstance(word, str) for word in one) for one in words):
             return "jsonl"
         if isinstance(fields.get("data"), dict) or _is_minimal_label_studio(fields):
             return "label_studio"
@@ -177,35 +155,25 @@ def _json_flavour(source: Source) -> str:
         if "text" in fields:
             return "doccano"
     known = "words and tags (ours), doccano, label_studio, prodigy"
-    problem = (
-        f"this JSON is of no known kind ({known}), or the first records are no JSON objects. Name its format "
-        f"({argument('format', ...)})."
-    )
+    problem = f"this JSON is of no known kind ({known}), or the first records are no JSON objects."
     first = next((number for number, line in enumerate(source.lines, start=1) if line.strip()), 1)
-    raise InputError(problem, file=source.name, line=first, text=(source.lines or [""])[first - 1])
+    raise InputError(
+        f"{problem} Name its format ({argument('format', ...)}).",
+        file=source.name,
+        line=first,
+        text=(source.lines or [""])[first - 1],
+    )
 
 
 def _first_records(source: Source) -> list[dict[str, Any]]:
     text = source.text.lstrip()
-    if text.startswith("["):
-        try:
-            value, _ = json.JSONDecoder().raw_decode(text, len(text) - len(text[1:].lstrip()))
-        except (ValueError, RecursionError):
-            return []
-        return [value] if isinstance(value, dict) else []
+    # of an array, the first element is enough
+    texts = [text[1:].lstrip()] if text.startswith("[") else [line.lstrip() for line in source.lines[:50]]
     records = []
-    for line in source.lines[:50]:
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            records.append(value)
-    return records
-
-
-def _of_strings(value: list[object]) -> bool:
-    return all(isinstance(item, str) for item in value)
+    for one in texts:
+        with suppress(ValueError, RecursionError):
+            records.append(json.JSONDecoder().raw_decode(one)[0])
+    return [record for record in records if isinstance(record, dict)]
 
 
 def _is_minimal_label_studio(fields: dict[str, Any]) -> bool:

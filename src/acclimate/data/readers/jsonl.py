@@ -1,62 +1,57 @@
 """Our own JSONL: `{"words": […], "tags": […]}`, and if it is known `text`, `offsets`, `document`, and `spans`.
 
-`tokens` for words and `ner_tags` (of strings) for tags are understood too. `spans` repeat the tags as offsets into the
-text, for readers that want those; they must agree. Spans with scores are guesses (`guesses`).
+`tokens` for words and `ner_tags` (of strings) for tags are read too. `spans` repeat the tags as offsets into the text.
+
+Spans with scores or annotators are guesses: `{"text": "Anna left.", "spans": [{"start": 0, "end": 4, "label": "PER",
+"score": 0.8, "annotator": "a"}], "annotators": ["a", "b"]}`. They count characters of the text, or words where there is
+no text. `annotators` are all who annotated the text: b found no name. Guesses of several annotators are pooled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
-from acclimate.data.character_spans import CharacterSpan, align, check_range
+from acclimate.data.character_spans import CharacterSpan, align, check_range, sentences_of_text, split_words_at
 from acclimate.data.problems import InputError, Place
-from acclimate.data.readers.doccano import label_name
-from acclimate.data.readers.guesses import GuessedSentence, guessed_sentences, is_guess, names_annotators, pooled
-from acclimate.data.readers.records import Fields, Record, expect, identifier, json_records, require, sentence_of_fields
+from acclimate.data.readers.records import (
+    Fields,
+    Record,
+    as_json,
+    expect,
+    expect_strings,
+    identifier,
+    json_records,
+    label_name,
+    require,
+    sentence_of_fields,
+)
 from acclimate.data.readers.rows import ALL_TAGS, ALL_WORDS
 from acclimate.data.readers.source import RawSentence, ReadingLog, ReadingOptions, Source
 from acclimate.data.schemes import spans_from_tags
+from acclimate.data.soft_labels import Row, ScoredSpan, frozen, likeliest_tags, rows_of_spans
+
+_UNNAMED = ""  # the name of an annotator who has none
 
 
 def read_jsonl(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
     records = list(json_records(source, log))
-    tags_name = _tags_name(records, log.options)
-    are_guesses = any(is_guess(record.fields) for record in records)
-    are_named = are_guesses and any(names_annotators(record.fields) for record in records)
+    occurring = {name for record in records for name in record.fields}
+    asked = log.options.column  # the field that holds the tags, one for the whole file
+    tags_name = next((name for name in ALL_TAGS if name in occurring), None) if asked is None else str(asked)
+    has_guesses = any(is_guess(record.fields) for record in records)
+    are_named = has_guesses and any(_names_annotators(record.fields) for record in records)
     guessed: list[GuessedSentence] = []
     for record in records:
-        try:
-            if are_guesses and (is_guess(record.fields) or tags_name not in record.fields):
+        with log.refusing(source.name, record.line, record.spelled):
+            if has_guesses and (is_guess(record.fields) or tags_name not in record.fields):
                 guessed += _guesses(record, tags_name, source.name, log, are_named)
-                continue
-            raw = _sentence(record, tags_name, log)
-        except InputError as error:
-            log.refuse(error, file=source.name, line=record.line, text=record.spelled)
-        else:
-            if are_guesses:
-                guessed.append(GuessedSentence(raw, None))
+            elif has_guesses:
+                guessed.append(GuessedSentence(_sentence(record, tags_name, log), None))
             else:
-                yield raw
+                yield _sentence(record, tags_name, log)
     yield from pooled(guessed, log)
-
-
-def _guesses(
-    record: Record, tags_name: str | None, file: str, log: ReadingLog, are_named: bool
-) -> list[GuessedSentence]:
-    fields = record.fields
-    if fields.get(str(tags_name)) is not None:
-        raise InputError(f"the record has guesses and {tags_name!r}. Remove one of them.")
-    name = _words_name(fields, log.options)
-    words = None if name == "text" else fields[name]
-    return guessed_sentences(fields, words, Place(file, record.line), log, are_named)
-
-
-def _tags_name(records: Sequence[Record], options: ReadingOptions) -> str | None:
-    """The field that holds the tags, one for the whole file."""
-    if options.column is not None:
-        return str(options.column)
-    occurring = {name for record in records for name in record.fields}
-    return next((name for name in ALL_TAGS if name in occurring), None)
 
 
 def _sentence(record: Record, tags_name: str | None, log: ReadingLog) -> RawSentence:
@@ -90,7 +85,7 @@ def _take_spans(raw: RawSentence, fields: Fields) -> None:
         return
     if raw.text is None or raw.offsets is None:
         raise InputError("there are spans, but no text and offsets that they could point into.")
-    spans = [_span(item) for item in expect(fields["spans"], list, "'spans'")]
+    spans = [CharacterSpan(*_start_end_label(item)) for item in expect(fields["spans"], list, "'spans'")]
     for span in spans:
         check_range(span, raw.text)
     aligned = align(spans, raw.offsets, raw.text, "error").spans
@@ -100,7 +95,167 @@ def _take_spans(raw: RawSentence, fields: Fields) -> None:
         raise InputError("tags and spans disagree. Mend one of them, or remove the field 'spans'.")
 
 
-def _span(item: object) -> CharacterSpan:
+def _start_end_label(item: object) -> tuple[int, int, str]:
     fields = expect(item, dict, "a span")
     start, end = require(fields, "start", int, "the span"), require(fields, "end", int, "the span")
-    return CharacterSpan(start, end, label_name(require(fields, "label", str, "the span")), Place())
+    return start, end, label_name(require(fields, "label", str, "the span"))
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A span as the file has it."""
+
+    span: CharacterSpan
+    score: float
+    annotator: str
+
+
+@dataclass(slots=True)
+class GuessedSentence:
+    """A sentence and its words' distributions by annotator; None where no annotator is known."""
+
+    raw: RawSentence
+    rows: dict[str, list[Row]] | None
+
+
+def _span_items(fields: Fields) -> list[Fields]:
+    spans = fields.get("spans")
+    return [item for item in spans if isinstance(item, dict)] if isinstance(spans, list) else []
+
+
+def is_guess(fields: Fields) -> bool:
+    """Whether a record has scores or annotators."""
+    return "annotators" in fields or any(item.keys() & {"score", "annotator"} for item in _span_items(fields))
+
+
+def _names_annotators(fields: Fields) -> bool:
+    return bool(fields.get("annotators")) or any(item.get("annotator") for item in _span_items(fields))
+
+
+def _guesses(
+    record: Record, tags_name: str | None, file: str, log: ReadingLog, are_named: bool
+) -> list[GuessedSentence]:
+    """The sentences of one record. `are_named`: whether any record of the file names annotators."""
+    fields, place = record.fields, Place(file, record.line)
+    if fields.get(str(tags_name)) is not None:
+        raise InputError(f"the record has guesses and {tags_name!r}. Remove one of them.")
+    words_name = _words_name(fields, log.options)
+    listed = None
+    if fields.get("annotators") is not None:
+        listed = list(dict.fromkeys(expect_strings(fields["annotators"], "'annotators'")))
+    unnamed = listed[0] if listed is not None and len(listed) == 1 else _UNNAMED
+    spans = fields.get("spans")
+    guesses = [_guess(item, unnamed) for item in expect([] if spans is None else spans, list, "'spans'")]
+    annotators = _annotators_of(guesses, listed)
+    if not annotators and spans is not None and not are_named:
+        annotators = [_UNNAMED]
+    if not annotators:
+        log.count("records name nobody who looked, and count as not annotated")
+    document = identifier(fields, "document", "id")
+    if words_name == "text":
+        return _guesses_over_text(require(fields, "text", str), guesses, annotators, place, document, log)
+    text = fields.get("text")
+    if text is not None and fields.get("offsets") is None:
+        problem = "there are words and a text, but no offsets: do the spans count words, or characters of the text?"
+        raise InputError(f"{problem} Add the offsets, or leave out the text or the words.")
+    raw = sentence_of_fields(fields[words_name], None, text, fields.get("offsets"), document, line=place.line)
+    scored: list[ScoredSpan | None] = [
+        ScoredSpan(guess.span.start, guess.span.end, guess.span.label, guess.score) for guess in guesses
+    ]
+    if raw.text is not None and raw.offsets is not None:
+        scored = [_over_words(guess, raw.offsets, raw.text, "error", log) for guess in guesses]
+    return [GuessedSentence(raw, _rows(guesses, scored, annotators, len(raw.words)))]
+
+
+def _guess(item: object, unnamed: str) -> Guess:
+    fields = expect(item, dict, "a span")
+    start, end = require(fields, "start", int, "the span"), require(fields, "end", int, "the span")
+    score = fields.get("score", 1)
+    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+        raise InputError(f"a score should be a number from 0 to 1, but is {as_json(score)}.")
+    annotator = expect(fields.get("annotator") or unnamed, str, "'annotator'")
+    label = label_name(require(fields, "label", str, "the span"))
+    return Guess(CharacterSpan(start, end, label), float(score), annotator)
+
+
+def _annotators_of(guesses: Sequence[Guess], listed: list[str] | None) -> list[str]:
+    """Who annotated the text: those listed, or else those with a guess."""
+    names = list(dict.fromkeys(guess.annotator for guess in guesses))
+    if listed is None:
+        if len(names) > 1 and _UNNAMED in names:
+            raise InputError("some spans name an annotator and others do not. Name one for each, or for none.")
+        return names
+    for name in names:
+        if name not in listed:
+            who = f"the annotator {name!r} of a span" if name else "a span without an annotator"
+            raise InputError(f"{who} does not fit to 'annotators' ({', '.join(listed)}). Name all who looked there.")
+    return listed
+
+
+def _rows(
+    guesses: Sequence[Guess], spans: Sequence[ScoredSpan | None], annotators: Sequence[str], length: int
+) -> dict[str, list[Row]] | None:
+    """The distributions of each annotator's guesses. `spans` are these over words; None for one elsewhere."""
+    own: dict[str, list[ScoredSpan]] = {name: [] for name in annotators}
+    for guess, span in zip(guesses, spans, strict=True):
+        if span is not None:
+            own[guess.annotator].append(span)
+    return {name: rows_of_spans(spans, length) for name, spans in own.items()} or None
+
+
+def _over_words(
+    guess: Guess,
+    words: Sequence[tuple[int, int]],
+    text: str,
+    borders: str,
+    log: ReadingLog,
+    split: Sequence[tuple[int, int]] = (),
+) -> ScoredSpan | None:
+    """A guess over words; None where it is dropped. `split`: the words, with those split that any guess cuts."""
+    check_range(guess.span, text)
+    aligned = align([guess.span], words, text, borders)
+    log.border_misses.extend(aligned.misses)
+    spans = align([guess.span], split, text, borders).spans if split else aligned.spans
+    return ScoredSpan(spans[0].start, spans[0].end, guess.span.label, guess.score) if spans else None
+
+
+def _guesses_over_text(
+    text: str, guesses: Sequence[Guess], annotators: Sequence[str], place: Place, document: str | None, log: ReadingLog
+) -> list[GuessedSentence]:
+    """The sentences of a text. No sentence ends inside a guess."""
+    words, borders = log.options.find_words(text), log.options.borders
+    marks = [guess.span for guess in guesses]
+    split = split_words_at(marks, words, text) if borders == "split" else words
+    scored = [_over_words(guess, words, text, borders, log, split) for guess in guesses]
+    raws = sentences_of_text(text, None, log, place, document, split, together=marks)
+    ends = accumulate((len(raw.words) for raw in raws), initial=0)
+    sentences: list[GuessedSentence] = []
+    for raw, (first, last) in zip(raws, pairwise(ends), strict=True):
+        here = [
+            ScoredSpan(span.start - first, span.end - first, span.label, span.score)
+            if span is not None and first <= span.start < last
+            else None
+            for span in scored
+        ]
+        sentences.append(GuessedSentence(raw, _rows(guesses, here, annotators, len(raw.words))))
+    return sentences
+
+
+def pooled(sentences: Sequence[GuessedSentence], log: ReadingLog) -> Iterator[RawSentence]:
+    """The sentences with the guesses of all annotators as one distribution at each word."""
+    known = [sentence.rows for sentence in sentences if sentence.rows]
+    if len({name for rows in known for name in rows}) > 1:
+        from acclimate.data.votes import pool
+
+        pooled_rows, log.annotators = pool(known)
+        shown = ", ".join(map(str, log.annotators))
+        what = f"annotators were pooled. By their agreement they are right with probability: {shown}"
+        log.count(what, len(log.annotators))
+    else:
+        pooled_rows = [rows for one in known for rows in one.values()]
+    ready = iter(pooled_rows)
+    for sentence in sentences:
+        if sentence.rows:
+            rows = next(ready)
+            sentence.raw.spans, sentence.raw.probabilities = spans_from_tags(likeliest_tags(rows)), frozen(rows)
+        yield sentence.raw

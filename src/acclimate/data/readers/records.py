@@ -1,12 +1,9 @@
-"""JSON records, one per line or in one array, and a sentence given as their fields.
-
-A field of the wrong type is an error that names the field. Tables with one sentence per row and the Hugging Face hub
-share the sentence of fields: a list of words, one of tags, and perhaps their text.
-"""
+"""JSON records, one per line or in one array, their fields checked by type, and the sentence that such fields give."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -18,6 +15,7 @@ Value = TypeVar("Value")
 Fields = dict[str, Any]
 _NAMES = {str: "a string", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
 _BLANK = " \t\r\n"
+_BLANKS = re.compile(f"[{_BLANK}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +39,20 @@ def sentences_of_records(
 ) -> Iterator[RawSentence]:
     """The sentences that `read` finds in each record; a bad record is refused as a whole, with its line."""
     for record in json_records(source, log):
-        try:
-            sentences = read(record, Place(source.name, record.line), log)
-        except InputError as error:
-            log.refuse(error, file=source.name, line=record.line, text=record.spelled)
-        else:
-            yield from sentences
+        with log.refusing(source.name, record.line, record.spelled):
+            yield from read(record, Place(source.name, record.line), log)
 
 
 def _from_lines(source: Source, lines: list[str], log: ReadingLog) -> Iterator[Record]:
     for number, line in enumerate(lines, start=source.first_line):
-        if not line.strip(_BLANK):
-            continue
-        try:
-            if number in source.faults:
-                raise source.faults[number]
-            record = Record(number, expect(_parsed(line), dict, "the record"), line)
-        except InputError as error:
-            log.refuse(error, file=source.name, line=number, text=line)
-        else:
-            yield record
-
-
-def _parsed(line: str) -> object:
-    try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        problem = f"this is no JSON ({error}). Each line must be one whole JSON object."
-        raise InputError(problem) from error
+        if line.strip(_BLANK):
+            with log.refusing(source.name, number, line):
+                source.require_text(number)
+                try:
+                    value = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise InputError(f"this is no JSON ({error}). Each line must be one whole JSON object.") from error
+                yield Record(number, expect(value, dict, "the record"), line)
 
 
 def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[Record]:
@@ -79,7 +63,12 @@ def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[R
         start = _skip_blanks(text, position)
         line += text.count("\n", position, start)
         if text[start : start + 1] == "]":
-            _check_nothing_behind(text, start + 1, line, source.name)
+            rest = _skip_blanks(text, start + 1)
+            if rest < len(text):
+                problem = "something follows behind the end of the JSON array; the file should be one array."
+                advice = "If it is several arrays, join them, or put each record on a line of its own."
+                at = line + text.count("\n", start, rest)
+                raise InputError(f"{problem} {advice}", file=source.name, line=at, text=text[rest : rest + 200])
             return
         try:
             value, end = decoder.raw_decode(text, start)
@@ -93,35 +82,20 @@ def _from_array(source: Source, lines: list[str], log: ReadingLog) -> Iterator[R
             shown = text[start : start + 200]
             raise InputError(f"{problem} {advice}", file=source.name, line=line, text=shown) from error
         last = line + text.count("\n", start, end)
-        try:
+        with log.refusing(source.name, line, text[start:end]):
             for number in range(line, last + 1):
-                if number in source.faults:
-                    raise source.faults[number]
-            record = Record(line, expect(value, dict, "the record"), text[start:end])
-        except InputError as error:
-            log.refuse(error, file=source.name, line=line, text=text[start:end])
-        else:
-            yield record
+                source.require_text(number)
+            yield Record(line, expect(value, dict, "the record"), text[start:end])
         position, line = after + (text[after] == ","), line + text.count("\n", start, after)
 
 
-def _check_nothing_behind(text: str, position: int, line: int, file: str) -> None:
-    rest = _skip_blanks(text, position)
-    if rest < len(text):
-        problem = "something follows behind the end of the JSON array; the file should be one array."
-        advice = "If it is several arrays, join them, or put each record on a line of its own."
-        at = line + text.count("\n", position, rest)
-        raise InputError(f"{problem} {advice}", file=file, line=at, text=text[rest : rest + 200])
-
-
 def _skip_blanks(text: str, position: int) -> int:
-    while position < len(text) and text[position] in _BLANK:
-        position += 1
-    return position
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
 
 
 def expect(value: object, kind: type[Value], what: str) -> Value:
-    """The value, if it is of the right type. `true` is no number here, though it is one to Python."""
+    """The value, if it is of the right type; `true` is no number."""
     if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
         return value
     raise InputError(f"{what} should be {_NAMES[kind]}, but is {as_json(value)}.")
@@ -135,6 +109,14 @@ def as_json(value: object) -> str:
 def expect_strings(value: object, what: str) -> list[str]:
     """The value, if it is a list of strings."""
     return [expect(item, str, f"item {number} of {what}") for number, item in enumerate(expect(value, list, what))]
+
+
+def label_name(value: object) -> str:
+    """A label: any string that is not blank."""
+    name = expect(value, str, "a label")
+    if not name.strip():
+        raise InputError("a label is empty. Name it, or remove the span.")
+    return name
 
 
 def require(fields: Fields, name: str, kind: type[Value], where: str = "the record") -> Value:
@@ -185,13 +167,11 @@ def _tags(tags: object, names: Sequence[str] | None) -> list[str]:
     items = expect(tags, list, "the tags")
     if items and all(isinstance(item, int) and not isinstance(item, bool) for item in items):
         if names is None:
-            raise InputError(
-                "the tags are numbers, and nothing says what they mean. Write the tags by name (B-PER, O)."
-            )
+            problem = "the tags are numbers, and nothing says what they mean. Write the tags by name (B-PER, O)."
+            raise InputError(problem)
         if bad := [item for item in items if not 0 <= item < len(names)]:
-            raise InputError(
-                f"tag {bad[0]} has no name; the names given are {', '.join(names)} (0 to {len(names) - 1})."
-            )
+            known = f"the names given are {', '.join(names)} (0 to {len(names) - 1})."
+            raise InputError(f"tag {bad[0]} has no name; {known}")
         return [names[item] for item in items]
     strings = expect_strings(tags, "the tags")
     for number, tag in enumerate(strings):
@@ -202,7 +182,7 @@ def _tags(tags: object, names: Sequence[str] | None) -> list[str]:
 
 
 def _offsets(offsets: object, text: str | None, words: list[str]) -> list[tuple[int, int]]:
-    """Offsets must point at the words: everything that is shown or written later relies on it."""
+    """The offsets, which must point at the words."""
     if text is None:
         raise InputError("there are offsets, but no text that they point into.")
     pairs = [expect(pair, list, "an offset") for pair in expect(offsets, list, "the offsets")]
@@ -215,8 +195,7 @@ def _offsets(offsets: object, text: str | None, words: list[str]) -> list[tuple[
         start, end = (expect(number, int, "an offset's number") for number in pair)
         reached = checked[-1][1] if checked else 0
         if not reached <= start < end <= len(text) or text[start:end] != word:
-            raise InputError(
-                f"the offsets [{start}, {end}] do not point at {word!r} in the text, behind the word before."
-            )
+            problem = f"the offsets [{start}, {end}] do not point at {word!r} in the text, behind the word before."
+            raise InputError(problem)
         checked.append((start, end))
     return checked

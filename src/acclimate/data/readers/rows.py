@@ -1,4 +1,4 @@
-"""Rows of cells to sentences: which column is which, and one word, one sentence or one text per row."""
+"""Rows of cells to sentences, with one word, one sentence or one text per row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import ast
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 
 from acclimate.data.character_spans import sentences_of_text
 from acclimate.data.problems import InputError, Place
@@ -53,13 +54,9 @@ def find_layout(header: Sequence[str], options: ReadingOptions, file: str) -> La
         single = _first(ONE_WORD, names)
         words = single if single is not None else _first(ALL_WORDS, names)
     if words is None:
-        expected = ", ".join((*ONE_WORD, *ALL_WORDS[:4]))
-        problem = f"no column of words. The first line must name the columns, one of them {expected}; it names"
-        raise InputError(
-            f"{problem} {', '.join(map(repr, header))}. Name it so, or pass {argument('words_column', ...)}.",
-            file=file,
-            line=1,
-        )
+        expected, has = ", ".join((*ONE_WORD, *ALL_WORDS[:4])), ", ".join(map(repr, header))
+        problem = f"no column of words. The first line must name the columns, one of them {expected}; it names {has}."
+        raise InputError(f"{problem} Name it so, or pass {argument('words_column', ...)}.", file=file, line=1)
     tags = _wanted(options.column, header, "column", file)
     if tags is None:
         tags = _first(ONE_TAG if single is not None else ALL_TAGS, names)
@@ -93,12 +90,8 @@ def _wanted(column: int | str | None, header: Sequence[str], option: str, file: 
     try:
         index = int(column)
     except ValueError:
-        has = ", ".join(map(repr, header))
-        raise InputError(
-            f"{option}={column!r}: there is no such column.{did_you_mean(str(column), header)} There are {has}.",
-            file=file,
-            line=1,
-        ) from None
+        problem = f"{option}={column!r}: there is no such column.{did_you_mean(str(column), header)}"
+        raise InputError(f"{problem} There are {', '.join(map(repr, header))}.", file=file, line=1) from None
     if not -len(header) <= index < len(header):
         raise InputError(f"{option}={index}, but there are {len(header)} columns (numbered from 0).", file=file, line=1)
     return index % len(header)
@@ -118,25 +111,24 @@ def sentences_of_rows(
 ) -> Iterator[RawSentence]:
     """The sentences of a table. `names`: what the tags mean where they are numbers."""
     rows = list(rows)
-    if _is_raw(rows, layout, log):
-        yield from _texts_by_row(rows, layout, log, file)
-        return
-    if layout.word_per_row:
+    is_raw = _is_raw(rows, layout, log)
+    if layout.word_per_row and not is_raw:
         yield from _words_by_row(rows, layout, log, file)
         return
     for row in rows:
-        try:
+        with log.refusing(file, row.line, _shown(row)):
             if row.fault is not None:
                 raise row.fault
-            raw = _sentence(row, layout, names)
-        except InputError as error:
-            log.refuse(error, file=file, line=row.line, text=_shown(row))
-        else:
-            yield raw
+            if is_raw:
+                cell = row.cells[layout.words]
+                text = "" if cell is None else expect(cell, str, "the text")
+                yield from sentences_of_text(text, None, log, Place(file, row.line), _document(row, layout))
+            else:
+                yield _sentence(row, layout, names)
 
 
 def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
-    """Whether the words still have to be found: strings that are no lists, and have no tag for each of their words."""
+    """Whether the cells hold raw text: strings that are no lists, without a tag for each word."""
     good = [row for row in rows if row.fault is None and len(row.cells) > layout.words]
     texts = [cell for row in good if isinstance(cell := row.cells[layout.words], str)]
     if layout.word_per_row:  # by its name; a cell of many words is none
@@ -153,26 +145,11 @@ def _is_raw(rows: Sequence[Row], layout: Layout, log: ReadingLog) -> bool:
 
 
 def _is_tagged(row: Row, layout: Layout) -> bool:
-    assert layout.tags is not None
     try:
-        words, tags = _as_list(row.cells[layout.words]), _as_list(row.cells[layout.tags])
+        words, tags = _as_list(row.cells[layout.words]), _as_list(row.cells[layout.tags or 0])
     except InputError:
         return False
     return isinstance(words, list) and isinstance(tags, list) and len(words) == len(tags)
-
-
-def _texts_by_row(rows: Sequence[Row], layout: Layout, log: ReadingLog, file: str) -> Iterator[RawSentence]:
-    for row in rows:
-        try:
-            if row.fault is not None:
-                raise row.fault
-            cell = row.cells[layout.words]
-            text = "" if cell is None else expect(cell, str, "the text")
-            raw = sentences_of_text(text, None, log, Place(file, row.line), _document(row, layout))
-        except InputError as error:
-            log.refuse(error, file=file, line=row.line, text=_shown(row))
-        else:
-            yield from raw
 
 
 def _document(row: Row, layout: Layout) -> str | None:
@@ -194,8 +171,7 @@ def _sentence(row: Row, layout: Layout, names: Sequence[str] | None) -> RawSente
     return sentence_of_fields(words, tags, text, offsets, _document(row, layout), line=row.line, names=names)
 
 
-_STRING = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_ITEM = re.compile(rf"\s*({_STRING})\s*(,|$)")
+_NO_COMMA = re.compile(r"""['"]\s+['"]""")  # as in numpy's ['a' 'b'], which Python would read as 'ab'
 
 
 def _as_list(cell: object) -> object:
@@ -207,10 +183,13 @@ def _as_list(cell: object) -> object:
         if "\n" in spelled:
             raise InputError("a cell of words holds a line end. Is a quotation mark left open?", text=cell)
         return [part for part in re.split("[ \t]+", cell) if part]
-    try:
+    with suppress(ValueError, RecursionError):
         return json.loads(spelled)
-    except (ValueError, RecursionError):
-        return _python_list(spelled[1:-1])
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        if not _NO_COMMA.search(spelled):
+            return ast.literal_eval(spelled)
+    problem = "this list cannot be read: expected strings in quotes with commas between them"
+    raise InputError(f"{problem}, or words with blanks between them.", text=cell)
 
 
 def _is_list(cell: str) -> bool:
@@ -219,88 +198,60 @@ def _is_list(cell: str) -> bool:
     return spelled.startswith("[") and spelled.endswith("]")
 
 
-def _python_list(spelled: str) -> list[str]:
-    """`'a', 'b'`. Not literal_eval over the whole: it reads numpy's `['a' 'b']` as one string, `ab`."""
-    items: list[str] = []
-    position = 0
-    while position < len(spelled.rstrip()):
-        match = _ITEM.match(spelled, position)
-        try:
-            items.append(str(ast.literal_eval(match.group(1) if match else "")))
-        except (SyntaxError, ValueError):  # a line end in a string, or half of `\\u00e9`
-            problem = "this list cannot be read: expected strings in quotes with commas between them"
-            raise InputError(f"{problem}, or words with blanks between them.", text=spelled) from None
-        assert match is not None
-        position = match.end()
-    return items
-
-
-@dataclass(slots=True)
-class _Collected:
-    """The rows of the sentence that is being collected."""
-
-    key: str | None = None
-    words: list[str] = field(default_factory=list)
-    tags: list[str] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    document: str | None = None
-    bad: bool = False
-
-
 def _words_by_row(rows: Iterable[Row], layout: Layout, log: ReadingLog, file: str) -> Iterator[RawSentence]:
-    current = _Collected()
     seen: set[str] = set()
-    for row in rows:
-        if row.fault is None and not any(str(cell).strip() for cell in row.cells if cell is not None):
-            yield from _finished(current, layout)  # an empty row ends a sentence
-            current = _Collected()
-            continue
-        key = _key(row, layout)
-        if key and key != current.key:
-            yield from _finished(current, layout)
-            current = _Collected(key)
-        try:
-            if key and key not in seen and not current.words:
-                seen.add(key)
-            elif key and not current.words and not current.bad:
-                problem = (
-                    f"sentence {key!r} comes back after others. Sort the rows by sentence, or give each its own id."
-                )
-                raise InputError(problem)
-            _take(row, layout, current)
-        except InputError as error:
-            if not current.bad:
+    for key, group in _rows_by_sentence(rows, layout):
+        words: list[str] = []
+        tags: list[str] = []
+        document: str | None = None
+        for row in group:
+            try:
+                if key in seen and not words:
+                    advice = "Sort the rows by sentence, or give each its own id."
+                    raise InputError(f"sentence {key!r} comes back after others. {advice}")
+                words.append(_word(row, layout))
+                tags += [] if layout.tags is None else [_tag(row.cells[layout.tags])]
+            except InputError as error:  # never half a sentence
                 log.refuse(error, file=file, line=row.line, text=_shown(row))
-            current.bad = True
-    yield from _finished(current, layout)
+                break
+            if layout.document is not None and row.cells[layout.document]:
+                document = str(row.cells[layout.document])
+        else:
+            lines = [row.line for row in group]
+            yield RawSentence(words, None if layout.tags is None else tags, lines=lines, document=document)
+        seen |= {key} if key else set()
 
 
-def _key(row: Row, layout: Layout) -> str | None:
-    """The sentence that a row says it belongs to; an empty cell says: the same as before."""
-    if layout.sentence is None or len(row.cells) <= layout.sentence or row.cells[layout.sentence] is None:
-        return None
-    return str(row.cells[layout.sentence]).strip() or None
+def _rows_by_sentence(rows: Iterable[Row], layout: Layout) -> Iterator[tuple[str | None, list[Row]]]:
+    """The rows of each sentence, with its id. An empty row ends a sentence; an empty id means: the same as above."""
+    key: str | None = None
+    group: list[Row] = []
+    column = layout.sentence
+    for row in rows:
+        is_empty = row.fault is None and not any(str(cell).strip() for cell in row.cells if cell is not None)
+        cell = None if column is None or len(row.cells) <= column else row.cells[column]
+        own = None if cell is None else str(cell).strip() or None
+        if is_empty or (own and own != key):
+            if group:
+                yield key, group
+            key, group = own, []
+        if not is_empty:
+            group.append(row)
+    if group:
+        yield key, group
 
 
-def _take(row: Row, layout: Layout, current: _Collected) -> None:
+def _word(row: Row, layout: Layout) -> str:
     if row.fault is not None:
         raise row.fault
     word = row.cells[layout.words]
     if not isinstance(word, str) or not word:
         raise InputError(f"the word should be a string with something in it, but is {word!r}.")
     check_characters(word)
-    if layout.tags is not None:
-        tag = row.cells[layout.tags]
-        if not isinstance(tag, str) or not tag.strip():
-            raise InputError(f"the tag should be a string with something in it, but is {tag!r}. Write O for none.")
-        current.tags.append(tag.strip(" "))
-    if layout.document is not None and row.cells[layout.document]:
-        current.document = str(row.cells[layout.document])
-    current.words.append(word)
-    current.lines.append(row.line)
+    return word
 
 
-def _finished(current: _Collected, layout: Layout) -> Iterator[RawSentence]:
-    if current.words and not current.bad:
-        tags = None if layout.tags is None else current.tags
-        yield RawSentence(current.words, tags, lines=current.lines, document=current.document)
+def _tag(tag: object) -> str:
+    if not isinstance(tag, str) or not tag.strip():
+        raise InputError(f"the tag should be a string with something in it, but is {tag!r}. Write O for none.")
+    return tag.strip(" ")

@@ -1,4 +1,4 @@
-"""What every reader gets: the source of the bytes, the reading options, and a log of what was not read as it stood."""
+"""What every reader gets: the source of the bytes, the reading options, and a log of what was changed or left out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Compression = Literal["gzip", "xz"]
 
 _BY_SUFFIX: dict[str, Compression] = {".gz": "gzip", ".xz": "xz"}
 _BLOCK = 1 << 16  # bytes
-_PADDING = 4  # zeros that may stand behind a part of an .xz file, or any multiple of so many
+_PADDING = 4  # a stream of an .xz file may be followed by a multiple of so many zeros
 _UNREAD = {b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "Zstandard", b"PK\x03\x04": "zip", b"7z\xbc\xaf\x27\x1c": "7-zip"}
 
 
@@ -40,11 +40,6 @@ def compression_of(start: bytes, suffix: str = "") -> Compression | None:
     return _BY_SUFFIX.get(suffix) if start else None
 
 
-def unread_compression(start: bytes) -> str | None:
-    """The name of a compression that is not read here."""
-    return next((name for mark, name in _UNREAD.items() if start.startswith(mark)), None)
-
-
 def decompressing(stored: IO[bytes], compression: Compression | None) -> IO[bytes]:
     """The file as it was before it was compressed. Reading it raises one of DAMAGE where it is damaged."""
     if compression == "gzip":
@@ -53,48 +48,40 @@ def decompressing(stored: IO[bytes], compression: Compression | None) -> IO[byte
 
 
 class _XzFile(io.RawIOBase):
-    """The parts of an .xz file, one after the other."""
+    """An .xz file of one or more streams. Unlike `lzma.LZMAFile` it refuses other bytes behind a stream."""
 
     def __init__(self, stored: IO[bytes]) -> None:
-        self._stored = stored
-        self._waiting = b""  # read from the file, and not looked at yet
-        self._part: lzma.LZMADecompressor | None = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        self._chunks, self._rest = _xz_chunks(stored), b""
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(cast(bytearray, buffer)).cast("B")
-        unpacked = self._read(len(view))
-        view[: len(unpacked)] = unpacked
-        return len(unpacked)
+        chunk = self._rest or next(self._chunks, b"")
+        size = min(len(view), len(chunk))
+        view[:size], self._rest = chunk[:size], chunk[size:]
+        return size
 
-    def _read(self, most: int) -> bytes:
-        while self._part is not None:
-            if self._part.eof:
-                self._part = self._next_part(self._part.unused_data)
-                continue
-            packed = self._packed() if self._part.needs_input else b""
-            if self._part.needs_input and not packed:
+
+def _xz_chunks(stored: IO[bytes]) -> Iterator[bytes]:
+    packed = stored.read(_BLOCK)
+    while packed:
+        stream = lzma.LZMADecompressor(lzma.FORMAT_XZ)
+        while not stream.eof:
+            packed = packed or (stored.read(_BLOCK) if stream.needs_input else b"")
+            if stream.needs_input and not packed:
                 raise EOFError("the file ends before its end mark")
-            if unpacked := self._part.decompress(packed, most):
-                return unpacked
-        return b""
-
-    def _packed(self) -> bytes:
-        waiting, self._waiting = self._waiting, b""
-        return waiting or self._stored.read(_BLOCK)
-
-    def _next_part(self, rest: bytes) -> lzma.LZMADecompressor | None:
-        """What stands behind a part: zeros, as many as please, and perhaps another part."""
-        zeros = 0
-        while not self._waiting and (rest := rest or self._stored.read(_BLOCK)):
-            self._waiting = rest.lstrip(b"\0")
-            zeros += len(rest) - len(self._waiting)
+            if unpacked := stream.decompress(packed, _BLOCK):
+                yield unpacked
+            packed = b""
+        rest, zeros = stream.unused_data, 0
+        while not packed and (rest := rest or stored.read(_BLOCK)):
+            packed = rest.lstrip(b"\0")
+            zeros += len(rest) - len(packed)
             rest = b""
         if zeros % _PADDING:
             raise lzma.LZMAError("there are odd bytes behind a part")
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ) if self._waiting else None
 
 
 Borders = Literal["split", "error", "expand", "contract", "drop"]
@@ -103,7 +90,7 @@ Tokenize = Literal["words", "blanks"]
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How the user wants a file to be read; the options of `read_corpus`, which explains them."""
+    """The options of `read_corpus`, which explains them."""
 
     scheme: Scheme | None = None
     labels: Kind | None = None
@@ -121,17 +108,13 @@ class ReadingOptions:
 
 @dataclass(slots=True)
 class RawSentence:
-    """A sentence as the file spells it.
-
-    Formats with one tag per word give `tags`, formats with marked stretches of text give `spans`; a sentence without
-    annotation gives neither. `lines` has the line of each word, so that a bad tag can be pointed at.
-    """
+    """A sentence as the file spells it, with `tags` or with `spans`; without annotation it has neither."""
 
     words: Sequence[str]
     tags: Sequence[str] | None = None
     spans: Sequence[Span] | None = None
     probabilities: tuple[Distribution, ...] | None = None  # of guesses with scores
-    lines: Sequence[int] = ()
+    lines: Sequence[int] = ()  # of each word
     text: str | None = None
     offsets: Sequence[tuple[int, int]] | None = None
     document: str | None = None
@@ -140,7 +123,7 @@ class RawSentence:
 
 @dataclass(slots=True)
 class ReadingLog:
-    """Stops at the first bad thing, or, with `skip_bad`, writes it down; keeps the rest of the notes as well."""
+    """Raises the first error, or collects the errors (`skip_bad`); collects the other notes as well."""
 
     options: ReadingOptions
     kind: Kind | None = None  # set by a reader that knows which tags it gives
@@ -152,7 +135,7 @@ class ReadingLog:
     def refuse(
         self, error: InputError, *, file: str | None = None, line: int | None = None, text: str | None = None
     ) -> None:
-        """Raise the error, or note it and go on. What the error does not know of its place is filled in."""
+        """Raise the error, or note it and go on. The place is filled in where the error has none."""
         place = error.place
         placed = InputError(
             error.problem,
@@ -167,8 +150,16 @@ class ReadingLog:
         )  # which was followed
         self.skipped.append(Skipped(placed.place, problem, placed.text or ""))
 
+    @contextmanager
+    def refusing(self, file: str, line: int | None = None, text: str | None = None) -> Iterator[None]:
+        """Refuse the errors that are raised inside, which belong to this place."""
+        try:
+            yield
+        except InputError as error:
+            self.refuse(error, file=file, line=line, text=text)
+
     def count(self, what: str, times: int = 1) -> None:
-        """Something worth a remark happened; equal remarks are counted together."""
+        """Count something that the user should know."""
         self.counts[what] += times
 
     @property
@@ -176,7 +167,6 @@ class ReadingLog:
         return tuple(f"{times:,} {what}" for what, times in self.counts.items())
 
 
-COMPRESSED = (".gz", ".xz")
 # a corpus shrinks to a third or a twentieth; what grows beyond these is no corpus, and would fill the memory
 _GROWTH = 100
 _SMALL = 64 << 20  # bytes, which any file may grow to
@@ -192,14 +182,19 @@ _OTHER_ENCODINGS = {
 
 def inner_name(name: str) -> str:
     """The name without its compression: `train.conll.gz` → `train.conll`."""
-    return name[:-3] if name.lower().endswith(COMPRESSED) else name
+    return name[:-3] if name.lower().endswith(tuple(_BY_SUFFIX)) else name
+
+
+def text_files_in(folder: Path) -> list[Path]:
+    """The .txt files of a folder, some of them perhaps compressed."""
+    files = sorted(path for path in folder.iterdir() if inner_name(path.name).endswith(".txt"))
+    if not files:
+        raise InputError("the folder has no .txt files.", file=folder)
+    return files
 
 
 class Source:
-    """Where a corpus is read from. Nothing is opened before it is asked for, so a folder is a source too.
-
-    A file of lines may be read in parts, each a source of its own that knows where it begins.
-    """
+    """A file, a folder or standard input. It is opened when its text is asked for, as a whole or in parts of lines."""
 
     first_line, first_byte = 1, 0
 
@@ -217,7 +212,7 @@ class Source:
         if compression is None:
             return raw
         most = max(_SMALL, _GROWTH * len(raw))
-        with self._damage_told():
+        with self._reporting_damage():
             unpacked = decompressing(io.BytesIO(raw), compression).read(most + 1)
         if len(unpacked) > most:
             problem = f"the file of {len(raw):,} bytes unpacks to more than {most:,}, as no corpus does."
@@ -225,7 +220,7 @@ class Source:
         return unpacked
 
     def parts(self) -> Iterator[Source]:
-        """The file in parts of whole lines. No more than one of them need be in memory."""
+        """The file in parts of whole lines, one after the other."""
         with self._stored() as stored:
             compression = self._compression(stored.peek(8)[:8])
             file = stored if compression is None else decompressing(stored, compression)
@@ -242,7 +237,7 @@ class Source:
         return part
 
     def _whole_lines(self, file: IO[bytes], line: int) -> bytes:
-        with self._damage_told():
+        with self._reporting_damage():
             data = file.read(_PART)
             if not data or data.endswith(b"\n"):
                 return data
@@ -255,7 +250,7 @@ class Source:
 
     @contextmanager
     def _stored(self) -> Iterator[io.BufferedReader[Any]]:
-        """The file as it lies on disk, or standard input."""
+        """The file before decompression, or standard input."""
         if self.is_stdin:
             reader = io.BufferedReader(cast(Any, sys.stdin.buffer))
             try:
@@ -277,12 +272,13 @@ class Source:
 
     def _compression(self, start: bytes) -> Compression | None:
         compression = compression_of(start, "" if self.is_stdin else self.path.suffix.lower())
-        if compression is None and (other := unread_compression(start)):
+        other = next((name for mark, name in _UNREAD.items() if start.startswith(mark)), None)
+        if compression is None and other:
             raise InputError(f"the file is compressed with {other}; unpack it, or use gzip or xz.", file=self.name)
         return compression
 
     @contextmanager
-    def _damage_told(self) -> Iterator[None]:
+    def _reporting_damage(self) -> Iterator[None]:
         try:
             yield
         except DAMAGE as error:
@@ -297,14 +293,13 @@ class Source:
 
     @cached_property
     def text(self) -> str:
-        """The whole as text. Bytes that are not UTF-8 stay in it as lone surrogates; `faults` knows their lines."""
+        """The whole as text. Bytes that are not UTF-8 become lone surrogates; `faults` has their lines."""
         text = self.data.decode("utf-8", "surrogateescape")
         if self.first_byte:
             return text
-        for mark, encoding in _OTHER_ENCODINGS.items():
-            if self.data.startswith(mark):
-                problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
-                raise InputError(problem, file=self.name, line=1)
+        if encoding := next((name for mark, name in _OTHER_ENCODINGS.items() if self.data.startswith(mark)), None):
+            problem = f"the file is {encoding}; save it as UTF-8 (iconv -f {encoding} -t UTF-8 OLD > NEW)."
+            raise InputError(problem, file=self.name, line=1)
         return text.removeprefix("\ufeff")
 
     @cached_property
@@ -334,27 +329,28 @@ class Source:
                     faults[number] = InputError(problem, file=self.name, line=number, text=line)
         try:
             self.data.decode("utf-8")
+            raw_lines = []
         except UnicodeDecodeError:
-            faults.update(self._undecodable_lines())
+            raw_lines = self.data.split(b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r")
+        position = self.first_byte
+        for number, raw in enumerate(raw_lines, start=self.first_line):
+            try:
+                raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                byte = f"byte {position + error.start} (0x{raw[error.start]:02x})"
+                problem = f"{byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
+                text = raw.decode("utf-8", "backslashreplace")
+                faults[number] = InputError(problem, file=self.name, line=number, text=text)
+            position += len(raw) + 1
         return dict(sorted(faults.items()))
 
-    def _undecodable_lines(self) -> dict[int, InputError]:
-        faults: dict[int, InputError] = {}
-        line_end = b"\n" if b"\n" in self.data or self.first_line > 1 else b"\r"
-        position = self.first_byte
-        for number, line in enumerate(self.data.split(line_end), start=self.first_line):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                byte = f"byte {position + error.start} (0x{line[error.start]:02x})"
-                problem = f"{byte} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
-                text = line.decode("utf-8", "backslashreplace")
-                faults[number] = InputError(problem, file=self.name, line=number, text=text)
-            position += len(line) + 1
-        return faults
+    def require_text(self, line: int) -> None:
+        """Refuse a line that cannot be text."""
+        if line in self.faults:
+            raise self.faults[line]
 
     def checked_lines(self, log: ReadingLog) -> list[str]:
-        """The lines; the first faulty one stops unless bad ones are skipped (a reader then asks `faults`)."""
+        """The lines; the first bad one is an error unless bad ones are skipped (a reader then calls `require_text`)."""
         if self.faults and not log.options.skip_bad:
             raise next(iter(self.faults.values()))
         return self.lines

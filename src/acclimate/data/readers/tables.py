@@ -1,8 +1,9 @@
-"""CSV, TSV and Parquet tables (Parquet: extra `parquet`). The first line of CSV and TSV names the columns.
+"""CSV, TSV, Parquet (extra `parquet`) and Hugging Face `datasets` (extra `datasets`).
 
-A table has one word per row (`sentence_id, word, tag`; an empty sentence id means: the same as above), one sentence
-per row (`words, tags`, as lists or separated by blanks), or one raw text per row (`id, text`). TSV has no quoting: a
-quotation mark there is a word. In Parquet, tags may be numbers if the metadata name them, as Hugging Face's do.
+The first line of CSV and TSV names the columns. A table has one word per row (`sentence_id, word, tag`; an empty
+sentence id means: the same as above), one sentence per row (`words, tags`, as lists or separated by blanks), or one raw
+text per row (`id, text`). TSV has no quoting: a quotation mark there is a word. Tags may be numbers where the metadata
+name them. A data set is given by its name, `hf:OWNER/NAME[/CONFIG][:SPLIT]` (`train` by default), or as a saved folder.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from acclimate.data.problems import InputError
+from acclimate.data.problems import InputError, optional_library
 from acclimate.data.readers.rows import Row, find_layout, sentences_of_rows
 from acclimate.data.readers.source import RawSentence, ReadingLog, Source
 
@@ -67,10 +68,10 @@ def _checked(row: Row, width: int, source: Source, log: ReadingLog) -> Row:
 def quoted_rows(
     source: Source, lines: list[str], delimiter: str, width: int = 0, line_ends: bool = True
 ) -> Iterator[Row]:
-    """Rows with the line on which each begins: a quoted cell may hold line ends, unless `line_ends` is false.
+    """Rows with the line on which each begins. A quoted cell may hold line ends, unless `line_ends` is false.
 
-    A quotation mark that was meant as a word, or was left open, swallows the rows behind it. Such a row cannot be read,
-    or has not the `width` that it should have; it is refused alone, and the next row begins on the next line.
+    A quotation mark left open swallows the next rows. Such a row, which cannot be read or has not the right `width`, is
+    refused alone.
     """
     begin = 0
     while begin < len(lines):
@@ -87,36 +88,34 @@ def quoted_rows(
                 reached += height
             return
         except csv.Error as error:
-            problem = f"the row cannot be read ({error}). Is a quotation mark left open? One that is a word is written"
-            problem = f"{problem} as four of them: two for itself, in two others."
+            advice = "Is a quotation mark left open? One that is a word is written as four of them: two for itself, in"
+            problem = f"the row cannot be read ({error}). {advice} two others."
             fault = InputError(problem, file=source.name, line=reached + 1, text=lines[reached])
             yield Row(reached + 1, [cell.strip('"') for cell in lines[reached].split(delimiter)], fault)
             begin = reached + 1
 
 
 def read_parquet(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
-    table = _table(source)
+    table = _parquet(source)
     try:
         header = list(table.column_names)
     except UnicodeDecodeError as error:
         problem = f"the name of a column is not UTF-8 ({error}). Write the file again with other names."
         raise InputError(problem, file=source.name) from error
     layout = find_layout(header, log.options, source.name)
-    names = None if layout.tags is None else _tag_names(table.schema.metadata, header[layout.tags])
+    names = None if layout.tags is None else _parquet_tag_names(table.schema.metadata, header[layout.tags])
     columns = [_cells(column, name, source.name) for column, name in zip(table.columns, header, strict=True)]
     rows = (Row(number, cells) for number, cells in enumerate(zip(*columns, strict=True), start=1))
     yield from sentences_of_rows(rows, layout, log, source.name, names)
 
 
-def _table(source: Source) -> Any:
+def _parquet(source: Source) -> Any:
+    problem = "Parquet needs pyarrow: pip install 'acclimate[parquet]'."
+    parquet = optional_library("pyarrow.parquet", problem, source.name)
+    import pyarrow
+
     try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        problem = "Parquet needs pyarrow: pip install 'acclimate[parquet]'."
-        raise InputError(problem, file=source.name) from error
-    try:
-        return pyarrow.parquet.read_table(pyarrow.BufferReader(source.data))
+        return parquet.read_table(pyarrow.BufferReader(source.data))
     except (pyarrow.ArrowException, OSError, ValueError, TypeError) as error:
         problem = f"this is no whole Parquet file ({error}). Copy or download it again."
         raise InputError(problem, file=source.name) from error
@@ -129,7 +128,7 @@ def _cells(column: Any, name: str, file: str) -> list[object]:
         raise InputError(f"column {name!r} cannot be read ({error}).", file=file, line=1) from error
 
 
-def _tag_names(metadata: dict[bytes, bytes] | None, column: str) -> list[str] | None:
+def _parquet_tag_names(metadata: dict[bytes, bytes] | None, column: str) -> list[str] | None:
     """The names of numbered tags, as the `datasets` library notes them."""
     try:
         feature = json.loads((metadata or {})[b"huggingface"])["info"]["features"][column]
@@ -137,3 +136,58 @@ def _tag_names(metadata: dict[bytes, bytes] | None, column: str) -> list[str] | 
     except (KeyError, ValueError, TypeError, AttributeError):
         return None
     return [str(name) for name in names]
+
+
+PREFIX = "hf:"
+
+
+def read_hub(source: Source, log: ReadingLog) -> Iterator[RawSentence]:
+    dataset = _from_hub(source.name) if source.name.startswith(PREFIX) else _from_disk(source)
+    header = list(dataset.column_names)
+    layout = find_layout(header, log.options, source.name)
+    names = None if layout.tags is None else _feature_names(dataset.features[header[layout.tags]])
+    rows = (Row(number, [row[name] for name in header]) for number, row in enumerate(dataset, start=1))
+    yield from sentences_of_rows(rows, layout, log, source.name, names)
+
+
+def _datasets(name: str) -> Any:
+    return optional_library("datasets", "this needs `datasets`: pip install 'acclimate[datasets]'.", name)
+
+
+def split_name(name: str) -> tuple[str, str | None, str]:
+    """The name, configuration and split of `hf:owner/name/config:split`."""
+    path, _, split = name.removeprefix(PREFIX).partition(":")
+    parts = path.split("/")
+    if not all(parts) or len(parts) > 3:
+        raise InputError(f"{name!r} names no data set; expected hf:OWNER/NAME, hf:OWNER/NAME/CONFIG, each with :SPLIT.")
+    return "/".join(parts[:2]), parts[2] if len(parts) == 3 else None, split or "train"
+
+
+def _from_hub(name: str) -> Any:
+    library = _datasets(name)
+    path, config, split = split_name(name)
+    try:
+        return library.load_dataset(path, config, split=split)
+    except Exception as error:  # the network, the hub and every data set have errors of their own
+        problem = f"the data set could not be loaded ({type(error).__name__}: {error})."
+        raise InputError(f"{problem} Check name, configuration and split, and the network.", file=name) from error
+
+
+def _from_disk(source: Source) -> Any:
+    library = _datasets(source.name)
+    try:
+        dataset = library.load_from_disk(str(source.path))
+    except Exception as error:
+        problem = f"this is no folder that `datasets` has saved ({type(error).__name__}: {error})."
+        raise InputError(problem, file=source.name) from error
+    if isinstance(dataset, dict):
+        splits = ", ".join(str(source.path / split) for split in dataset)
+        raise InputError(f"the folder holds several splits; name one of them: {splits}.", file=source.name)
+    return dataset
+
+
+def _feature_names(feature: Any) -> list[str] | None:
+    """The names of a ClassLabel, alone or in a sequence."""
+    inner = getattr(feature, "feature", feature[0] if isinstance(feature, list) else feature)
+    names = getattr(inner, "names", None)
+    return None if names is None else [str(name) for name in names]

@@ -1,9 +1,9 @@
-"""Tags at the door: which scheme spells them, what breaks it, and IOB2 from here on."""
+"""From the tags of a file, in any scheme, to sentences with IOB2 or plain tags."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -39,32 +39,44 @@ class Sentences:
 
 
 def to_sentences(sentences: Iterable[RawSentence], log: ReadingLog, file: str) -> Sentences:
-    """Turn sentences as the file spells them into sentences as the library knows them."""
     sentences = list(sentences)
     tagged = [sentence for sentence in sentences if sentence.tags is not None]
     if not tagged:
         return _from_spans(sentences, log, file)
     counts = Counter(chain.from_iterable(sentence.tags or () for sentence in tagged))
     kind = log.options.labels or log.kind or guess_kind(counts)
-    if log.options.scheme and kind == "plain":
-        problem = f"{argument('scheme', log.options.scheme)} was asked for, but the tags are plain, one label per word."
-        raise InputError(
-            f"{problem} Leave out the scheme, or choose another column ({argument('column', ...)}).", file=file
-        )
+    scheme = log.options.scheme
+    if scheme and kind == "plain":
+        problem = f"{argument('scheme', scheme)} was asked for, but the tags are plain, one label per word."
+        advice = f"Leave out the scheme, or choose another column ({argument('column', ...)})."
+        raise InputError(f"{problem} {advice}", file=file)
     if kind == "plain":
         return Sentences(_sentences(sentences, file), "plain", None)
-    sentences = _without_odd_tags(sentences, counts, log, file)
-    if log.options.scheme:
-        sentences = _without_faults(sentences, log.options.scheme, log, file)
-    return _from_tags(sentences, log.options.scheme, file)
+    odd = {tag for tag in counts if not looks_like_span_tag(tag)}
+    if odd:
+        advice = f"pass {argument('labels', 'plain')} if the tags are labels of single words"
+        problem = (
+            "tag {tag!r} fits no span scheme, as the file's other tags do. Allowed are O, and B- I- E- S- (or L- U-) "
+            f"before a label. Mend it; {advice}; or pass {argument('skip_bad', True)}."
+        )
+
+        def odd_positions(tags: Sequence[str]) -> Iterator[int]:
+            return (position for position, tag in enumerate(tags) if tag in odd)
+
+        sentences = _without_bad(sentences, odd_positions, problem, log, file)
+    if scheme:
+        problem = (
+            f"tag {{tag!r}} breaks the scheme {scheme}: {_RULES[scheme]} Mend it; leave out {argument('scheme', ...)} "
+            f"to have it read leniently; or pass {argument('skip_bad', True)}."
+        )
+        sentences = _without_bad(sentences, lambda tags: iter(faults(tags, scheme)), problem, log, file)
+    return _from_tags(sentences, scheme, file)
 
 
 def guess_kind(counts: Counter[str]) -> Kind:
-    """Span tags if at least half of those that are neither `O` nor open are spelled in a span scheme; plain ones
-    otherwise.
+    """ "spans" if at least half of the tags, O and open ones apart, are spelled as span tags.
 
-    A bare letter says little: `S`, `E`, `B` and `I` are parts of speech in some tag sets. It counts as a span tag
-    only where nothing speaks against it.
+    Bare letters, which are parts of speech in some tag sets, count only together with tags that have a label.
     """
     labelled = {tag: count for tag, count in counts.items() if not is_outside(tag)}
     lettered = sum(count for tag, count in labelled.items() if names_a_span(tag))
@@ -76,12 +88,11 @@ def guess_kind(counts: Counter[str]) -> Kind:
 
 
 def _from_spans(sentences: list[RawSentence], log: ReadingLog, file: str) -> Sentences:
-    """Formats that mark stretches of text, and files without any label: nothing to guess."""
+    """Sentences of formats with marked spans, or without any label."""
     marked = any(sentence.spans is not None for sentence in sentences)
     if marked and log.options.labels == "plain":
-        raise InputError(
-            f"{argument('labels', 'plain')} was asked for, but this format marks spans of text.", file=file
-        )
+        problem = f"{argument('labels', 'plain')} was asked for, but this format marks spans of text."
+        raise InputError(problem, file=file)
     if marked and log.options.scheme:
         log.count("a scheme was not needed: this format marks spans of text, not tags")
     return Sentences(_sentences(sentences, file), log.options.labels or "spans", CHARACTER_SPANS if marked else None)
@@ -92,50 +103,12 @@ def _from_tags(sentences: list[RawSentence], forced: Scheme | None, file: str) -
     moves = count_moves(rows)
     scheme = forced or scheme_of_moves(moves)
     repaired = count_faults(moves, scheme)
-    spelled_right = scheme == "IOB2" and not repaired and all(_is_plainly_spelled(after) for _, after in moves)
-    if not spelled_right:
+    is_plain_iob2 = all(tag is None or tag == OUTSIDE or tag[1:2] == "-" for _, tag in moves)
+    if scheme != "IOB2" or repaired or not is_plain_iob2:
         for sentence in sentences:
             if sentence.tags is not None:
                 sentence.tags = convert_tags(sentence.tags, "IOB2")
     return Sentences(_sentences(sentences, file), "spans", scheme, repaired)
-
-
-def _is_plainly_spelled(tag: str | None) -> bool:
-    return tag is None or tag == OUTSIDE or tag[1:2] == "-"
-
-
-def _without_odd_tags(
-    sentences: list[RawSentence], counts: Counter[str], log: ReadingLog, file: str
-) -> list[RawSentence]:
-    """In a file of span tags, a tag that is none of them is a slip of the pen, not a label."""
-    odd = {tag for tag in counts if not looks_like_span_tag(tag)}
-    if not odd:
-        return sentences
-    problem = (
-        "tag {tag!r} fits no span scheme, as the file's other tags do. Allowed are O, and B- I- E- S- (or L- U-) "
-        "before a label. "
-        f"Mend it; pass {argument('labels', 'plain')} if the tags are labels of single words; or pass "
-        f"{argument('skip_bad', True)}."
-    )
-    return [
-        sentence
-        for sentence in sentences
-        if not _refused(sentence, _first(sentence.tags or (), odd), problem, log, file)
-    ]
-
-
-def _without_faults(sentences: list[RawSentence], scheme: Scheme, log: ReadingLog, file: str) -> list[RawSentence]:
-    """Under a scheme that the user insists on, a tag that breaks it is a bad line."""
-    problem = (
-        "tag {tag!r} breaks the scheme "
-        f"{scheme}: {_RULES[scheme]} Mend it; leave out {argument('scheme', ...)} to have it read leniently; or pass "
-        f"{argument('skip_bad', True)}."
-    )
-    return [
-        sentence
-        for sentence in sentences
-        if not _refused(sentence, next(iter(faults(sentence.tags or (), scheme)), None), problem, log, file)
-    ]
 
 
 _RULES: dict[Scheme, str] = {
@@ -146,38 +119,37 @@ _RULES: dict[Scheme, str] = {
 }
 
 
-def _first(tags: Sequence[str], wanted: set[str]) -> int | None:
-    return next((position for position, tag in enumerate(tags) if tag in wanted), None)
-
-
-def _refused(sentence: RawSentence, position: int | None, problem: str, log: ReadingLog, file: str) -> bool:
-    """Refuse the sentence for the tag at a position, if there is one."""
-    if position is None or sentence.tags is None:
-        return False
-    position = min(position, len(sentence.tags) - 1)  # an unclosed span at the end is the fault of the last word
-    tag, word = sentence.tags[position], sentence.words[position]
-    hint = " If lines that begin with # are comments, pass comments=True." if word.startswith("#") else ""
-    error = InputError(problem.format(tag=tag) + hint, line=sentence.lines[position], text=f"{word}\t{tag}")
-    log.refuse(error, file=sentence.file or file)
-    return True
+def _without_bad(
+    sentences: list[RawSentence],
+    bad_positions: Callable[[Sequence[str]], Iterator[int]],
+    problem: str,
+    log: ReadingLog,
+    file: str,
+) -> list[RawSentence]:
+    """The sentences without a bad tag; the others are refused."""
+    good = []
+    for sentence in sentences:
+        tags = sentence.tags or ()
+        position = next(bad_positions(tags), None)
+        if position is None:
+            good.append(sentence)
+            continue
+        position = min(position, len(tags) - 1)  # an unclosed span at the end is the fault of the last word
+        tag, word = tags[position], sentence.words[position]
+        hint = " If lines that begin with # are comments, pass comments=True." if word.startswith("#") else ""
+        error = InputError(problem.format(tag=tag) + hint, line=sentence.lines[position], text=f"{word}\t{tag}")
+        log.refuse(error, file=sentence.file or file)
+    return good
 
 
 def _sentences(sentences: list[RawSentence], file: str) -> tuple[Sentence, ...]:
-    return tuple(
-        Sentence(
-            tuple(sentence.words),
-            _iob2(sentence),
-            sentence.text,
-            None if sentence.offsets is None else tuple(sentence.offsets),
-            Place(sentence.file or file, sentence.lines[0] if sentence.lines else None),
-            sentence.document,
-            probabilities=sentence.probabilities,
+    made = []
+    for raw in sentences:
+        tags = raw.tags if raw.spans is None else tags_from_spans(raw.spans, len(raw.words))
+        offsets = None if raw.offsets is None else tuple(raw.offsets)
+        place = Place(raw.file or file, raw.lines[0] if raw.lines else None)
+        tags = None if tags is None else tuple(tags)
+        made.append(
+            Sentence(tuple(raw.words), tags, raw.text, offsets, place, raw.document, probabilities=raw.probabilities)
         )
-        for sentence in sentences
-    )
-
-
-def _iob2(sentence: RawSentence) -> tuple[str, ...] | None:
-    if sentence.spans is not None:
-        return tuple(tags_from_spans(sentence.spans, len(sentence.words)))
-    return None if sentence.tags is None else tuple(sentence.tags)
+    return tuple(made)

@@ -1,13 +1,14 @@
-"""How similar lines are to a target text: their n-grams (n = 1 to 4) against those of the target.
+"""How similar lines are to a target text, by n-grams (n = 1 to 4) or by two language models.
 
-Counts are exact. A bigram is a pair of word numbers, a trigram a pair of the numbers of its two bigrams, and so on.
-Only words of more than eight bytes are hashed (see `keys`).
+Counts are exact: a bigram is a pair of word numbers, a trigram a pair of the numbers of its two bigrams, and so on.
+"contrast" is the cross-entropy difference (Moore and Lewis 2010): how much likelier a line is, word by word, to a
+bigram model of the target than to one of a sample of the pool.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -21,9 +22,19 @@ from acclimate.data.problems import InputError
 from acclimate.data.readers.detection import detect_format
 from acclimate.data.readers.source import Source, Tokenize
 from acclimate.data.reading import read_corpus
-from acclimate.data.selection.keys import NOT_FOUND, Keys, KeyTable, Numbers, different, pair_keys, representatives_of
-from acclimate.data.selection.text_files import cut_into_pieces, read_beginning, read_blocks
-from acclimate.data.selection.word_numbers import Block, NumberedLines, WordNumbers
+from acclimate.data.selection.text_files import Piece, cut_into_pieces, read_beginning, read_blocks
+from acclimate.data.selection.word_numbers import (
+    NOT_FOUND,
+    Block,
+    Keys,
+    KeyTable,
+    NumberedLines,
+    Numbers,
+    WordNumbers,
+    different,
+    pair_keys,
+    representatives_of,
+)
 
 NgramMeasure = Literal["jaccard", "overlap"]
 MEASURES: tuple[NgramMeasure, ...] = get_args(NgramMeasure)
@@ -68,8 +79,7 @@ class NgramCounts:
     target: Numbers  # (n): of the target
 
     def scores(self, measure: NgramMeasure) -> Scores:
-        """The mean over n: "jaccard" is the share of shared n-grams among all of line and target, "overlap" among those
-        of the line. A line with fewer than n words has no n-grams, and its share is 0."""
+        """The share of shared n-grams among those of line and target ("jaccard") or of the line ("overlap")."""
         among = self.own + self.target[:, None] - self.shared if measure == "jaccard" else self.own
         return _mean_share(self.shared, among)
 
@@ -90,11 +100,7 @@ class TargetNgrams:
         self.sizes: Numbers = np.array([len(target.keys), *map(len, self._tables)])
 
     def candidate_lines(self, block: Block, least_score: float, measure: Measure) -> Numbers:
-        """Lines with some text, less those that cannot have so high a score: most of them, once many have been seen.
-
-        The words of a line are only looked at one by one when this cannot be told from their number. It tells nothing
-        of the other measures, where any word may bring a line to the top.
-        """
+        """Lines with text, less those that have too few known words to reach the score (only for "jaccard")."""
         lines = np.flatnonzero(np.diff(block.borders) > 0)
         if least_score <= 0 or measure != "jaccard":
             return lines
@@ -103,8 +109,7 @@ class TargetNgrams:
         return lines[self._highest_jaccard(known[lines], block.most_different_known(lines)) >= least_score]
 
     def _highest_jaccard(self, known: Numbers, known_once: Numbers) -> Scores:
-        """No line with so many known words, so many of them different, has a higher score, not even in the last digit:
-        the operations are those of the score."""
+        """The highest score for so many known and different known words, by the operations of the score itself."""
         most = np.maximum(known - np.arange(LONGEST)[:, None], 0)
         most[0] = known_once
         return _mean_share(most, np.broadcast_to(self.sizes[:, None], most.shape))
@@ -168,7 +173,7 @@ Text = str | Path | Corpus
 def read_target(
     like: Text | Sequence[Text], format: str | None = None, *, lower_case: bool = True, tokenize: Tokenize = "words"
 ) -> Target:
-    """The words of all texts. Raw text may be plain, .gz or .xz; whatever else `read_corpus` takes is read by it.
+    """The words of all texts: raw text (plain, .gz or .xz), or whatever else `read_corpus` takes.
 
     format: found out for each text when it is not given; standard input (`-`) is then raw text.
     """
@@ -199,13 +204,78 @@ def _numbered(text: Text, format: str | None, words: WordNumbers) -> Iterator[Nu
 
 
 def detected_format(file: str | Path) -> str:
-    """What a file looks like by its name and its first megabyte: the rest need not be read for that."""
-    return detect_format(_Beginning(file))
+    """The format of a file by its name and its first megabyte."""
+    source = Source(file)
+    if source.path.is_file():
+        source.data = read_beginning(file)
+    return detect_format(source)
 
 
-class _Beginning(Source):
-    """The first megabyte of a file, from which its format is told."""
+_SHARE = 0.5  # of the bigrams in a probability; the rest is the single words'
+_SAMPLED_PIECES = 64
+_FEWEST_SAMPLED = 100_000  # words of the pool, however small the target is
 
-    @cached_property
-    def data(self) -> bytes:
-        return read_beginning(self.path)
+
+def with_sample(target: Target, pool: Sequence[Piece]) -> Target:
+    """The target, and beside it lines from all over the pool: about as many words as the target has."""
+    numbers = WordNumbers(target.keys, lower_case=target.lower_case, tokenize=target.tokenize, most=1 << 20)
+    chosen = pool[:: -(-len(pool) // _SAMPLED_PIECES)]
+    wanted = max(len(target.words), _FEWEST_SAMPLED) // len(chosen) + 1  # words of each piece
+    rows: list[NDArray[np.int32]] = []
+    for piece in chosen:
+        block = numbers.read(next(read_blocks(piece)).text)
+        lines = numbers.number(block, np.arange(len(block)))
+        step = max(1, int(lines.lengths.sum()) // wanted)
+        lines = numbers.number(block, np.arange(0, len(block), step))
+        words = np.minimum(lines.words, len(target.keys))  # all that the target lacks is one word
+        rows.append(np.insert(words, np.cumsum(lines.lengths), LINE_END).astype(np.int32))
+    return replace(target, pool=np.concatenate(rows))
+
+
+class Contrast:
+    """Scores between 0 and 1. 0.5: either model would have written the line as readily."""
+
+    def __init__(self, target: Target) -> None:
+        unknown = len(target.keys)
+        counts = np.bincount(target.words[target.words != LINE_END], minlength=unknown + 1)
+        # what the target has once says little of it: it is as unknown as what the target lacks
+        self._numbers: Numbers = np.where(counts > 1, np.arange(unknown + 1), unknown)
+        self._target, self._pool = (
+            _Bigrams(*self._followed(words.astype(np.int64)), unknown + 1) for words in (target.words, target.pool)
+        )
+
+    def scores(self, lines: NumberedLines) -> Scores:
+        words = np.insert(np.minimum(lines.words, len(self._numbers) - 1), np.cumsum(lines.lengths), LINE_END)
+        before, words = self._followed(words)
+        gains = self._target.log(before, words) - self._pool.log(before, words)
+        line = np.repeat(np.arange(len(lines)), lines.lengths)
+        mean = np.bincount(line, gains, len(lines)) / np.maximum(lines.lengths, 1)
+        scores: Scores = 1 / (1 + np.exp(-mean))
+        return scores
+
+    def _followed(self, words: Numbers) -> tuple[Numbers, Numbers]:
+        """Each word that is no line end, and what stands before it: at the beginning of a line a number of its own."""
+        known = np.where(words == LINE_END, len(self._numbers), self._numbers[words])
+        before = np.concatenate(([len(self._numbers)], known[:-1])) if len(known) else known
+        inside = words != LINE_END
+        return before[inside], known[inside]
+
+
+class _Bigrams:
+    """The probability of a word after another, half of it by the two, half by the word alone."""
+
+    def __init__(self, before: Numbers, words: Numbers, vocabulary: int) -> None:
+        singles = np.bincount(words, minlength=vocabulary)
+        self._alone = (singles + 1) / (len(words) + vocabulary)
+        self._before = np.bincount(before, minlength=vocabulary + 1)
+        firsts, which = different(pair_keys(before, words))
+        self._table = KeyTable(max(1, len(firsts)))
+        self._table.add(pair_keys(before, words)[firsts], np.arange(len(firsts)))
+        self._pairs = np.append(np.bincount(which, minlength=len(firsts)), 0)  # the last for those not found
+
+    def log(self, before: Numbers, words: Numbers) -> Scores:
+        follows = self._before[before]
+        together = self._pairs[self._table.find(pair_keys(before, words))] / np.maximum(follows, 1)
+        alone = self._alone[words]
+        found: Scores = np.log(np.where(follows > 0, _SHARE * together + (1 - _SHARE) * alone, alone))
+        return found

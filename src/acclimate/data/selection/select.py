@@ -1,11 +1,8 @@
 """Select the lines of huge raw text that are most similar to a target text.
 
-The score of a line compares its set of n-grams with that of the target, averaged over n = 1 to 4. "overlap", the
-default, is the share of the line's n-grams that the target has. "jaccard" is the rule of the adversarial masking paper;
-as a target has so many n-grams, it prefers long lines. "contrast" is the cross-entropy difference of target and pool.
-
-Any number of processes read the pieces of the files, each keeping its best lines. The result does not depend on their
-number: equal scores are ranked by file and line.
+"overlap", the default, is the share of a line's n-grams that the target has, averaged over n = 1 to 4. "jaccard" is the
+rule of the adversarial masking paper, which prefers long lines. "contrast" is the cross-entropy difference of target
+and pool. Any number of processes read pieces of the files; the result does not depend on their number.
 """
 
 from __future__ import annotations
@@ -15,8 +12,9 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,11 +23,19 @@ import numpy as np
 from acclimate.data.problems import InputError
 from acclimate.data.processes import processes
 from acclimate.data.readers.source import Tokenize
-from acclimate.data.selection.contrast import Contrast, with_sample
-from acclimate.data.selection.keys import Numbers
-from acclimate.data.selection.ngram_scores import MEASURES, Measure, Scores, Target, TargetNgrams, Text, read_target
-from acclimate.data.selection.text_files import Piece, TextBlock, cut_into_pieces, read_blocks
-from acclimate.data.selection.word_numbers import NumberedLines, WordNumbers
+from acclimate.data.selection.ngram_scores import (
+    MEASURES,
+    Contrast,
+    Measure,
+    Scores,
+    Target,
+    TargetNgrams,
+    Text,
+    read_target,
+    with_sample,
+)
+from acclimate.data.selection.text_files import Piece, TextBlock, Watch, cut_into_pieces, read_blocks
+from acclimate.data.selection.word_numbers import Numbers, WordNumbers
 from acclimate.data.words import find_sentences
 from acclimate.data.writers.shared import atomic_file
 
@@ -50,9 +56,8 @@ class RankedLines(NamedTuple):
 class BestLines:
     """The `top` best lines of those offered. Of equal lines the first one counts, of equal scores the earlier place.
 
-    Lines are collected until there are a quarter more than are wanted, and the worse ones are dropped together: this
-    is faster than a heap, and duplicates need no table of all lines. One that was dropped cannot come back with a
-    duplicate, whose place is later.
+    Lines are collected until there are a quarter too many, and the worse ones are dropped together. A dropped line
+    cannot come back with a duplicate, whose place is later.
     """
 
     def __init__(self, top: int, least_score: float = 0.0, *, in_order: bool) -> None:
@@ -70,7 +75,7 @@ class BestLines:
             self.ranked()
 
     def collected(self) -> RankedLines:
-        """All that are still in the running, in no order: somebody else will rank them together with others."""
+        """All lines that may be among the best, in no order."""
         return self.ranked() if self._waiting > self.top else _together(self._parts)
 
     def ranked(self) -> RankedLines:
@@ -83,21 +88,18 @@ class BestLines:
         self._parts, self._waiting = [lines], len(best)
         if len(best) == self.top:
             self.lowest = float(lines.scores[-1])
-            self.least_score = max(
-                self.least_score, float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest
-            )
+            least = float(np.nextafter(self.lowest, 2)) if self._in_order else self.lowest
+            self.least_score = max(self.least_score, least)
         return lines
 
 
 def _together(parts: Sequence[RankedLines]) -> RankedLines:
-    parts = [_NOTHING, *parts]
-    scores = np.concatenate([part.scores for part in parts])
-    pieces = np.concatenate([part.pieces for part in parts])
-    numbers = np.concatenate([part.numbers for part in parts])
-    return RankedLines(scores, pieces, numbers, [text for part in parts for text in part.texts])
+    scores, pieces, numbers, texts = zip(_NO_LINES, *parts, strict=True)
+    joined = list(chain.from_iterable(texts))
+    return RankedLines(np.concatenate(scores), np.concatenate(pieces), np.concatenate(numbers), joined)
 
 
-_NOTHING = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), [])
+_NO_LINES = RankedLines(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64), [])
 
 
 @dataclass(frozen=True)
@@ -121,10 +123,10 @@ class LineCriteria:
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What a task brings back."""
+    """What a task found."""
 
     best: RankedLines  # in no order
-    lowest: float  # of the wanted number of lines: whatever others find, a lower score is not wanted
+    lowest: float  # of the wanted number of lines: no lower score is wanted any more
     lines: dict[int, int]  # in each piece
     too_long: int
     text: int  # bytes
@@ -138,7 +140,7 @@ def best_of_pieces(
     least_score: float,
     report: Callable[[int, int], None] = lambda stored, text: None,
 ) -> TaskResult:
-    """A task: it depends on nothing but its arguments, so it may be done anywhere that the files can be read."""
+    """A task. It depends on its arguments alone, so it may be done anywhere that the files can be read."""
     best = BestLines(criteria.top, least_score, in_order=True)
     lines, too_long, text = dict.fromkeys((piece.number for piece in pieces), 0), 0, 0
     with _scorer(target) as scorer:
@@ -153,34 +155,21 @@ def best_of_pieces(
     return TaskResult(best.collected(), best.lowest, lines, too_long, text, sum(piece.size for piece in pieces))
 
 
-@dataclass(frozen=True)
-class Scorer:
-    """What a target is compared by."""
-
-    ngrams: TargetNgrams
-    contrast: Contrast | None
-
-    @classmethod
-    def of(cls, target: Target) -> Scorer:
-        return cls(TargetNgrams(target), Contrast(target) if len(target.pool) else None)
-
-    def scores(self, lines: NumberedLines, measure: Measure) -> Scores:
-        if measure != "contrast":
-            return self.ngrams.count(lines).scores(measure)
-        assert self.contrast is not None
-        return self.contrast.scores(lines)
-
-
+Scorer = tuple[TargetNgrams, Contrast | None]
 _IN_LINE = 20  # bits of a sentence's number that count sentences of its line: none has more bytes
 
 
 def _offer_lines(block: TextBlock, piece: Piece, scorer: Scorer, criteria: LineCriteria, best: BestLines) -> None:
     text, numbers = _sentences(block) if criteria.sentences else (block.text, None)
-    words = scorer.ngrams.words
-    read = words.read(text)
-    candidates = scorer.ngrams.candidate_lines(read, best.least_score, criteria.measure)
-    lines = words.number(read, candidates)
-    scores = scorer.scores(lines, criteria.measure)
+    ngrams, contrast = scorer
+    read = ngrams.words.read(text)
+    candidates = ngrams.candidate_lines(read, best.least_score, criteria.measure)
+    lines = ngrams.words.number(read, candidates)
+    if criteria.measure == "contrast":
+        assert contrast is not None
+        scores = contrast.scores(lines)
+    else:
+        scores = ngrams.count(lines).scores(criteria.measure)
     fits = (lines.lengths >= max(1, criteria.shortest)) & (lines.lengths <= criteria.longest)
     taken = np.flatnonzero(fits & (scores >= best.least_score))
     places, pieces = candidates[taken], np.full(len(taken), piece.number)
@@ -204,35 +193,20 @@ _idle_scorers: dict[str, list[Scorer]] = {}  # by fingerprint of the target
 
 @contextmanager
 def _scorer(target: Target) -> Iterator[Scorer]:
-    """The target's n-grams: made once for each process or thread that works, for what they learnt of words is of use in
-    the next piece too. Those of other targets are forgotten."""
+    """The target's n-grams, made once for each process or thread, since they remember words."""
     idle = _idle_scorers.get(target.fingerprint)
     if idle is None:
         _idle_scorers.clear()
         idle = _idle_scorers[target.fingerprint] = []
     try:
-        scorer = idle.pop()
+        scorer = idle.pop()  # another thread may take the last one meanwhile
     except IndexError:
-        scorer = Scorer.of(target)
+        scorer = TargetNgrams(target), Contrast(target) if len(target.pool) else None
     yield scorer
     idle.append(scorer)
 
 
-def forget_ngrams() -> None:
-    """Give the memory back."""
-    _idle_scorers.clear()
-
-
 _SMALL_FILES = 8 << 20  # bytes on disk that make up a task
-
-
-@dataclass(frozen=True)
-class SelectionProgress:
-    """How far the reading is."""
-
-    stored: int  # bytes of the files as they are on disk
-    stored_of: int
-    text: int  # bytes of text
 
 
 @dataclass(frozen=True)
@@ -257,9 +231,6 @@ class Selection:
         return {**asdict(self), "megabytes_per_second": round(self.megabytes_per_second, 3)}
 
 
-Watch = Callable[[SelectionProgress], None]
-
-
 def select_text(
     like: Target | Text | Sequence[Text],
     files: Iterable[str | Path],
@@ -276,23 +247,17 @@ def select_text(
     sentences: bool = False,
     scores: str | Path | None = None,
     format: str | None = None,
-    watch: Watch = lambda progress: None,
+    watch: Watch = lambda stored, of, text: None,
 ) -> Selection:
     """Write the `top` lines of files that are most like a text, the best first, each line once.
 
-    like: raw text or a corpus in any format, or several; `format` as in `read_corpus`. What `read_target` made of them
-        may be given instead; then `lower_case` and `tokenize` are those it was made with.
-    files: raw text, plain, .gz or .xz, a sentence or paragraph per line.
-    out: compressed if it ends in .gz or .xz. It appears when all is done.
-    executor: who does the work; a Dask cluster's takes it to many machines. Without one it is done here, by `jobs`
-        processes (default: 1). With one, `jobs` is how many workers are to be kept busy (default: the cores here).
-    measure: "overlap" divides what line and target share by what the line has, "jaccard", the paper's, by all that
-        either has. "contrast" asks which bigram model would rather have written it: the target's, or the files'.
-    lower_case: `The` and `the` are one word.
+    like: raw text or a corpus, or several (`format` as in `read_corpus`), or what `read_target` made of them.
+    files: raw text, plain, .gz or .xz, a sentence or paragraph per line. out: compressed if it ends in .gz or .xz.
+    executor: does the work instead of `jobs` processes here, such as a Dask cluster's; `jobs` is then its workers.
+    measure: see the top of this file. lower_case: `The` and `the` are one word.
     tokenize: "words", or "blanks" for text that is already split into words.
-    shortest, longest: lines with fewer or more words are not taken.
-    sentences: lines are paragraphs, of which each sentence is taken or not.
-    scores: a file of score, file and line for each line of `out`.
+    shortest, longest: lines with fewer or more words are left out. sentences: take single sentences of a line.
+    scores: a file with the score, file and line of each line of `out`.
     """
     started = time.monotonic()
     places = [str(file) for file in files]
@@ -316,7 +281,7 @@ def select_text(
         lines_too_long=tally.too_long,
         lowest=float(best.scores[-1]),
         highest=float(best.scores[0]),
-        words_per_line=_words_per_line(best.texts, target),
+        words_per_line=_word_count(best.texts, target) / len(best.texts),
         target_words_per_line=target.words_per_line,
         megabytes=tally.text / 1e6,
         seconds=round(time.monotonic() - started, 3),
@@ -338,17 +303,14 @@ def _tasks(pieces: Sequence[Piece]) -> list[list[Piece]]:
 
 @contextmanager
 def _workers(executor: Executor | None, jobs: int | None, tasks: int) -> Iterator[Executor | None]:
-    """The executor that was given, processes of our own, or nobody."""
+    """The executor that was given, new processes, or None."""
     jobs = min(jobs or 1, tasks)
-    if executor is not None or jobs < 2:
-        try:
-            yield executor
-        finally:
-            forget_ngrams()
-        return
     advice = "perhaps there was too little memory: name fewer jobs, or take fewer lines"
-    with processes(jobs, "read", advice) as pool:
-        yield pool
+    try:
+        with nullcontext(executor) if executor is not None or jobs < 2 else processes(jobs, "read", advice) as workers:
+            yield workers
+    finally:
+        _idle_scorers.clear()  # gives the memory back
 
 
 class _Tally:
@@ -369,7 +331,7 @@ class _Tally:
     def read(self, stored: int, text: int) -> None:
         self._stored += stored
         self.text += text
-        self._watch(SelectionProgress(self._stored, self._stored_of, self.text))
+        self._watch(self._stored, self._stored_of, self.text)
 
 
 def _do_all(
@@ -380,16 +342,14 @@ def _do_all(
     executor: Executor | None,
     at_once: int,
 ) -> None:
-    """Do tasks, at most so many at once: what they bring back must not pile up. Later ones are told how good a line
-    must be by now, and bring back less."""
+    """Do tasks, at most `at_once`. Later ones get the score that a line must have by now, and bring back less."""
     waiting: set[Future[TaskResult]] = set()
 
     def collect(least: int) -> None:
         nonlocal waiting
         while len(waiting) > least:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in done:
-                result = future.result()
+            for result in [future.result() for future in done]:
                 tally.add(result)
                 tally.read(result.stored, result.text)
 
@@ -397,9 +357,9 @@ def _do_all(
         for pieces in tasks:
             if executor is None:
                 tally.add(best_of_pieces(pieces, target, criteria, tally.best.least_score, tally.read))
-                continue
-            collect(at_once - 1)
-            waiting.add(executor.submit(best_of_pieces, pieces, target, criteria, tally.best.least_score))
+            else:
+                collect(at_once - 1)
+                waiting.add(executor.submit(best_of_pieces, pieces, target, criteria, tally.best.least_score))
         collect(0)
     finally:
         for future in waiting:
@@ -407,7 +367,7 @@ def _do_all(
 
 
 def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *written: str | Path | None) -> None:
-    """Better said now than after hours: nothing that is read is written over."""
+    """Refuse to write over a file that is read."""
     texts = [like] if isinstance(like, Target | Text) else like
     read = {os.path.realpath(file) for file in [*files, *(text for text in texts if isinstance(text, str | Path))]}
     places = [os.path.realpath(place) for place in written if place is not None]
@@ -418,14 +378,10 @@ def _check_places(like: Target | Text | Sequence[Text], files: Sequence[str], *w
         raise InputError("the lines and their scores cannot go to the same file.", file=places[0])
 
 
-def _words_per_line(lines: Sequence[bytes], target: Target) -> float:
-    """The mean over lines, with words as the target has them."""
+def _word_count(lines: Sequence[bytes], target: Target) -> int:
     words = WordNumbers(lower_case=target.lower_case, tokenize=target.tokenize, most=1 << 20)
-    total = 0
-    for start in range(0, len(lines), 10_000):
-        read = words.read(b"\n".join((*lines[start : start + 10_000], b"")))
-        total += int(words.number(read, np.arange(len(read))).lengths.sum())
-    return total / len(lines)
+    reads = (words.read(b"\n".join((*lines[start : start + 10_000], b""))) for start in range(0, len(lines), 10_000))
+    return sum(int(words.number(read, np.arange(len(read))).lengths.sum()) for read in reads)
 
 
 def _write(best: RankedLines, out: str | Path, scores: str | Path | None, places: Iterable[str]) -> None:

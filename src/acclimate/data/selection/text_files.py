@@ -1,7 +1,7 @@
 """Raw text files (plain, .gz or .xz) of any size, read in blocks of whole lines.
 
-Large plain files are cut into pieces that several processes read at once. No more than two blocks are in memory. A line
-of more than a megabyte is not a sentence; it is left out and counted.
+Large plain files are cut into pieces that several processes read at once. Lines of more than a megabyte are left out
+and counted.
 """
 
 from __future__ import annotations
@@ -13,9 +13,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from acclimate.data.problems import InputError
-from acclimate.data.readers.source import DAMAGE, XZ, Compression, Tokenize, compression_of, decompressing
-from acclimate.data.words import find_blank_separated, find_sentences, split_words
+from acclimate.data.corpus import Sentence
+from acclimate.data.problems import InputError, Place
+from acclimate.data.readers.source import (
+    DAMAGE,
+    XZ,
+    Tokenize,
+    compression_of,
+    decompressing,
+    inner_name,
+    text_files_in,
+)
+from acclimate.data.words import find_blank_separated, find_sentences, find_words, grouped, split_words
 
 BLOCK = LONGEST_LINE = 1 << 20  # bytes
 PIECE = 16 << 20  # bytes on disk
@@ -41,12 +50,11 @@ class TextBlock(NamedTuple):
 
 
 def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
-    """All pieces of files, in order. A file that cannot be opened is told at once, not after hours."""
+    """All pieces of files, in order. Refuses a file that cannot be opened."""
     pieces: list[Piece] = []
     for file in files:
-        with opened(file) as stored:
-            compressed = _compression(stored, file) is not None
-            size = stored.seek(0, 2)
+        with opened(file) as (stored, text):
+            compressed, size = text is not stored, stored.seek(0, 2)
         starts = [0] if compressed else list(range(0, size, PIECE))
         for start in starts:
             stop = None if compressed else min(start + PIECE, size)
@@ -57,7 +65,7 @@ def cut_into_pieces(files: Iterable[str | Path]) -> list[Piece]:
 def read_blocks(piece: Piece) -> Iterator[TextBlock]:
     """The lines of a piece, about a megabyte at a time."""
     line = 0
-    with opened(piece.file) as stored, decompressed(stored, piece.file) as file:
+    with opened(piece.file) as (stored, file):
         if piece.start:
             file.seek(piece.start - 1)
             _finish_line(file)
@@ -76,7 +84,7 @@ def read_blocks(piece: Piece) -> Iterator[TextBlock]:
 
 def read_beginning(file: str | Path) -> bytes:
     """The first bytes, decompressed, whatever they are."""
-    with opened(file) as stored, decompressed(stored, file) as text:
+    with opened(file) as (_, text):
         return text.read(BLOCK)
 
 
@@ -99,34 +107,28 @@ def _finish_line(file: IO[bytes]) -> None:
 
 
 def _check(text: bytes, piece: Piece, lines_before: int) -> None:
-    if not text.isascii():
-        try:
-            text.decode("utf-8")
-        except UnicodeDecodeError as failure:
-            raise _bad_line(not_utf8(text[failure.start]), text, failure.start, piece, lines_before) from None
-    nul = text.find(b"\0")
-    if nul >= 0:
-        problem = "a NUL character; this is not plain text, or it is UTF-16 without its mark."
-        raise _bad_line(problem, text, nul, piece, lines_before)
+    problem, place = "a NUL character; this is not plain text, or it is UTF-16 without its mark.", text.find(b"\0")
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as failure:
+        problem, place = not_utf8(text[failure.start]), failure.start
+    if place >= 0:
+        line = _lines_before(piece) + lines_before + text.count(b"\n", 0, place) + 1
+        begin, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
+        shown = text[begin : end if end >= 0 else None].decode("utf-8", "backslashreplace")
+        raise InputError(problem, file=piece.file, line=line, text=shown)
 
 
 def not_utf8(byte: int) -> str:
     return f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 (iconv -f LATIN1 -t UTF-8 OLD > NEW)."
 
 
-def _bad_line(problem: str, text: bytes, place: int, piece: Piece, lines_before: int) -> InputError:
-    line = _lines_before(piece) + lines_before + text.count(b"\n", 0, place) + 1
-    begin, end = text.rfind(b"\n", 0, place) + 1, text.find(b"\n", place)
-    shown = text[begin : end if end >= 0 else None].decode("utf-8", "backslashreplace")
-    return InputError(problem, file=piece.file, line=line, text=shown)
-
-
 def _lines_before(piece: Piece) -> int:
-    """Lines of the file that begin before the piece does. Nobody asks before something is wrong."""
+    """Lines of the file that begin before the piece does, for messages."""
     if not piece.start:
         return 0
     left, lines = piece.start - 1, 1  # the last of them reaches to the byte before the piece, or beyond
-    with opened(piece.file) as stored:
+    with opened(piece.file) as (stored, _):
         while left and (block := stored.read(min(left, BLOCK))):
             left, lines = left - len(block), lines + block.count(b"\n")
     return lines
@@ -134,13 +136,13 @@ def _lines_before(piece: Piece) -> int:
 
 def first_lines(file: str | Path, most: int = 1 << 16) -> list[str]:
     """Whole lines from the beginning of a file, as far as `most` bytes go."""
-    with opened(file) as stored, decompressed(stored, file) as lines:
-        begun = lines.read(most)
-    return begun[: begun.rfind(b"\n") + 1 or None].decode("utf-8", "replace").splitlines()
+    text = read_beginning(file)[:most]
+    return text[: text.rfind(b"\n") + 1 or None].decode("utf-8", "replace").splitlines()
 
 
 @contextmanager
-def opened(file: str | Path) -> Iterator[IO[bytes]]:
+def opened(file: str | Path) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+    """The file as it is on disk, and decompressed."""
     try:
         stored = open(file, "rb")  # noqa: SIM115
     except FileNotFoundError:
@@ -150,80 +152,79 @@ def opened(file: str | Path) -> Iterator[IO[bytes]]:
     except OSError as failure:
         raise InputError(f"the file cannot be opened ({failure}).", file=file) from None
     with stored:
-        yield stored
+        compression = compression_of(stored.read(len(XZ)), Path(file).suffix.lower())
+        stored.seek(0)
+        if compression is None:
+            yield stored, stored
+            return
+        try:
+            with decompressing(stored, compression) as text:
+                yield stored, text
+        except DAMAGE as failure:
+            line = 1
+            with suppress(*DAMAGE), open(file, "rb") as again:
+                for _ in decompressing(again, compression):
+                    line += 1
+            problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
+            raise InputError(problem, file=file, line=line) from None
 
 
-def _compression(stored: IO[bytes], file: str | Path) -> Compression | None:
-    start = stored.read(len(XZ))
-    stored.seek(0)
-    return compression_of(start, Path(file).suffix.lower())
+Watch = Callable[[int, int, int], None]  # bytes read of the files on disk, all their bytes, and bytes of text
 
 
-@contextmanager
-def decompressed(stored: IO[bytes], file: str | Path) -> Iterator[IO[bytes]]:
-    compression = _compression(stored, file)
-    if compression is None:
-        yield stored
-        return
-    try:
-        with decompressing(stored, compression) as text:
-            yield text
-    except DAMAGE as failure:
-        problem = f"the compressed file is cut short or damaged ({failure}). Copy or download it again."
-        raise InputError(problem, file=file, line=_damaged_line(file)) from None
-
-
-def _damaged_line(file: str | Path) -> int:
-    number = 1
-    with suppress(*DAMAGE), open(file, "rb") as stored:
-        for _ in decompressing(stored, _compression(stored, file)):
-            number += 1
-    return number
-
-
-Watch = Callable[[int, int, int], None]  # bytes read of the files as they lie on disk, of how many, and of text
-
-
-class SentenceStream:
-    """The words of every line of raw text files, plain, .gz or .xz; with `paragraphs`, of every sentence of a line.
-
-    No more than a megabyte of text is in memory. `lines_too_long` counts lines of more than a megabyte, which are no
-    sentences and are left out.
-    """
+class RawText:
+    """Raw text files, plain, .gz or .xz, or a folder of .txt files, each a document. A line is a sentence, or, with
+    `paragraphs`, a document of sentences. `lines_too_long` counts the lines over a megabyte, which are left out."""
 
     def __init__(
         self,
-        files: Sequence[str | Path],
+        files: str | Path | Sequence[str | Path],
         tokenize: Tokenize = "words",
         paragraphs: bool = False,
         watch: Watch = lambda stored, of, text: None,
     ) -> None:
-        self._pieces = cut_into_pieces(files)  # a file that is not there is told of now
-        self._tokenize, self._paragraphs, self._watch = tokenize, paragraphs, watch
+        self.path = Path(files) if isinstance(files, str | Path) else Path()
+        self.is_folder = isinstance(files, str | Path) and self.path.is_dir()
+        self.tokenize, self.paragraphs, self.watch = tokenize, paragraphs, watch
+        if isinstance(files, str | Path):
+            files = text_files_in(self.path) if self.is_folder else [files]
+        self._pieces = cut_into_pieces(files)  # refuses a missing file now
+        self.size = sum(piece.size for piece in self._pieces)
         self.lines_too_long = 0
 
-    def __iter__(self) -> Iterator[list[str]]:
-        done, text, of = 0, 0, sum(piece.size for piece in self._pieces)
+    def words(self) -> Iterator[list[str]]:
+        """The words of each sentence that has any."""
+        for _, _, line in self._lines():
+            for part in [line[start:end] for start, end in find_sentences(line)] if self.paragraphs else [line]:
+                blanks = self.tokenize == "blanks"
+                words = [part[start:end] for start, end in find_blank_separated(part)] if blanks else split_words(part)
+                if words:
+                    yield words
+
+    def sentences(self) -> Iterator[Sentence]:
+        find = find_blank_separated if self.tokenize == "blanks" else find_words
+        for file, number, line in self._lines():
+            document = inner_name(Path(file).name).removesuffix(".txt") if self.is_folder else None
+            if self.paragraphs and document is None:
+                document = f"line {number}"
+            words = find(line)
+            for first, last in grouped(words, find_sentences(line) if self.paragraphs else []):
+                offsets = tuple(words[first:last])
+                spelled = tuple(line[start:end] for start, end in offsets)
+                yield Sentence(spelled, None, line, offsets, Place(file, number), document)
+
+    def _lines(self) -> Iterator[tuple[str, int, str]]:
+        """Each line with its file and its number."""
+        done = text = number = 0
         for piece in self._pieces:
-            for block, stored in self._blocks(piece):
-                for line in block.split("\n"):
-                    for sentence in self._sentences(line):
-                        words = self._words(sentence)
-                        if words:
-                            yield words
-                text += len(block)
-                self._watch(done + stored, of, text)
+            number = number if piece.start else 0
+            for block in read_blocks(piece):
+                lines = block.text.decode("utf-8").split("\n")
+                for line in lines if lines[-1] else lines[:-1]:  # a block that left out a long line had it at its end
+                    number += 1
+                    yield piece.file, number, line.removesuffix("\r")
+                number += block.left_out
+                self.lines_too_long += block.left_out
+                text += len(block.text)
+                self.watch(done + block.stored, self.size, text)
             done += piece.size
-
-    def _blocks(self, piece: Piece) -> Iterator[tuple[str, int]]:
-        for block in read_blocks(piece):
-            self.lines_too_long += block.left_out
-            yield block.text.decode("utf-8"), block.stored
-
-    def _sentences(self, line: str) -> list[str]:
-        return [line[start:end] for start, end in find_sentences(line)] if self._paragraphs else [line]
-
-    def _words(self, sentence: str) -> list[str]:
-        if self._tokenize == "words":
-            return split_words(sentence)
-        return [sentence[start:end] for start, end in find_blank_separated(sentence)]

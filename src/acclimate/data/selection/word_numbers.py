@@ -1,32 +1,165 @@
-"""Raw text to word numbers: what `words.find_words` finds, many times faster.
+"""Raw text to word numbers: the words of `words.find_words`, many times faster.
 
-Text repeats itself. A chunk is what stands between two blanks ("bank,"). Each different chunk is split into words once
-and looked up from then on, for a whole block of text at a time.
+A chunk is what stands between two blanks ("bank,"). Each different chunk is split into words once and then looked up.
+Keys have 64 bits: a byte string of up to eight bytes is its own key, and a longer one is hashed.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acclimate.data.readers.source import Tokenize
-from acclimate.data.selection.keys import (
-    NOT_FOUND,
-    PADDING,
-    Keys,
-    KeyTable,
-    Numbers,
-    chunk_keys,
-    different,
-    mixed,
-    representatives_of,
-)
 from acclimate.data.selection.text_files import LONGEST_LINE
 from acclimate.data.words import find_words, split_words
+
+Keys = NDArray[np.uint64]
+Numbers = NDArray[np.int64]
+
+PADDING = bytes(8)  # what must follow a text of which chunks get keys: eight bytes are read at a time
+NOT_FOUND = -1
+
+_TOGETHER = 64  # bytes; longer chunks get their keys one by one: a further turn would be for very few
+_FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
+# large odd numbers without a pattern: a key times one of them lands far from its neighbours
+_SPREADS = np.array([0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93, 0xC2B2AE3D27D4EB4F], np.uint64)
+_HALF = np.uint64(32)
+
+
+def chunk_keys(text: bytes, starts: Numbers, ends: Numbers) -> Keys:
+    """A key for each chunk of a text that ends with PADDING; equal chunks get equal keys."""
+    eight_bytes: Keys = np.ndarray((len(text) - 7,), "<u8", text, strides=(1,))
+    lengths = ends - starts
+    keys = eight_bytes[starts] & _FIRST_BYTES.take(lengths, mode="clip")
+    longer = np.flatnonzero(lengths > 8)
+    alone = longer[lengths[longer] > _TOGETHER]
+    longer = longer[lengths[longer] <= _TOGETHER]
+    done = 8
+    while longer.size:
+        left = lengths[longer] - done
+        more = eight_bytes[starts[longer] + done] & _FIRST_BYTES.take(left, mode="clip")
+        keys[longer] = mixed(keys[longer], more)
+        done += 8
+        longer = longer[left > 8]
+    for place in alone.tolist():
+        digest = blake2b(text[starts[place] : ends[place]], digest_size=8).digest()
+        keys[place] = int.from_bytes(digest, "little")
+    return keys
+
+
+def mixed(keys: Keys, others: Keys) -> Keys:
+    """One key for each two, by hashing."""
+    mixture: Keys = keys * _SPREADS[0]
+    mixture ^= mixture >> _HALF
+    mixture += others
+    mixture *= _SPREADS[1]
+    mixture ^= mixture >> np.uint64(29)
+    return mixture
+
+
+def pair_keys(left: Numbers, right: Numbers) -> Keys:
+    """One key for each two numbers below 2^32. Nothing is hashed: different pairs have different keys."""
+    keys: Keys = (left << 32 | right).view(np.uint64)
+    return keys
+
+
+def representatives_of(keys: Keys) -> Numbers:
+    """For each key the place of one that equals it, the same place for all that are equal.
+
+    All keys write their place into a table; those that read the place of an equal key there are done, and the others
+    try again in another table. This takes a third of the time of sorting.
+    """
+    representatives: Numbers = np.arange(len(keys))
+    left, turn = representatives.copy(), 0
+    while left.size:
+        mine = keys[left]
+        slots = _slots(mine, 2 * left.size, turn)
+        table: Numbers = np.empty(2 * left.size, np.int64)
+        table[slots] = left
+        met = table[slots]
+        representatives[left] = met  # the next turn replaces the place of another key
+        left, turn = left[keys[met] != mine], turn + 1
+    return representatives
+
+
+def different(keys: Keys) -> tuple[Numbers, Numbers]:
+    """Places at which each different key stands once, and for each key which of these it is."""
+    equal = representatives_of(keys)
+    places = np.flatnonzero(equal == np.arange(len(keys)))
+    which: Numbers = np.empty(len(keys), np.int64)
+    which[places] = np.arange(len(places))
+    return places, which[equal]
+
+
+def _slots(keys: Keys, size: int, turn: int = 0) -> Numbers:
+    """Where keys belong in a table; the same key elsewhere in another turn."""
+    slots = keys * _SPREADS[turn % len(_SPREADS)]
+    slots >>= _HALF
+    slots *= np.uint64(size)
+    slots >>= _HALF
+    places: Numbers = slots.view(np.int64)
+    return places
+
+
+class KeyTable:
+    """A value (0 or more) for each key, for `room` keys at first: a hash table with linear probing."""
+
+    def __init__(self, room: int = 512) -> None:
+        self._size = 0
+        self._make_room(room)
+
+    def _make_room(self, keys: int) -> None:
+        # a key and its value side by side are fetched together; an emptier table needs fewer probes
+        self._rows: Keys = np.zeros((3 * keys + 8, 2), np.uint64)
+        self._keys, self._values = self._rows[:, 0], self._rows[:, 1].view(np.int64)
+        self._values[:] = NOT_FOUND
+
+    def __len__(self) -> int:
+        return self._size
+
+    def items(self) -> tuple[Keys, Numbers]:
+        """Keys and values, in no order."""
+        taken = np.flatnonzero(self._values != NOT_FOUND)
+        return self._keys[taken], self._values[taken]
+
+    def find(self, keys: Keys) -> Numbers:
+        """The values of keys, NOT_FOUND for those without one."""
+        slots = _slots(keys, len(self._rows))
+        rows = self._rows.take(slots, axis=0)
+        values = rows[:, 1].view(np.int64).copy()
+        left = np.flatnonzero((rows[:, 0] != keys) & (values != NOT_FOUND))
+        slots = slots[left]
+        while left.size:
+            slots = (slots + 1) % len(self._rows)
+            rows = self._rows.take(slots, axis=0)
+            values[left] = rows[:, 1].view(np.int64)
+            goes_on = (rows[:, 0] != keys[left]) & (values[left] != NOT_FOUND)
+            left, slots = left[goes_on], slots[goes_on]
+        return values
+
+    def add(self, keys: Keys, values: Numbers) -> None:
+        """Put in keys that are all different and all new."""
+        self._size += len(keys)
+        if 5 * self._size > 2 * len(self._rows):
+            known = self.items()
+            self._make_room(2 * self._size)
+            keys, values = np.concatenate((known[0], keys)), np.concatenate((known[1], values))
+        slots = _slots(keys, len(self._rows))
+        while keys.size:
+            free = np.flatnonzero(self._values[slots] == NOT_FOUND)
+            self._keys[slots[free]] = keys[free]
+            placed = free[self._keys[slots[free]] == keys[free]]  # of several that want a slot, one
+            self._values[slots[placed]] = values[placed]
+            left = np.ones(len(keys), np.bool_)
+            left[placed] = False
+            keys, values, slots = keys[left], values[left], (slots[left] + 1) % len(self._rows)
+
 
 # what is remembered of a chunk shares the bits of one number, so that it is fetched at once
 _COUNT_BITS = LONGEST_LINE.bit_length()  # no chunk has more words, as each has a byte at least
@@ -75,8 +208,7 @@ class Block:
 
     @cached_property
     def _most_known(self) -> Numbers:
-        """(chunk). All words of a new one may be known. It has at most one for each sign, and for each run of letters
-        and digits: these are only split where an apostrophe follows (do|n't)."""
+        """(chunk). All words of a new one may be known: at most one for each sign and each run of letters."""
         known = self.entries & _MANY
         unsure = np.flatnonzero(known == _MANY)  # new ones among them, as all bits of NOT_FOUND are set
         starts, lengths = self.starts[unsure], self.ends[unsure] - self.starts[unsure]
@@ -115,8 +247,7 @@ def cut_at_blanks(text: bytes, tokenize: Tokenize) -> tuple[Numbers, Numbers]:
 
 
 def keys_with_next(text: bytes, starts: Numbers, ends: Numbers, keys: Keys) -> tuple[Keys, Numbers]:
-    """After an initial (`J. Smith`) and after `No. 5` one must look at what comes next to know what the full stop is:
-    there the key is that of both chunks. Returns the keys, and how far one must look."""
+    """The keys of chunks, and how far one must look to split them: `J. Smith` and `No. 5` need the next chunk."""
     letters = np.frombuffer(text, np.uint8)
     stops = np.flatnonzero(letters[ends[:-1] - 1] == ord("."))
     last, third, fourth = (letters[ends[stops] - back] for back in (2, 3, 4))
@@ -159,10 +290,10 @@ class NumberedLines:
 
 
 class WordNumbers:
-    """Words by number, and a memory of how chunks between blanks are split into them.
+    """Words by number, and a memory of how chunks are split into them.
 
-    `known` are keys of words that have the numbers from 0 on for ever. All others are forgotten when `most` chunks
-    are remembered, so that the memory is bounded: their numbers hold within a block only.
+    The words of `known` keep the numbers from 0 on. All others are forgotten when `most` chunks are remembered: their
+    numbers hold within a block only.
     """
 
     def __init__(self, known: Keys | None = None, *, lower_case: bool, tokenize: Tokenize, most: int | None) -> None:
@@ -174,7 +305,7 @@ class WordNumbers:
         self._words = KeyTable(2 * len(self._known))
         self._words.add(self._known, np.arange(len(self._known)))
         self._chunks = KeyTable()
-        self._lists = _Growing()  # the words of one chunk after those of another
+        self._lists = array("i")  # the words of one chunk after those of another
 
     def keys(self) -> Keys:
         """The keys of all words, by their numbers."""
@@ -201,11 +332,11 @@ class WordNumbers:
         new = np.flatnonzero(entries == NOT_FOUND)
         entries[new] = self._learnt(block, chunks[new])
         where, sizes = recalled(entries)
-        words = self._lists.all[ranges(where, sizes)].astype(np.int64)
+        words = np.frombuffer(self._lists, np.int32)[ranges(where, sizes)].astype(np.int64)
         return NumberedLines(words, np.diff(sums(sizes)[sums(counts)]))
 
     def of(self, words: Sequence[str]) -> Numbers:
-        """The numbers of words that are not to be split; new ones get one."""
+        """The numbers of words that are not to be split."""
         return self._numbers(self._keys(words))
 
     def _numbers(self, keys: Keys) -> Numbers:
@@ -227,28 +358,25 @@ class WordNumbers:
         firsts, which = different(block.keys[chunks])
         chunks = chunks[firsts]
         entries = np.empty(len(chunks), np.int64)
-        for group, split in self._ways_to_split(block, chunks):
+        looks_on = block.reaches[chunks] > block.ends[chunks]
+        split_most = self._not_split if self.tokenize == "blanks" else self._split_together
+        ways: list[tuple[NDArray[np.bool_], Split]] = [(~looks_on, split_most), (looks_on, self._split_looking_on)]
+        for group, split in ways:
             counts, keys = split(block, chunks[group])
             numbers = self._numbers(keys)
             borders = sums(counts)
             known = np.diff(sums(numbers < len(self._known))[borders])
             entries[group] = remembered(len(self._lists) + borders[:-1], counts, known)
-            self._lists.extend(numbers)
+            self._lists.frombytes(numbers.astype(np.int32).tobytes())
         self._chunks.add(block.keys[chunks], entries)
         return entries[which]
-
-    def _ways_to_split(self, block: Block, chunks: Numbers) -> list[tuple[NDArray[np.bool_], Split]]:
-        looks_on = block.reaches[chunks] > block.ends[chunks]
-        split = self._not_split if self.tokenize == "blanks" else self._split_together
-        return [(~looks_on, split), (looks_on, self._split_looking_on)]
 
     def _not_split(self, block: Block, chunks: Numbers) -> tuple[Numbers, Keys]:
         """How many words each chunk has, and the keys of all words."""
         return np.ones(len(chunks), np.int64), self._keys(block.texts(chunks))
 
     def _split_together(self, block: Block, chunks: Numbers) -> tuple[Numbers, Keys]:
-        """One search through all of them is faster than many. Whose the words are follows from their lengths, as they
-        leave out nothing but blanks."""
+        """Split all chunks in one search, which is faster. The words' lengths tell whose they are."""
         texts = block.texts(chunks)
         words = split_words("\n\n".join(texts))
         word_ends = np.cumsum(list(map(len, words)))
@@ -268,27 +396,3 @@ class WordNumbers:
             counts.append(len(own_words))
             words += own_words
         return np.array(counts, np.int64), self._keys(words)
-
-
-class _Growing:
-    """Whole numbers in a row that becomes longer."""
-
-    def __init__(self) -> None:
-        self._room: NDArray[np.int32] = np.zeros(1024, np.int32)
-        self._size = 0
-
-    def __len__(self) -> int:
-        return self._size
-
-    @property
-    def all(self) -> NDArray[np.int32]:
-        return self._room[: self._size]
-
-    def extend(self, more: Numbers) -> None:
-        size = self._size + len(more)
-        if size > len(self._room):
-            room = np.zeros(2 * size, np.int32)
-            room[: self._size] = self.all
-            self._room = room
-        self._room[self._size : size] = more
-        self._size = size

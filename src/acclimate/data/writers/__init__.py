@@ -1,1 +1,1 @@
-"""One file per format: a corpus in, the bytes of a file out. `writing.py` chooses, and puts the file in its place."""
+"""Writers of all formats: a corpus in, the bytes of a file out; `writing.py` chooses one and saves the file."""

@@ -1,9 +1,5 @@
-"""What writers share: files that are written whole or not at all, checks that the format can hold the corpus, tags in a
-scheme, and texts with marked spans.
-
-Neighbouring sentences of one text become one record, so that a document comes back as it was. Where sentences of the
-document are missing (a subset was taken), the text is cut: what is not in the corpus is not written.
-"""
+"""What writers share: files that are written whole or not at all, checks that a format can hold a corpus, tags in a
+scheme, and texts with their spans."""
 
 from __future__ import annotations
 
@@ -24,6 +20,7 @@ from acclimate.data.character_spans import CharacterSpan
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError
 from acclimate.data.schemes import Scheme, keep_open, tags_from_spans
+from acclimate.data.words import joined_words
 from acclimate.spelling import either
 
 CsvRow = Mapping[str, Any]
@@ -74,12 +71,12 @@ def atomic_file(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to piece by piece, compressed by its name; it is put in its place when all went well."""
     path = Path(path)
     if is_stream(path):
-        with _told_where(path), path.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
+        with _naming_file(path), path.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
             yield file
         return
     aside = aside_of(path)
     try:
-        with _told_where(path, aside):
+        with _naming_file(path, aside):
             path.parent.mkdir(parents=True, exist_ok=True)
             with aside.open("wb") as stored, _compressed(stored, path.suffix.lower()) as file:
                 yield file
@@ -102,11 +99,11 @@ def is_stream(path: str | Path) -> bool:
 
 
 @contextmanager
-def _told_where(path: Path, aside: Path | None = None) -> Iterator[None]:
-    """A failure to write, told by the name that the user knows."""
+def _naming_file(path: Path, aside: Path | None = None) -> Iterator[None]:
+    """Give errors of writing the name that the user knows."""
     try:
         yield
-    except BrokenPipeError:  # whoever read it has seen enough
+    except BrokenPipeError:  # the reader has closed the pipe
         raise
     except OSError as error:
         where = "" if error.filename in (None, str(path), str(aside)) else f": {error.filename}"
@@ -136,13 +133,12 @@ def spelled_tags(sentence: Sentence, corpus: Corpus, scheme: Scheme) -> list[str
             if before.end == after.start and before.label == after.label:
                 neighbours = " ".join(sentence.words[before.start : after.end])
                 problem = f"IO cannot keep two neighbours of one label apart ({before.label}). Choose another scheme."
-                raise InputError(problem, file=sentence.place.file, line=sentence.place.line, text=neighbours)
+                raise InputError(problem, place=sentence.place, text=neighbours)
     return keep_open(tags_from_spans(spans, len(sentence), scheme), sentence.tags)
 
 
 def points_at_words(sentence: Sentence) -> bool:
-    """Whether the offsets point at the words, in order. They do not where words were exchanged (augmentation): the
-    words are what counts then, and the old text is not written."""
+    """Whether the offsets point at the words, in order, which they do not where words were replaced."""
     if sentence.text is None or sentence.offsets is None:
         return False
     reached = 0
@@ -166,16 +162,12 @@ def check_all_or_none(corpus: Corpus, format: str) -> bool:
         return False
     for sentence in corpus:
         if sentence.tags is None:
-            problem = (
-                f"this sentence has no tags, but others have, which {format} cannot tell from a sentence without spans."
-            )
+            problem = f"this sentence has no tags, but others have, which {format} cannot tell from a sentence without"
+            by_command = "Leave out the sentences without tags (acclimate data convert --labelled-only), or write jsonl"
             advice = either(
-                "Write corpus.labelled() or corpus.unlabelled(), or use jsonl or parquet.",
-                "Leave out the sentences without tags (acclimate data convert --labelled-only), or write jsonl or "
-                "parquet.",
+                "Write corpus.labelled() or corpus.unlabelled(), or use jsonl or parquet.", f"{by_command} or parquet."
             )
-            place = sentence.place
-            raise InputError(f"{problem} {advice}", file=place.file, line=place.line, text=" ".join(sentence.words))
+            raise InputError(f"{problem} spans. {advice}", place=sentence.place, text=" ".join(sentence.words))
     return True
 
 
@@ -185,17 +177,15 @@ def check_words(sentence: Sentence, forbidden: str, format: str, instead: str = 
         if not word or any(character in forbidden for character in word):
             what = "is empty" if not word else "holds a character that separates words or lines"
             problem = f"the word {word!r} {what}; {format} cannot hold it. Mend it, or write {instead}."
-            raise InputError(problem, file=sentence.place.file, line=sentence.place.line)
+            raise InputError(problem, place=sentence.place)
 
 
 def check_labels(names: Sequence[str], forbidden: str, format: str) -> None:
     """No label may hold a character that the format uses itself."""
     for name in names:
-        if any(character in forbidden for character in name):
-            bad = next(character for character in name if character in forbidden)
-            raise InputError(
-                f"the label {name!r} holds {bad!r}, which {format} uses itself. Rename it, or write jsonl."
-            )
+        if bad := next((character for character in name if character in forbidden), None):
+            problem = f"the label {name!r} holds {bad!r}, which {format} uses itself. Rename it, or write jsonl."
+            raise InputError(problem)
 
 
 def check_no_open_words(corpus: Corpus, format: str) -> None:
@@ -203,13 +193,12 @@ def check_no_open_words(corpus: Corpus, format: str) -> None:
     for sentence in corpus:
         if sentence.is_open and corpus.kind == "spans":
             problem = f"words of this sentence may hide a label that nobody looked for, which {format} cannot say."
-            place = sentence.place
             advice = "Write conll, jsonl, csv, tsv or parquet, which keep such tags (O|LOC)."
-            raise InputError(f"{problem} {advice}", file=place.file, line=place.line, text=" ".join(sentence.words))
+            raise InputError(f"{problem} {advice}", place=sentence.place, text=" ".join(sentence.words))
 
 
 def check_spans_kind(corpus: Corpus, format: str) -> None:
-    """Formats that mark stretches of text have no place for a label on every word, nor for an open tag."""
+    """Refuse plain and open tags, which formats with marked spans cannot hold."""
     check_no_open_words(corpus, format)
     if corpus.is_labelled and corpus.kind == "plain":
         others = "conll, conllu, jsonl, csv, parquet or docbin"
@@ -227,7 +216,7 @@ class TextRecord:
 
 
 def text_records(corpus: Corpus) -> Iterator[TextRecord]:
-    """The texts of a corpus, in its order."""
+    """The texts of a corpus: neighbouring sentences of one text together, less the parts that are not in the corpus."""
     group: list[Sentence] = []
     for sentence in map(_with_text, corpus):
         if group and not _continues(group[-1], sentence):
@@ -245,14 +234,9 @@ def _with_text(sentence: Sentence) -> Sentence:
     for word in sentence.words:
         if not word.strip(" \t\r\n") or "\n" in word or "\r" in word:
             problem = f"the word {word!r} is white space or holds a line end; it would be lost in running text."
-            raise InputError(f"{problem} Write jsonl.", file=sentence.place.file, line=sentence.place.line)
-    offsets: list[tuple[int, int]] = []
-    start = 0
-    for word in sentence.words:
-        offsets.append((start, start + len(word)))
-        start += len(word) + 1
-    text = " ".join(sentence.words)
-    return Sentence(sentence.words, sentence.tags, text, tuple(offsets), sentence.place, sentence.document)
+            raise InputError(f"{problem} Write jsonl.", place=sentence.place)
+    text, offsets = joined_words(sentence.words)
+    return Sentence(sentence.words, sentence.tags, text, offsets, sentence.place, sentence.document)
 
 
 def _offsets(sentence: Sentence) -> Sequence[tuple[int, int]]:

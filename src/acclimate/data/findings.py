@@ -12,7 +12,7 @@ from typing import Any, Literal
 from acclimate.data.corpus import Corpus
 from acclimate.data.schemes import Span, looks_like_span_tag
 from acclimate.data.words import bare_text
-from acclimate.spelling import argument, either
+from acclimate.spelling import argument, count, either
 
 
 def share(count: int, total: int) -> float:
@@ -135,8 +135,7 @@ class Report:
         """The report as text for people: figures, then the findings by kind, the worst first."""
         counts = Counter(finding.severity for finding in self.findings)
         lines = [
-            "Data check: "
-            + ", ".join(f"{counts[name]} {name}{'' if counts[name] == 1 else 's'}" for name in SEVERITIES),
+            f"Data check: {', '.join(count(counts[name], name) for name in SEVERITIES)}",
             "",
             *_table(self.corpora),
         ]
@@ -198,7 +197,6 @@ class CorpusStatistics:
 
     @cached_property
     def labels(self) -> Counter[str]:
-        """How often each label occurs; not `corpus.label_counts`, which would find all the spans again."""
         if self.kind == "plain":
             return Counter(tag for sentence in self.corpus for tag in sentence.tags or ())
         return Counter(span.label for spans in self.spans for span in spans)
@@ -216,6 +214,11 @@ class CorpusStatistics:
         for sentence, spans in zip(self.corpus, self.spans, strict=True):
             for span in spans:
                 yield sentence.words[span.start : span.end], span.label
+
+    @property
+    def severity_of_few(self) -> Severity:
+        """How bad too few examples are."""
+        return "fact" if self.role == "held out" else "warning"
 
     @property
     def span_count(self) -> int:

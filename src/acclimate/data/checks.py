@@ -1,8 +1,7 @@
 """The data check: problems of corpora to know before a run, how bad they are, and what to do.
 
-Every check is one small generator of findings, listed in `ALONE` (one corpus), `PAIRS` (two) or `TOGETHER` (all). A
-corpus is counted once (`CorpusStatistics`), so that large ones take seconds. The name tells what a corpus is for:
-`train` or `source` teach, `dev` or `test` are held out. When no name says so, the first one teaches.
+Every check is a generator of findings. The name says what a corpus is for: `train` or `source`, `dev` or `test`. If no
+name says so, the first one is for training.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 
-from acclimate.data.checks.findings import (
+from acclimate.data.corpus import Corpus
+from acclimate.data.findings import (
     SEVERITIES,
     CorpusStatistics,
     Finding,
@@ -25,7 +25,6 @@ from acclimate.data.checks.findings import (
     percent,
     share,
 )
-from acclimate.data.corpus import Corpus
 from acclimate.data.problems import shorten
 from acclimate.data.schemes import OUTSIDE, looks_like_span_tag, may_agree
 
@@ -53,10 +52,16 @@ def _nothing_there(stats: CorpusStatistics) -> Iterator[Finding]:
         yield Finding("error", "empty", stats.name, "has no sentences.")
     if stats.tagged and not stats.labels:
         yield Finding("error", "no-labels", stats.name, "has tags, but every one of them is O.")
+    if stats.span_count and not stats.without_spans:
+        yield Finding(stats.severity_of_few, "no-empty-sentence", stats.name, "no sentence is without a span.")
     bare = stats.size - stats.tagged
     if bare and stats.tagged:
         message = f"{out_of(bare, stats.size)} of its sentences have no tags."
         yield Finding("warning", "partly-tagged", stats.name, message, numbers={"sentences": bare})
+    hidden = stats.corpus.open_words if stats.kind == "spans" else {}
+    if hidden:
+        message = f"words that may hide a label which nobody looked for there: {listed(hidden)}."
+        yield Finding("fact", "open-words", stats.name, message, numbers=hidden)
 
 
 def _how_it_was_read(stats: CorpusStatistics) -> Iterator[Finding]:
@@ -119,27 +124,13 @@ def _tagged_unlike(stats: CorpusStatistics) -> Iterator[Finding]:
         yield Finding("warning", "tagged-unlike", stats.name, message, examples, numbers)
 
 
-def _open_words(stats: CorpusStatistics) -> Iterator[Finding]:
-    hidden = stats.corpus.open_words if stats.kind == "spans" else {}
-    if hidden:
-        message = f"words that may hide a label which nobody looked for there: {listed(hidden)}."
-        yield Finding("fact", "open-words", stats.name, message, numbers=hidden)
-
-
 def _rare_labels(stats: CorpusStatistics) -> Iterator[Finding]:
     steps = (("very-few-examples", 1, VERY_FEW_EXAMPLES), ("few-examples", VERY_FEW_EXAMPLES, FEW_EXAMPLES))
-    severity: Severity = "fact" if stats.role == "held out" else "warning"
     for code, least, below in steps:
         rare = {label: count for label, count in stats.labels.most_common() if least <= count < below}
         if rare:
             message = f"labels with fewer than {below} examples: {listed(rare)}."
-            yield Finding(severity, code, stats.name, message, numbers=rare)
-
-
-def _spans_everywhere(stats: CorpusStatistics) -> Iterator[Finding]:
-    if stats.span_count and not stats.without_spans:
-        severity: Severity = "fact" if stats.role == "held out" else "warning"
-        yield Finding(severity, "no-empty-sentence", stats.name, "no sentence is without a span.")
+            yield Finding(stats.severity_of_few, code, stats.name, message, numbers=rare)
 
 
 def _lengths(stats: CorpusStatistics) -> Iterator[Finding]:
@@ -225,7 +216,10 @@ def _strange_words(stats: CorpusStatistics) -> Iterator[Finding]:
         counts = Counter({word: count for word, count in stats.corpus.vocabulary.items() if is_strange(word)})
         if counts:
             message = f"words {what}: {out_of(counts.total(), stats.corpus.word_count)}."
-            examples = tuple(_visible(word) for word, _ in counts.most_common(5))
+            examples = tuple(
+                "".join(letter if letter.isprintable() else f"<U+{ord(letter):04X}>" for letter in shorten(word, 80))
+                for word, _ in counts.most_common(5)
+            )
             yield Finding(severity, code, stats.name, message, examples, {"words": counts.total()})
 
 
@@ -242,8 +236,7 @@ def _letter_case(stats: CorpusStatistics) -> Iterator[Finding]:
 
 
 def _has_odd_border(words: Sequence[str]) -> bool:
-    """Whether a mark stands at an end. A bracket whose other half is inside, as in `[ 3H ] thymidine`, is none, unless
-    the pair holds the whole span."""
+    """Whether a mark stands at an end. Brackets closed inside the span, as in `[ 3H ] thymidine`, are none."""
     opens = _BRACKETS.get(words[0], "\n") in words[:-1]
     closes = any(words[-1] == right and left in words[1:] for left, right in _BRACKETS.items())
     return (_is_mark(words[0]) and not opens) or (_is_mark(words[-1]) and not closes)
@@ -265,13 +258,9 @@ def _is_long(word: str) -> bool:
     return len(word) > LONG_WORD and not _URL.match(word) and sum(map(str.isalnum, word)) > LONG_WORD
 
 
-def _visible(word: str) -> str:
-    return "".join(letter if letter.isprintable() else f"<U+{ord(letter):04X}>" for letter in shorten(word, 80))
-
-
 ALONE: tuple[Callable[[CorpusStatistics], Iterable[Finding]], ...] = (
-    *(_nothing_there, _how_it_was_read, _kind_of_tags, _duplicates, _tagged_unlike, _rare_labels, _spans_everywhere),
-    *(_open_words, _lengths, _mentions_at_odds, _span_borders, _neighbours, _strange_words, _letter_case),
+    *(_nothing_there, _how_it_was_read, _kind_of_tags, _duplicates, _tagged_unlike, _rare_labels),
+    *(_lengths, _mentions_at_odds, _span_borders, _neighbours, _strange_words, _letter_case),
 )
 
 
@@ -322,7 +311,12 @@ def _unseen(known: CorpusStatistics, other: CorpusStatistics) -> Iterator[Findin
     yield Finding("fact", "unseen", about, f"{message} of {other.name} do not occur in {known.name}.", numbers=numbers)
 
 
-def _labels_against_training(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding]:
+def _labels_together(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding]:
+    """Labels and kinds of tags that do not fit those of the training corpora."""
+    kind_of = {stats.name: stats.kind for stats in statistics if stats.tagged}
+    if len(set(kind_of.values())) > 1:
+        message = f"span tags and plain tags: {', '.join(f'{name} {kind}' for name, kind in kind_of.items())}."
+        yield Finding("error", "kinds-differ", "all", message)
     taught = [stats for stats in statistics if stats.role == "training" and stats.labels]
     known = {label for stats in taught for label in stats.labels}
     kinds = {stats.kind for stats in taught}
@@ -342,22 +336,12 @@ def _labels_against_training(statistics: Sequence[CorpusStatistics]) -> Iterator
             yield Finding("fact", "labels-only-in-training", stats.name, message)
 
 
-def _kinds_differ(statistics: Sequence[CorpusStatistics]) -> Iterator[Finding]:
-    kinds = {stats.name: stats.kind for stats in statistics if stats.tagged}
-    if len(set(kinds.values())) > 1:
-        message = f"span tags and plain tags: {', '.join(f'{name} {kind}' for name, kind in kinds.items())}."
-        yield Finding("error", "kinds-differ", "all", message)
-
-
 def _real(lengths: Iterable[int]) -> int:
     return sum(length >= REAL_SENTENCE for length in lengths)
 
 
 PAIRS: tuple[Callable[[CorpusStatistics, CorpusStatistics], Iterable[Finding]], ...] = (
     *(_shared_sentences, _vocabulary_overlap, _unseen),
-)
-TOGETHER: tuple[Callable[[Sequence[CorpusStatistics]], Iterable[Finding]], ...] = (
-    *(_labels_against_training, _kinds_differ),
 )
 
 
@@ -368,10 +352,10 @@ def check_corpora(corpora: Mapping[str, Corpus]) -> Report:
         for name, corpus in corpora.items()
     ]
     if len(statistics) > 1 and all(stats.role != "training" for stats in statistics):
-        statistics[0].role = "training"  # somebody has to be the one the others are compared with
+        statistics[0].role = "training"  # the others are compared with it
     findings = [finding for stats in statistics for check in ALONE for finding in check(stats)]
     ranked = sorted(statistics, key=lambda stats: ("training", "other", "held out").index(stats.role))
     findings += [finding for pair in combinations(ranked, 2) for compare in PAIRS for finding in compare(*pair)]
-    findings += [finding for look in TOGETHER for finding in look(statistics)]
+    findings += _labels_together(statistics)
     findings.sort(key=lambda finding: SEVERITIES.index(finding.severity))
     return Report(tuple(stats.summary for stats in statistics), tuple(findings))

@@ -1,1 +1,0 @@
-"""What `acclimate data check` looks for, one small generator of findings per check."""
