@@ -13,7 +13,6 @@ from comparing import compare
 
 from acclimate.comparison.judging import ALL_SELECTORS, material_for
 from acclimate.comparison.plan import fitting_recipes
-from acclimate.comparison.race import race
 from acclimate.comparison.run_result import RunResult
 from acclimate.comparison.summary import Comparison, Mean
 from acclimate.comparison.tables import markdown, remarks_of_runs, render, score_rows
@@ -174,8 +173,6 @@ def test_a_target_without_sentences_is_no_target(news: Corpus, tmp_path: Path) -
     assert "self-training" not in fitting_recipes(Task(news, target=nothing), "character-cnn-lstm")
     with pytest.raises(UsageError, match="Recipe self-training needs target text"):
         compared(news, nothing, ["source-only", "self-training"], tmp_path)
-    with pytest.raises(UsageError, match="give target text"):
-        race(Task(news, target=nothing), tmp_path)
     found = compared(news, nothing, ["source-only"], tmp_path, selectors=ALL_SELECTORS)
     assert [choice.selector for choice in found.choices] == ["source-dev"]  # needs none
     with pytest.raises(UsageError, match="Recipe self-training needs target text"):

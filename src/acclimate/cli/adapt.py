@@ -31,7 +31,7 @@ def adapt_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="How to adapt; see `acclimate info recipes`. auto lets several race: --set options.budget=10m.",
+            help="How to adapt; see `acclimate info recipes`. auto: a committee of two or three that suit your data.",
             show_default="acclimate",
         ),
     ] = None,

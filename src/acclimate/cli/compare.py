@@ -102,7 +102,7 @@ def compare_command(
 def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.compare_settings import default_folder, task_of
     from acclimate.cli.progress import stderr_console, warn
-    from acclimate.cli.run_folder import require_no_run, told_how_to_go_on
+    from acclimate.cli.run_folder import require_no_run, resumable
     from acclimate.comparison.compare import compare
     from acclimate.comparison.plan import fitting_recipes
     from acclimate.comparison.scheduler import visible_gpus
@@ -117,7 +117,7 @@ def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: b
     folder = default_folder(settings) if out is None else out
     require_no_run(folder)
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
-    with locked(folder), told_how_to_go_on(folder, False), console.status("making runs"):
+    with locked(folder), resumable(folder, False), console.status("making runs"):
         found = compare(
             task,
             recipes,

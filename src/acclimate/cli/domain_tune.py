@@ -71,14 +71,14 @@ def domain_tune_command(
 
 def _run(settings: DomainTuneSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.progress import stderr_console
-    from acclimate.cli.run_folder import take_folder, told_how_to_go_on
+    from acclimate.cli.run_folder import resumable, take_folder
     from acclimate.runs.domain_tune import domain_tune
     from acclimate.training.engine import is_main_process
     from acclimate.training.progress_bar import TrainingBar
 
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
-    with told_how_to_go_on(out, overwrite), TrainingBar(console) as bar:
+    with resumable(out, overwrite), TrainingBar(console) as bar:
         done = domain_tune(settings, out, bar, console.print, overwrite, not quiet)
     if is_main_process():
         typer.echo(json.dumps({"out": str(out), **done.as_dict()}) if as_json else _told(done, out))

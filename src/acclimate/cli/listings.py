@@ -76,17 +76,17 @@ def recipes_command(
     as_json: Json = False,
 ) -> None:
     """List the recipes and their own settings."""
-    from acclimate.comparison.race_settings import AUTO, RaceSettings
+    from acclimate.comparison.committee import AUTO
     from acclimate.recipes.catalogue import RECIPES, find_recipe
     from acclimate.recipes.compose import COMPOSE, parts
 
-    race = "a race of the others, of which the winner is taken (see docs/how-to/race-recipes.md)"
+    auto = "a committee of two or three recipes that suit the corpora (see docs/how-to/ask-a-committee.md)"
     listed = {
         **{
             name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
             for name, recipe in RECIPES.items()
         },
-        AUTO: {"summary": race, "options": RaceSettings().model_dump(mode="json")},
+        AUTO: {"summary": auto, "options": {}},
     }
     if names:
         listed = {name: listed[name if name == AUTO else find_recipe(name).name] for name in names}

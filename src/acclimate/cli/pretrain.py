@@ -57,7 +57,7 @@ def pretrain_command(
 
 def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as_json: bool) -> None:
     from acclimate.cli.progress import stderr_console
-    from acclimate.cli.run_folder import take_folder, told_how_to_go_on
+    from acclimate.cli.run_folder import resumable, take_folder
     from acclimate.runs.pretrain import pretrain
     from acclimate.spelling import count
     from acclimate.training.engine import is_main_process
@@ -65,7 +65,7 @@ def _run(settings: PretrainSettings, out: Path, overwrite: bool, quiet: bool, as
 
     take_folder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
-    with told_how_to_go_on(out, overwrite), PretrainingBar(console) as bar:
+    with resumable(out, overwrite), PretrainingBar(console) as bar:
         done = pretrain(settings, out, bar, console.print, overwrite)
     if not is_main_process():
         return

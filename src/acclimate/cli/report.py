@@ -21,8 +21,7 @@ from acclimate.spelling import count
 
 
 def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, origin: str = "") -> str:
-    """What happened, in the order a reader asks: how good, compared with what, how sure, where is it. `origin` tells of
-    the race that chose the recipe, or of the committee that taught the tagger."""
+    """What happened: how good, compared with what, how sure, and where it is. `origin` describes the committee."""
     lines = [origin, ""] if origin else []
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, outcome.before == TARGET_ONLY.name)
@@ -136,12 +135,8 @@ def markdown(outcome: Outcome, settings: AdaptSettings, origin: str = "") -> str
     """The page kept with the tagger."""
     lines = [*_page(outcome, settings)]
     if origin:
-        title = "The committee that taught this tagger" if settings.committee.members else _RACE
-        lines += ["", f"## {title}", "", "```", origin, "```"]
+        lines += ["", "## The committee that taught this tagger", "", "```", origin, "```"]
     return "\n".join(lines) + "\n"
-
-
-_RACE = "The race that chose this recipe"
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:

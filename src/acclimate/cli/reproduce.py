@@ -79,14 +79,14 @@ def _run(
     quiet: bool,
 ) -> None:
     from acclimate.cli.progress import stderr_console
-    from acclimate.cli.run_folder import told_how_to_go_on
+    from acclimate.cli.run_folder import resumable
     from acclimate.comparison.scheduler import visible_gpus
     from acclimate.reproduction.reproduce import reproduce
     from acclimate.reproduction.table import find_table
 
     console = stderr_console(quiet)
     table = find_table(name)
-    with told_how_to_go_on(out, False), console.status("making trainings"):
+    with resumable(out, False), console.status("making trainings"):
         reproduce(
             name,
             data,

@@ -83,8 +83,8 @@ def take_folder(out: Path, overwrite: bool) -> None:
 
 
 @contextmanager
-def told_how_to_go_on(out: Path, overwrite: bool) -> Iterator[None]:
-    """After Ctrl-C, SIGTERM or on a full disk say what becomes of the work done so far."""
+def resumable(out: Path, overwrite: bool) -> Iterator[None]:
+    """After Ctrl-C, SIGTERM or a full disk, say how to go on with the run."""
     again = "the same command without --overwrite" if overwrite else "the same command"
     try:
         yield

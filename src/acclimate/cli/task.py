@@ -10,7 +10,7 @@ from acclimate.cli.reading import is_bundled, read
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.sources import read_sources, title_of, weights_of
 from acclimate.cli.tagger import require_finished
-from acclimate.comparison.race_settings import AUTO, RaceSettings
+from acclimate.comparison.committee import AUTO
 from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
 from acclimate.data.problems import InputError
@@ -46,8 +46,8 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options_of(recipe: str) -> type[Settings]:
-    """The settings group of a recipe, or of the race of them."""
-    return RaceSettings if recipe == AUTO else find_recipe(recipe).options
+    """The settings group of a recipe; recipe auto has no settings of its own."""
+    return Settings if recipe == AUTO else find_recipe(recipe).options
 
 
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
@@ -57,7 +57,7 @@ def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     if recipe is not None:
         require_source(recipe, settings.source is not None)
     elif settings.source is None:
-        raise UsageError("A race trains its recipes on a labelled source: give --source.")
+        raise UsageError("Recipe auto trains a committee on a labelled source: give --source.")
     if recipe is not None and "target labels" in recipe.needs and settings.target_labelled is None:
         raise UsageError(f"Recipe {name} learns from labelled target sentences: give --target-labelled.")
     needs_target = recipe is None or "target" in recipe.needs
@@ -137,8 +137,7 @@ def _without_types(task: Task) -> Task:
 
 
 def trains_target(recipe: str, source: Corpus, few: Corpus) -> bool:
-    """Whether the tagger is one of the target's own. In a race there are candidates of both kinds, and the labels must
-    be the same for them."""
+    """Whether the tagger has the target's labels. A committee has those of the source."""
     return recipe != AUTO and find_recipe(recipe).trains_target(source, few)
 
 
@@ -212,7 +211,7 @@ def _named(given: str | None, whole: str | None, part: str) -> str | None:
     return given
 
 
-def tell_coverage(
+def print_coverage(
     tagger: Tagger, settings: AdaptSettings, tell: Callable[[str], Any], warn: Callable[[str], Any]
 ) -> None:
     """Say how many words of the text have a vector; vectors that know none of them are not to be passed over."""

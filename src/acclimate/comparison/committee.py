@@ -20,7 +20,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from acclimate.comparison.answers import read_answer, write_answer
-from acclimate.comparison.plan import obstacle_for
+from acclimate.comparison.plan import fitting_recipes, obstacle_for
 from acclimate.comparison.run_result import RunResult, read_run
 from acclimate.comparison.scheduler import Job, expected_seconds, make_all, seconds_of_all
 from acclimate.data.corpus import Corpus
@@ -29,8 +29,9 @@ from acclimate.data.votes import agreed, averaged, open_share, voted
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import align, duration
 from acclimate.layout import BEFORE, MEMBERS
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe
+from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe, for_target_labels
 from acclimate.recipes.la_dtl import LA_DTL
 from acclimate.runs.cost import expected_cost
 from acclimate.runs.prepare import choose_selector
@@ -45,7 +46,8 @@ from acclimate.training.engine import device_for
 from acclimate.training.rehearsal import RULE
 from acclimate.training.stage import DevelopmentScore
 
-COMMITTEE = "committee"  # what is told as the recipe of its student
+COMMITTEE = "committee"  # stands as the recipe of its student
+AUTO = "auto"  # in place of a recipe: a committee of the recipes that suit the corpora
 STRIDE = 1000  # between the seeds of two members: committees of neighbouring seeds share nobody
 
 
@@ -118,6 +120,21 @@ def render_committee(found: dict[str, Any]) -> str:
 
 def _percent(f1: float | None) -> str:
     return "-" if f1 is None else f"{100 * f1:.2f}"
+
+
+def auto_committee(task: Task, options: CommitteeSettings, encoder: str) -> CommitteeSettings:
+    """The committee of recipe auto: the three best recipes of the leaderboard, without those that the data forbids."""
+    if task.target_labelled is not None:
+        best = ("acclimate", "pdaln", "mat")
+    else:
+        best = ("acclimate", "datnet", "self-training" if encoder == CNN_LSTM else "mat")
+    permitted = fitting_recipes(task, encoder)
+    recipes = options.recipes or tuple(name for name in best if name in permitted and not task.trains_target(name))
+    if not recipes:
+        raise UsageError(
+            f"No recipe of a committee fits here. Train a tagger with the target's own labels: {for_target_labels()}."
+        )
+    return options.model_copy(update={"recipes": recipes, "members": options.members or max(2, len(recipes))})
 
 
 def require_committee(task: Task, settings: RunSettings, options: CommitteeSettings) -> None:

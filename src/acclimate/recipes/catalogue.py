@@ -94,8 +94,8 @@ def find_recipe(name: str) -> Recipe:
         return RECIPES[name]
     if name == "auto":
         raise UsageError(
-            "auto is a race of recipes, and no recipe: acclimate adapt --recipe auto, or race(...) in Python. See "
-            "docs/how-to/race-recipes.md."
+            "auto is a committee of several recipes, and no recipe: acclimate adapt --recipe auto. See "
+            "docs/how-to/ask-a-committee.md."
         )
     raise UsageError(
         f"Unknown recipe {name!r}.{did_you_mean(name, RECIPES)} Known: {', '.join(RECIPES)}; for adapt, also auto."

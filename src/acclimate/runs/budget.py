@@ -43,17 +43,17 @@ class Budget:
         saved = sum(seconds for *_, seconds in cost.stages) - sum(seconds for *_, seconds in stages)
         return Cost(cost.seconds - saved, sum(updates for _, updates, _ in stages), stages)
 
-    def told(self, minutes: float, cost: Cost) -> str:
-        """What became of the run, for people."""
+    def describe(self, minutes: float, cost: Cost) -> str:
+        """Which stages are made shorter."""
         if self == Budget():
             return f"All of it fits into {minutes:g} min."
         cuts = [f"domain tuning to {self.tuning:.0%} of its updates"] if self.tuning < 1 else []
         cuts += [f"all other stages to {self.others:.0%}"] if self.others < 1 else []
-        told = f"For {minutes:g} min, shortened: {', '.join(cuts)}."
+        shortened = f"For {minutes:g} min, shortened: {', '.join(cuts)}."
         short = self.cut(cost).seconds
         if short > 60 * minutes * 1.05:
-            told += f" It will take longer all the same, about {duration(short)}: less would teach nothing."
-        return told
+            shortened += f" It will take longer all the same, about {duration(short)}: less would teach nothing."
+        return shortened
 
     def as_dict(self) -> dict[str, float]:
         return {"tuning": self.tuning, "others": self.others}

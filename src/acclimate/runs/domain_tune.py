@@ -103,7 +103,7 @@ def domain_tune(
     if is_main_process():
         begin(Path(out), fingerprint, overwrite)
     if estimate and engine.num_processes == 1 and not any(training.glob("[0-9][0-9]-*")):
-        tell(_expected_cost(settings, tuning, source, text, engine).told())
+        tell(_expected_cost(settings, tuning, source, text, engine).describe())
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None

@@ -1,4 +1,4 @@
-"""The folder of a run. There is one format, whoever makes the run: adapt, compare, a race, a paper's table.
+"""The folder of a run. There is one format, whoever makes the run: adapt, compare, a paper's table.
 
 While the run is under way, everything stands in `training/`:
 
@@ -20,7 +20,6 @@ When it is finished, the folder is sealed: `manifest.json` lists every file with
     settings.yaml, report.md             adapt: all settings, and a page to read
     domains.json, features.safetensors   adapt: how far apart the texts are, and random words as the taggers see them
     members/N/                           adapt with committee.keep: the run of each member
-    race.json                            adapt with recipe auto: how the race went
     facts.json                           reproduce: what was measured on the trained taggers
 
 Beside the sealed files a comparison writes `selectors.json` and `answers.json`, which have checksums of their own.

@@ -96,7 +96,7 @@ def adapt(
     `out` keeps the training, so that it goes on where it was cut off; `tagger.save(out)` puts the tagger beside it.
     `look` is shown the tagger "before", where there is one, and "after", each with the taggers that were trained beside
     it, by name: DATNet's of the "source", the "second" task's of MAT. The outcome keeps the tagger "before", too.
-    `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
+    `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out.
     """
     require_seed(seed)
     if not isinstance(training, TrainingSettings):
@@ -155,7 +155,7 @@ def train_run(
         where it was begun as this run's own baseline would be; a tagger: that one; none: nothing to compare with.
     look: is shown the taggers "before" and "after".
     began: is called when nothing is left to refuse, before anything is trained.
-    fingerprint: whose folder it is, where the settings do not tell: a race has chosen the recipe.
+    fingerprint: whose folder it is, where the settings do not tell.
     budget: the shares of their updates that stages make.
     """
     started = time.monotonic()
