@@ -11,8 +11,8 @@ from pydantic import Field
 from acclimate.cli.run_folder import name_of_task
 from acclimate.cli.settings import AdaptSettings, CorporaSettings
 from acclimate.cli.task import read_task, with_fitting_encoder, with_own_source
-from acclimate.comparison.judging import ALL_SELECTORS
 from acclimate.comparison.plan import merged
+from acclimate.comparison.selectors import ALL_SELECTORS
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
 from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task

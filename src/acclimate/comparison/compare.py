@@ -8,7 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.judging import (
+from acclimate.comparison.plan import plan_runs, require_scorable_test, with_baseline
+from acclimate.comparison.run_result import read_run
+from acclimate.comparison.scheduler import Job, estimate_lines, make_all
+from acclimate.comparison.selectors import (
     ALL_SELECTORS,
     Choice,
     choices_of,
@@ -17,9 +20,6 @@ from acclimate.comparison.judging import (
     require_selectors,
     run_and_judge,
 )
-from acclimate.comparison.plan import plan_runs, require_scorable_test, with_baseline
-from acclimate.comparison.run_result import read_run
-from acclimate.comparison.scheduler import Job, estimate_lines, make_all
 from acclimate.comparison.summary import Comparison, RecipeResult, by_recipe
 from acclimate.comparison.tables import MATERIAL, write_material, write_tables
 from acclimate.data.corpus import Corpus

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from acclimate.comparison.judging import Choice
 from acclimate.comparison.run_result import RunResult
+from acclimate.comparison.selectors import Choice
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.significance import Metric, SeedsComparison, compare_seeds, holm

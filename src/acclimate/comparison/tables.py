@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.analysis.text_comparison import sampled
-from acclimate.comparison.judging import Choice
 from acclimate.comparison.run_result import RunResult
+from acclimate.comparison.selectors import Choice
 from acclimate.comparison.summary import Comparison, Mean, RecipeResult
 from acclimate.data.corpus import Corpus
 from acclimate.data.writers.shared import encoded, save, write_csv
