@@ -10,10 +10,9 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from acclimate.cli.compare_settings import CompareSettings, compare_settings
 from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings, settings_of
 from acclimate.cli.report_parts import ReportSettings
-from acclimate.cli.settings import AdaptSettings
+from acclimate.cli.settings import AdaptSettings, CompareSettings, compare_settings
 from acclimate.cli.task import options_of, with_fitting_encoder
 from acclimate.comparison.committee import AUTO
 from acclimate.recipes.catalogue import RECIPES, find_recipe

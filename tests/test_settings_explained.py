@@ -9,9 +9,8 @@ import pytest
 import yaml
 from pydantic import Field
 
-from acclimate.cli.compare_settings import CompareSettings
 from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
-from acclimate.cli.settings import AdaptSettings
+from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.runs.domain_tune import DomainTuneSettings

@@ -11,10 +11,9 @@ import pytest
 import torch
 from comparing import compare
 
-from acclimate.comparison.plan import fitting_recipes
-from acclimate.comparison.run_result import RunResult
+from acclimate.comparison.results import Comparison, Mean, RunResult
+from acclimate.comparison.scheduler import fitting_recipes
 from acclimate.comparison.selectors import ALL_SELECTORS, material_for
-from acclimate.comparison.summary import Comparison, Mean
 from acclimate.comparison.tables import markdown, remarks_of_runs, render, score_rows
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError

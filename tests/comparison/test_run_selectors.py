@@ -15,12 +15,11 @@ import torch
 from comparing import compare
 
 from acclimate.comparison import selectors
-from acclimate.comparison.run_result import RunResult
+from acclimate.comparison.results import RunResult, choose
 from acclimate.comparison.selectors import (
     ALL_SELECTORS,
     SELECTORS,
     Material,
-    choose,
     information_maximisation,
     mean_entropy,
     sample_answers,

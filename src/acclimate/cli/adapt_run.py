@@ -15,8 +15,7 @@ import torch
 import typer
 from rich.console import Console
 
-from acclimate.cli.places import check_folder_to_write
-from acclimate.cli.progress import stderr_console, warn
+from acclimate.cli.outputs import check_folder_to_write, stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.run_folder import default_folder, require_free, resumable
 from acclimate.cli.settings import AdaptSettings
@@ -37,13 +36,10 @@ from acclimate.data.selection.select import select_text
 from acclimate.layout import MEMBERS, TRAINING
 from acclimate.recipes.acclimate import ACCLIMATE
 from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
-from acclimate.runs.budget import Budget
-from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
-from acclimate.runs.cost import expected_cost
+from acclimate.runs.budget import Budget, expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
 from acclimate.runs.fingerprint import file_digest, run_fingerprint
-from acclimate.runs.folder import begin
-from acclimate.runs.lock import locked
+from acclimate.runs.folder import begin, locked, read_checksummed, write_checksummed
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import forget_peak, save_run
 from acclimate.runs.task import Task

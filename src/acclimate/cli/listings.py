@@ -157,8 +157,7 @@ def _settings_named(name: str) -> Settings:
         return BY_COMMAND[name]()
     if name == "reading":
         return CorpusSettings()
-    from acclimate.cli.compare_settings import CompareSettings
-    from acclimate.cli.settings import AdaptSettings
+    from acclimate.cli.settings import AdaptSettings, CompareSettings
     from acclimate.cli.task import options_of
     from acclimate.runs.domain_tune import DomainTuneSettings
     from acclimate.runs.pretrain import PretrainSettings

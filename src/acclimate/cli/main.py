@@ -20,21 +20,16 @@ from typer.core import TyperGroup
 
 from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
-from acclimate.cli.augment import augment_command
-from acclimate.cli.collocations import collocations_command
 from acclimate.cli.compare import compare_command
-from acclimate.cli.corpora import check_command, convert_command, split_command, subset_command
-from acclimate.cli.domain_tune import domain_tune_command
-from acclimate.cli.evaluate import evaluate_command
-from acclimate.cli.export import export_command
+from acclimate.cli.corpora import augment_command, check_command, convert_command, split_command, subset_command
+from acclimate.cli.encoder import domain_tune_command, pretrain_command
 from acclimate.cli.inspect import inspect_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.options import taking_many
-from acclimate.cli.predict import predict_command
-from acclimate.cli.pretrain import pretrain_command
+from acclimate.cli.predict import evaluate_command, export_command, predict_command
+from acclimate.cli.raw_text import collocations_command, select_command
 from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
-from acclimate.cli.select import select_command
 from acclimate.cli.weak_label import weak_label_command
 from acclimate.spelling import spelled_by
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.progress import ReadingBar, stderr_console, warn
+from acclimate.cli.outputs import ReadingBar, stderr_console, warn
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError

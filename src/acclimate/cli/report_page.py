@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Json, Quiet
-from acclimate.cli.places import check_file_to_write, check_folder_to_write
+from acclimate.cli.outputs import check_file_to_write, check_folder_to_write
 
 if TYPE_CHECKING:
     from acclimate.cli.report_parts import Part, ReportSettings
@@ -89,7 +89,7 @@ def _page(
     as_json: bool,
 ) -> None:
     """The page of one folder, or some parts of it."""
-    from acclimate.cli.progress import stderr_console
+    from acclimate.cli.outputs import stderr_console
     from acclimate.reporting.report import Look, report_page
     from acclimate.settings import UsageError
 
@@ -122,7 +122,7 @@ def _print(
     as_json: bool,
 ) -> None:
     """Some parts, as text or JSON, with their tables and pictures."""
-    from acclimate.cli.progress import stderr_console
+    from acclimate.cli.outputs import stderr_console
     from acclimate.cli.report_parts import PARTS, Request
     from acclimate.data.writers.shared import write_tables
 

@@ -23,7 +23,7 @@ from acclimate.analysis.mask_log import Yardsticks, read_masks
 from acclimate.analysis.mask_statistics import mask_statistics, mask_tables, policies_as_dict, render_masks
 from acclimate.analysis.terms import compare_term_confidences
 from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.progress import sentence_bar, warn
+from acclimate.cli.outputs import sentence_bar, warn
 from acclimate.cli.reading import read, short_names, tell_notes
 from acclimate.cli.tagger import choose_device, require_finished
 from acclimate.data.corpus import Corpus

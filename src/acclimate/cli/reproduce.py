@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Quiet
-from acclimate.cli.places import check_folder_to_write
+from acclimate.cli.options import Jobs, Quiet
+from acclimate.cli.outputs import check_folder_to_write
 
 
 class ScaleOption(StrEnum):
@@ -32,10 +32,7 @@ def reproduce_command(
         ScaleOption, typer.Option(help="small: bundled corpora and a few updates, in a few minutes on a CPU.")
     ] = ScaleOption.full,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where trainings and tables go.")] = Path("runs/reproduce"),
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Trainings side by side, one thread each.", show_default="one per GPU, else 1"),
-    ] = None,
+    jobs: Jobs = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option(
@@ -78,7 +75,7 @@ def _run(
     assignments: list[str],
     quiet: bool,
 ) -> None:
-    from acclimate.cli.progress import stderr_console
+    from acclimate.cli.outputs import stderr_console
     from acclimate.cli.run_folder import resumable
     from acclimate.comparison.scheduler import visible_gpus
     from acclimate.reproduction.reproduce import reproduce

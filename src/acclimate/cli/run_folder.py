@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.places import check_folder_to_write
+from acclimate.cli.outputs import check_folder_to_write
 from acclimate.cli.settings import AdaptSettings, CorporaSettings
 from acclimate.cli.sources import sources_of
 from acclimate.data.problems import InputError

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.places import place_of
+from acclimate.cli.outputs import place_of
 from acclimate.cli.reading import is_bundled, read, short_names
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import typeless

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.places import check_place_to_write, remark_on_folder
-from acclimate.cli.progress import LabellingBar
+from acclimate.cli.outputs import LabellingBar, check_place_to_write, remark_on_folder
 from acclimate.cli.reading import is_bundled, read
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.labelling import NO_GROUPS, Coverage, Groups, Labeller, RawText

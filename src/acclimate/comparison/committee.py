@@ -1,11 +1,8 @@
-"""A committee: taggers that differ in their seed, and on request in their recipe, label the target's text together. One
-student learns what they say, beside the source.
+"""A committee: taggers that differ in seed or recipe label the target's text, and one student learns these labels.
 
-Each member is an ordinary run in `members/N` of the run's folder. It never sees the target test's labels. When all are
-trained, the members tag the target's text. Either the spans that all of them found are learnt, and a word on which they
-do not agree may be anything; or the mean of their probabilities is learnt as soft labels. The student is an ordinary
-tagger, which learns source and text plainly, and a batch of the labelled target sentences in each update if there are
-any.
+Each member is an ordinary run in `members/N` of the run's folder, and never sees the target test's labels. The student
+learns the source, the spans that all members found (a word on which they do not agree may be anything) or the mean of
+their probabilities, and a batch of the labelled target sentences in each update, if there are any.
 """
 
 from __future__ import annotations
@@ -17,23 +14,34 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from pydantic import Field
 
-from acclimate.comparison.answers import read_answer, write_answer
-from acclimate.comparison.plan import fitting_recipes, obstacle_for
-from acclimate.comparison.run_result import RunResult, read_run
-from acclimate.comparison.scheduler import Job, expected_seconds, make_all, seconds_of_all
+from acclimate.comparison.results import RunResult, read_run
+from acclimate.comparison.scheduler import (
+    Job,
+    expected_seconds,
+    fitting_recipes,
+    make_all,
+    obstacle_for,
+    seconds_of_all,
+)
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.soft_labels import coherent, softened
 from acclimate.data.votes import agreed, averaged, open_share, voted
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import align, duration
+from acclimate.inference.predict import guess, predict
 from acclimate.layout import BEFORE, MEMBERS
 from acclimate.model.encoders.shipped import CNN_LSTM
+from acclimate.model.storage import StorageError, read_tensors, write_tensors
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe, for_target_labels
 from acclimate.recipes.la_dtl import LA_DTL
-from acclimate.runs.cost import expected_cost
+from acclimate.runs.budget import expected_cost
+from acclimate.runs.fingerprint import file_digest
+from acclimate.runs.folder import read_checksummed, write_checksummed
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import PlannedRun, finish_run, using_threads, working_alone
@@ -293,3 +301,46 @@ def expected_time(task: Task, settings: RunSettings, options: CommitteeSettings,
     whole = duration(student + seconds_of_all(left, expected, hands))
     parts = [f"{options.members} members", *(f"one of {name} {duration(each)}" for name, each in expected.items())]
     return f"expected time: about {whole} ({RULE}): {', '.join(parts)}, the student {duration(student)}."
+
+
+_TAGS, _NOTE, _MARGINALS = "text-tags.json", "text-marginals.json", "text-marginals.safetensors"
+
+
+def write_answer(tagger: Tagger, folder: Path, text: Corpus, soft: bool) -> None:
+    """Tag the text and keep the tags; `soft`: the probabilities of IOB2 tags, in half precision."""
+    answer = (guess if soft else predict)(tagger, text)
+    if not soft:
+        kept = {"kind": answer.kind, "tags": [sentence.tags for sentence in answer]}
+        return write_checksummed(folder / _TAGS, kept)
+    tags = tagger.labels.tags("IOB2")
+    numbers = {tag: number for number, tag in enumerate(tags)}
+    rows = [row for sentence in answer for row in sentence.probabilities or ()]
+    marginals = torch.zeros(len(rows), len(tags), dtype=torch.float16)
+    for place, row in enumerate(rows):
+        for tag, probability in row:
+            marginals[place, numbers[tag]] = probability
+    aside = folder / f"{_MARGINALS}.part"
+    write_tensors(aside, {"marginals": marginals})
+    aside.replace(folder / _MARGINALS)
+    write_checksummed(folder / _NOTE, {"tags": tags, "marginals": file_digest(folder / _MARGINALS)})
+
+
+def read_answer(folder: Path, text: Corpus, soft: bool) -> Corpus | None:
+    """The text as the member labelled it; None where that is not kept whole."""
+    try:
+        kept = read_checksummed(folder / (_NOTE if soft else _TAGS))
+        if not soft:
+            return Corpus(text.with_tags(kept["tags"]).sentences, text.name, kept["kind"], text.notes)
+        if kept["marginals"] == file_digest(folder / _MARGINALS):
+            return _softened(text, kept["tags"], read_tensors(folder / _MARGINALS)["marginals"])
+    except (OSError, StorageError, ValueError, KeyError):
+        pass
+    return None
+
+
+def _softened(text: Corpus, tags: list[str], marginals: torch.Tensor) -> Corpus:
+    sentences, rows = [], iter(marginals.float().tolist())
+    for sentence in text:
+        found = [dict(zip(tags, next(rows), strict=True)) for _ in sentence.words]
+        sentences.append(softened(sentence, coherent(found)))
+    return Corpus(tuple(sentences), text.name, "spans", text.notes)

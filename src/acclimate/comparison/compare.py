@@ -8,19 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.plan import plan_runs, require_scorable_test, with_baseline
-from acclimate.comparison.run_result import read_run
-from acclimate.comparison.scheduler import Job, estimate_lines, make_all
+from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choices_of, read_run
+from acclimate.comparison.scheduler import (
+    Job,
+    estimate_lines,
+    make_all,
+    plan_runs,
+    require_scorable_test,
+    with_baseline,
+)
 from acclimate.comparison.selectors import (
     ALL_SELECTORS,
-    Choice,
-    choices_of,
     missing_judgements,
     read_judgements,
     require_selectors,
     run_and_judge,
 )
-from acclimate.comparison.summary import Comparison, RecipeResult, by_recipe
 from acclimate.comparison.tables import MATERIAL, write_material, write_tables
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -29,8 +32,7 @@ from acclimate.inference.predict import require_spans
 from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE, find_recipe
-from acclimate.runs.folder import State, require_same_data
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import State, in_locked_folder, require_same_data
 from acclimate.runs.prepare import (
     TARGET_TEST,
     LearntTests,

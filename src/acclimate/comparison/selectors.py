@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from acclimate.comparison.run_result import RunResult
+from acclimate.comparison.results import Choice
 from acclimate.data.corpus import Corpus, Kind
 from acclimate.data.schemes import Span
 from acclimate.data.subsets import take_sentences
@@ -22,8 +21,7 @@ from acclimate.inference.predict import predict
 from acclimate.model.answers import answers
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
-from acclimate.runs.folder import JUDGEMENTS
+from acclimate.runs.folder import JUDGEMENTS, read_checksummed, write_checksummed
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.run import PlannedRun, finish_run, working_alone
 from acclimate.runs.task import BlindTask
@@ -222,41 +220,6 @@ def run_and_judge(run: PlannedRun, task: BlindTask, selectors: Sequence[str] = (
         finish_run(run, task)
         judge(run, task, selectors)
     return time.monotonic() - started
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The run that a selector prefers. `regret` is how much better the best run is on the test; None without gold.
-
-    `silent` counts the runs without a value, `tied` those with the same value as the chosen one, the first of them.
-    """
-
-    selector: str
-    recipe: str
-    seed: int
-    value: float
-    target_f1: float | None
-    regret: float | None
-    silent: int = 0
-    tied: int = 0
-
-
-def choose(selector: str, runs: Sequence[RunResult]) -> Choice | None:
-    """The run with the highest value, of equal ones the first; None where no run has one."""
-    judged = [(run, value) for run in runs if (value := run.judgements.get(selector)) is not None]
-    judged = [(run, value) for run, value in judged if math.isfinite(value)]
-    if not judged:
-        return None
-    run, value = max(judged, key=lambda pair: pair[1])
-    best = max((other.f1 for other in runs if other.f1 is not None), default=None)
-    regret = None if best is None or run.f1 is None else best - run.f1
-    tied = sum(other == value for _, other in judged) - 1
-    return Choice(selector, run.recipe, run.seed, value, run.f1, regret, len(runs) - len(judged), tied)
-
-
-def choices_of(selectors: Iterable[str], runs: Sequence[RunResult]) -> tuple[Choice, ...]:
-    choices = (choose(selector, runs) for selector in selectors)
-    return tuple(choice for choice in choices if choice is not None)
 
 
 def missing_judgements(

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.analysis.text_comparison import sampled
-from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.selectors import Choice
-from acclimate.comparison.summary import Comparison, Mean, RecipeResult
+from acclimate.comparison.results import Choice, Comparison, Mean, RecipeResult, RunResult
 from acclimate.data.corpus import Corpus
 from acclimate.data.writers.shared import encoded, save, write_csv
 from acclimate.evaluation.table import Row, align

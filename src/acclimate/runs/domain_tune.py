@@ -21,8 +21,7 @@ from acclimate.model.language_model import MaskedLanguageModel, save_language_mo
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
 from acclimate.recipes.tuning_text import TextFiles
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.spelling import count
 from acclimate.training.engine import build_engine, is_main_process

@@ -48,8 +48,7 @@ from acclimate.model.storage import (
     write_checksums,
 )
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record

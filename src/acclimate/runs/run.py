@@ -20,8 +20,7 @@ from acclimate.model.storage import MANIFEST, atomic_folder, remove_listed
 from acclimate.model.tagger import Tagger
 from acclimate.runs.evidence import SOURCE, TARGET, answers_dict
 from acclimate.runs.fingerprint import run_fingerprint
-from acclimate.runs.folder import State, begin, begun_with, finish, state_of
-from acclimate.runs.lock import locked
+from acclimate.runs.folder import State, begin, begun_with, finish, locked, state_of
 from acclimate.runs.result import Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task

@@ -26,8 +26,7 @@ from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
 from acclimate.runs.budget import Budget
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
-from acclimate.runs.folder import add_start, begin, damaged, state_of
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import add_start, begin, damaged, in_locked_folder, state_of
 from acclimate.runs.prepare import Preparation, prepare
 from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
