@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings, settings_of
 from acclimate.cli.report_parts import ReportSettings
-from acclimate.cli.settings import AdaptSettings, CompareSettings, compare_settings
-from acclimate.cli.task import options_of, with_fitting_encoder
+from acclimate.cli.settings import AdaptSettings, CompareSettings
+from acclimate.cli.task import compare_settings, options_of, with_fitting_encoder
 from acclimate.comparison.committee import AUTO
 from acclimate.recipes.catalogue import RECIPES, find_recipe
 from acclimate.reproduction.table import CellSettings, cells_of, find_table

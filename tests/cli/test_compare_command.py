@@ -9,7 +9,7 @@ import pytest
 import yaml
 from command_line import QUICK, Answer, Files, acclimate
 
-from acclimate.cli.settings import compare_settings
+from acclimate.cli.task import compare_settings
 from acclimate.settings import SettingsError
 from acclimate.training import run as training_run
 

@@ -15,11 +15,10 @@ import torch
 import typer
 from rich.console import Console
 
-from acclimate.cli.outputs import check_folder_to_write, stderr_console, warn
+from acclimate.cli.outputs import check_folder_to_write, require_free, resumable, stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
-from acclimate.cli.run_folder import default_folder, require_free, resumable
 from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.task import print_coverage, read_task, with_recipe_options
+from acclimate.cli.task import default_folder, print_coverage, read_task, with_recipe_options
 from acclimate.comparison.committee import (
     AUTO,
     Lesson,

@@ -74,7 +74,7 @@ def compare_command(
 
     Also told: which run each selector would have chosen without target labels, and how much worse it is than the best.
     """
-    from acclimate.cli.settings import compare_settings
+    from acclimate.cli.task import compare_settings
 
     given: dict[str, Any] = {
         "source": one_or_several(source),
@@ -94,9 +94,8 @@ def compare_command(
 
 
 def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
-    from acclimate.cli.outputs import stderr_console, warn
-    from acclimate.cli.run_folder import require_no_run, resumable
-    from acclimate.cli.settings import default_folder, task_of
+    from acclimate.cli.outputs import require_no_run, resumable, stderr_console, warn
+    from acclimate.cli.task import name_of_task, task_to_compare
     from acclimate.comparison.compare import compare
     from acclimate.comparison.scheduler import fitting_recipes, visible_gpus
     from acclimate.comparison.tables import render
@@ -105,9 +104,9 @@ def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: b
     from acclimate.settings import dump_yaml
 
     console = stderr_console(quiet)
-    task = task_of(settings, warn)
+    task = task_to_compare(settings, warn)
     recipes = settings.recipe_names or fitting_recipes(task, settings.tagger.encoder)
-    folder = default_folder(settings) if out is None else out
+    folder = out or Path("runs") / f"{name_of_task(settings)}-compared"
     require_no_run(folder)
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
     with locked(folder), resumable(folder, False), console.status("making runs"):

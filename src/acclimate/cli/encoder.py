@@ -121,8 +121,7 @@ def _train(
     as_json: bool,
 ) -> None:
     """Train under a progress bar, and print the result."""
-    from acclimate.cli.outputs import stderr_console
-    from acclimate.cli.run_folder import resumable, take_folder
+    from acclimate.cli.outputs import resumable, stderr_console, take_folder
     from acclimate.training.engine import is_main_process
 
     take_folder(out, overwrite)

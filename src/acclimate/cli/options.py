@@ -13,7 +13,8 @@ FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docb
 
 def set_option(name: str, metavar: str = "A.B=C") -> Any:
     """`--set` of a command whose settings `acclimate info settings NAME` lists."""
-    return typer.Option("--set", metavar=metavar, help=f"One setting; `acclimate info settings {name}` lists them.")
+    listing = f"acclimate info settings {name}".rstrip()
+    return typer.Option("--set", metavar=metavar, help=f"One setting; `{listing}` lists them.")
 
 
 SourceOption = Annotated[

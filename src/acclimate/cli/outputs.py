@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -278,3 +279,79 @@ class LabellingBar:
             speed = self._words / max(1e-9, time.monotonic() - self._started)
             state = f"{self._words:,} words, {speed:,.0f} a second"
             self._bar.update(self._task, completed=self.done, state=state)
+
+
+def require_no_run(folder: Path) -> None:
+    """Refuse what cannot be a folder, and the folder of a run: settings and report would be lost to a comparison."""
+    from acclimate.layout import has_progress
+    from acclimate.model.storage import MANIFEST
+    from acclimate.settings import UsageError
+
+    check_folder_to_write("--out", folder, "a comparison")
+    if (folder / MANIFEST).is_file() or has_progress(folder):
+        raise UsageError(f"{folder} holds a run of adapt. Choose another --out: a comparison needs its own folder.")
+
+
+def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> bool:
+    """Refuse a folder that holds anything but the beginning of the very same run. Whether the run goes on there."""
+    from acclimate.data.problems import InputError
+    from acclimate.layout import RUN, TRAINING, has_progress, is_comparison
+    from acclimate.runs.folder import is_finished, state_of
+    from acclimate.settings import UsageError
+
+    if is_comparison(folder):
+        raise UsageError(f"{folder} holds a comparison. Choose another --out: a run needs a folder of its own.")
+    if overwrite:
+        return False
+    if is_finished(folder):
+        raise UsageError(f"{folder} already holds a finished run. Choose another --out, or pass --overwrite.")
+    if not has_progress(folder):
+        (folder / TRAINING / RUN).unlink(missing_ok=True)  # nothing would be lost
+        return False
+    if state_of(folder, fingerprint) == "damaged":
+        raise InputError(
+            "damaged: it does not say what the unfinished run there was begun with. Choose another --out, or pass "
+            "--overwrite to start anew.",
+            file=folder / TRAINING / RUN,
+        )
+    return True
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def take_folder(out: Path, overwrite: bool) -> None:
+    """Refuse what cannot be a folder, or that holds a finished encoder which was not to be overwritten."""
+    from acclimate.runs.folder import is_finished
+    from acclimate.settings import UsageError
+    from acclimate.training.engine import is_main_process
+
+    check_folder_to_write("--out", out, "an encoder")
+    if is_main_process() and not overwrite and is_finished(out):
+        raise UsageError(f"{out} already holds a finished encoder. Choose another --out, or pass --overwrite.")
+
+
+@contextmanager
+def resumable(out: Path, overwrite: bool) -> Iterator[None]:
+    """After Ctrl-C, SIGTERM or a full disk, say how to go on with the run."""
+    again = "the same command without --overwrite" if overwrite else "the same command"
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"What {out} holds is kept: {again} goes on from its last checkpoint.")
+        raise
+    except Exception as failure:
+        number = _no_room(failure)
+        if number is None:
+            raise
+        place = getattr(failure, "filename", None) or out
+        told = OSError(number, os.strerror(number), str(place))
+        told.add_note(f"What {out} holds is kept. Make room; {again} then goes on from its last checkpoint.")
+        raise told from failure
+
+
+def _no_room(failure: BaseException) -> int | None:
+    """The number of an error that a full disk, a quota or a limit gave; libraries written in Rust only print it."""
+    if isinstance(failure, OSError):
+        return failure.errno if failure.errno in _NO_ROOM else None
+    return next((number for number in _NO_ROOM if f"(os error {number})" in str(failure)), None)

@@ -75,8 +75,7 @@ def _run(
     assignments: list[str],
     quiet: bool,
 ) -> None:
-    from acclimate.cli.outputs import stderr_console
-    from acclimate.cli.run_folder import resumable
+    from acclimate.cli.outputs import resumable, stderr_console
     from acclimate.comparison.scheduler import visible_gpus
     from acclimate.reproduction.reproduce import reproduce
     from acclimate.reproduction.table import find_table

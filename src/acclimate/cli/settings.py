@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
 
 from acclimate.cli.data_settings import PairReadingSettings
-from acclimate.cli.run_folder import name_of_task
-from acclimate.cli.task import read_task, with_fitting_encoder, with_own_source
 from acclimate.comparison.committee import CommitteeSettings
-from acclimate.comparison.scheduler import merged
 from acclimate.comparison.selectors import ALL_SELECTORS
 from acclimate.data.selection.ngram_scores import Measure
-from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe
+from acclimate.recipes.catalogue import BASELINE
 from acclimate.runs.settings import RunSettings, SharedSettings
-from acclimate.runs.task import Task
-from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
+from acclimate.settings import Settings, SettingsError
 
 
 class CorporaSettings(Settings):
@@ -130,34 +125,3 @@ def listed(names: str | Sequence[str]) -> list[str]:
     """`a, b` as two names."""
     parts = names.split(",") if isinstance(names, str) else names
     return [part.strip() for part in parts if part.strip()]
-
-
-def compare_settings(
-    config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None
-) -> CompareSettings:
-    """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
-    values = with_own_source(gathered(config, given, assignments))
-    own = {name: values.pop(name) for name in list(values) if name in RECIPES}
-    for name, changes in own.items():
-        if not isinstance(changes, Mapping):
-            raise SettingsError(f"{name}={changes}: name one of its settings, such as {name}.options.….")
-    each = values.pop("each", None) or {}  # left empty in a file, it is None
-    values["each"] = merged(each, own) if isinstance(each, Mapping) else each
-    return complete(CompareSettings, with_fitting_encoder(values), where=str(config or "compare"))
-
-
-def default_folder(settings: CompareSettings) -> Path:
-    return Path("runs") / f"{name_of_task(settings)}-compared"
-
-
-def task_of(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
-    """The corpora, read as `adapt` reads them. The source's labels are those of the task, unless every recipe trains a
-    tagger of the target's own."""
-    if settings.source is None:
-        raise UsageError("A comparison trains its recipes on a labelled source: give --source.")
-    names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)
-    others = [name for name in names if name != BASELINE.name] or names
-    own = [name for name in others if find_recipe(name).own_tagger != "never"]
-    recipe = next((name for name in others if name not in own), others[0])
-    shared = settings.model_dump(include=set(AdaptSettings.model_fields) & set(CompareSettings.model_fields))
-    return read_task(AdaptSettings(**{**shared, "recipe": recipe}), tell)

@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 from acclimate.cli.reading import is_bundled, read
-from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.sources import read_sources, title_of, weights_of
+from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
+from acclimate.cli.sources import read_sources, sources_of, title_of, weights_of
 from acclimate.cli.tagger import require_finished
 from acclimate.comparison.committee import AUTO
+from acclimate.comparison.scheduler import merged
 from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
 from acclimate.data.problems import InputError
 from acclimate.data.sources import all_labels
+from acclimate.layout import has_progress
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.shipped import GENERAL, resolved_tagger
+from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, default_recipe, find_recipe, for_target_labels, require_source
+from acclimate.recipes.catalogue import (
+    BASELINE,
+    RECIPES,
+    default_recipe,
+    find_recipe,
+    for_target_labels,
+    require_source,
+)
+from acclimate.runs.fingerprint import changes
+from acclimate.runs.folder import begun_with, is_finished
 from acclimate.runs.task import Task, require_start
-from acclimate.settings import Settings, UsageError, complete
+from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
 
 
 def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,3 +261,53 @@ def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
         more = {} if mix is None else mix
         values = {**values, "sources": {**more, "weights": {**weights, **(more.get("weights") or {})}}}
     return dict(values) if "target" in values else {**values, "target": None}
+
+
+def default_folder(settings: AdaptSettings, fingerprint: Mapping[str, Any], overwrite: bool) -> Path:
+    """runs/news-to-social-acclimate-seed-1; with a number behind it where that one is taken by another run."""
+    name = f"{name_of_task(settings, settings.tagger.start)}-{settings.recipe}-seed-{settings.seed}"
+    folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    return next(folder for folder in folders if overwrite or _is_free(folder, fingerprint))
+
+
+def name_of_task(settings: CorporaSettings, start: str | None = None) -> str:
+    """news-to-social; with several sources, news-and-btc-to-social; without any, general-to-social."""
+    sources = "-and-".join(name.replace("/", "-") for name in sources_of(settings.source))
+    sources = sources or (Path(start).name if start else "nothing")
+    return f"{sources}-to-{Path(settings.target).name.split('.')[0]}" if settings.target else sources
+
+
+def _is_free(folder: Path, fingerprint: Mapping[str, Any]) -> bool:
+    if not has_progress(folder):
+        return not is_finished(folder)
+    try:
+        return not changes(begun_with(folder), fingerprint)
+    except StorageError:
+        return False
+
+
+def compare_settings(
+    config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None
+) -> CompareSettings:
+    """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
+    values = with_own_source(gathered(config, given, assignments))
+    own = {name: values.pop(name) for name in list(values) if name in RECIPES}
+    for name, changes in own.items():
+        if not isinstance(changes, Mapping):
+            raise SettingsError(f"{name}={changes}: name one of its settings, such as {name}.options.….")
+    each = values.pop("each", None) or {}  # left empty in a file, it is None
+    values["each"] = merged(each, own) if isinstance(each, Mapping) else each
+    return complete(CompareSettings, with_fitting_encoder(values), where=str(config or "compare"))
+
+
+def task_to_compare(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
+    """The corpora, read as `adapt` reads them. The source's labels are those of the task, unless every recipe trains a
+    tagger of the target's own."""
+    if settings.source is None:
+        raise UsageError("A comparison trains its recipes on a labelled source: give --source.")
+    names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)
+    others = [name for name in names if name != BASELINE.name] or names
+    own = [name for name in others if find_recipe(name).own_tagger != "never"]
+    recipe = next((name for name in others if name not in own), others[0])
+    shared = settings.model_dump(include=set(AdaptSettings.model_fields) & set(CompareSettings.model_fields))
+    return read_task(AdaptSettings(**{**shared, "recipe": recipe}), tell)
