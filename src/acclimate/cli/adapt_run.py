@@ -15,7 +15,7 @@ import torch
 import typer
 from rich.console import Console
 
-from acclimate.cli.outputs import check_folder_to_write, require_free, resumable, stderr_console, warn
+from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import default_folder, print_coverage, read_task, with_recipe_options
@@ -38,7 +38,7 @@ from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
 from acclimate.runs.budget import Budget, expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
 from acclimate.runs.fingerprint import file_digest, run_fingerprint
-from acclimate.runs.folder import begin, locked, read_checksummed, write_checksummed
+from acclimate.runs.folder import begin, locked, read_checksummed, require_free, write_checksummed
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import forget_peak, save_run
 from acclimate.runs.task import Task

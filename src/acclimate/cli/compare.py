@@ -94,19 +94,20 @@ def compare_command(
 
 
 def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
-    from acclimate.cli.outputs import require_no_run, resumable, stderr_console, warn
+    from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
     from acclimate.cli.task import name_of_task, task_to_compare
     from acclimate.comparison.compare import compare
     from acclimate.comparison.scheduler import fitting_recipes, visible_gpus
     from acclimate.comparison.tables import render
     from acclimate.model.storage import write_checksums
-    from acclimate.runs.folder import locked
+    from acclimate.runs.folder import locked, require_no_run
     from acclimate.settings import dump_yaml
 
     console = stderr_console(quiet)
     task = task_to_compare(settings, warn)
     recipes = settings.recipe_names or fitting_recipes(task, settings.tagger.encoder)
     folder = out or Path("runs") / f"{name_of_task(settings)}-compared"
+    check_folder_to_write("--out", folder, "a comparison")
     require_no_run(folder)
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
     with locked(folder), resumable(folder, False), console.status("making runs"):

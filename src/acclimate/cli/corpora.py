@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import Json, Map, Overwrite, Quiet, ReadingSet, set_option
-from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
     from acclimate.cli.data_settings import AugmentSettings
@@ -75,7 +74,7 @@ def convert_command(
     The file names say the formats: .conll, .jsonl, .csv, …, also .gz and .xz. --to and reading.format win.
     """
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.outputs import stderr_console, warn
+    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.data.problems import InputError
     from acclimate.data.writing import write_corpus
@@ -120,7 +119,7 @@ def subset_command(
 ) -> None:
     """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.outputs import stderr_console, warn
+    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.data.writing import write_corpus
     from acclimate.spelling import count
@@ -191,7 +190,7 @@ def split_command(
     With --few-labels the parts are labelled, dev, unlabelled and test. Dev and test do not depend on N.
     """
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.outputs import stderr_console, warn
+    from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.data.subsets import FEW_SHOT_PARTS, few_shot_split, split
     from acclimate.data.writing import write_corpus
@@ -252,9 +251,10 @@ def augment_command(
 
     FILE holds the new sentences only; train on them together with the old ones.
     """
+    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
+
     settings = _settings_of(out, as_json, assignments)
     check_place_to_write("--out", out, overwrite, [source, target], settings.format, has_tags=True)
-    from acclimate.cli.outputs import stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.data.writing import write_corpus
     from acclimate.methods.augmentation.anchors import augment_with_anchors

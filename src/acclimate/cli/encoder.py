@@ -121,10 +121,12 @@ def _train(
     as_json: bool,
 ) -> None:
     """Train under a progress bar, and print the result."""
-    from acclimate.cli.outputs import resumable, stderr_console, take_folder
+    from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console
+    from acclimate.runs.folder import require_no_encoder
     from acclimate.training.engine import is_main_process
 
-    take_folder(out, overwrite)
+    check_folder_to_write("--out", out, "an encoder")
+    require_no_encoder(out, overwrite)
     console = stderr_console(quiet or not is_main_process())
     with resumable(out, overwrite), bar_kind(console) as bar:
         done = train(bar, console.print)

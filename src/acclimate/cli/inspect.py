@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
-from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, place_of
 
 if TYPE_CHECKING:
     from acclimate.cli.data_settings import ReadingSettings
@@ -50,6 +49,15 @@ def inspect_command(
 
     Nothing is trained. Tags in TARGET are looked at for label counts only. Without arguments: news and social.
     """
+    from acclimate.cli.outputs import (
+        check_file_to_write,
+        check_folder_to_write,
+        place_of,
+        sentence_bar,
+        stderr_console,
+        warn,
+    )
+
     *source, target = _source_and_target(corpora or [])
     if out is not None:
         check_file_to_write("--out", out, overwrite, [*map(place_of, source), target, target_labelled, *(extra or ())])
@@ -58,7 +66,6 @@ def inspect_command(
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
     from acclimate.analysis.text_comparison import compare_text
     from acclimate.cli.data_settings import InspectSettings, settings_of
-    from acclimate.cli.outputs import sentence_bar, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.cli.sources import read_source
     from acclimate.data.writers.shared import write_tables

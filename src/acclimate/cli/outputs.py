@@ -5,10 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -20,6 +20,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from acclimate.data.readers.source import inner_name
+from acclimate.data.writers.shared import aside_of, is_stream
+from acclimate.data.writing import files_to_write, format_to_write
+from acclimate.settings import UsageError
+from acclimate.spelling import count
 from acclimate.spelling import stderr_console as stderr_console
 
 if TYPE_CHECKING:
@@ -36,8 +41,6 @@ def check_file_to_write(
 
     inputs: what the command reads, which is never replaced; a folder stands for the texts in it.
     """
-    from acclimate.data.writers.shared import is_stream
-    from acclimate.settings import UsageError
 
     if file is None or is_stream(file):
         return
@@ -54,7 +57,6 @@ def check_file_to_write(
 
 def check_folder_to_write(option: str, folder: Path | None, what: str = "") -> None:
     """Refuse a place where no folder can be made, or nothing be written in it."""
-    from acclimate.settings import UsageError
 
     if folder is None:
         return
@@ -74,7 +76,6 @@ def check_place_to_write(
     has_tags: bool = False,
 ) -> None:
     """The same for a corpus, which may be a file, a pair of files, or a folder of them; its name must say a format."""
-    from acclimate.data.writing import files_to_write, format_to_write
 
     if place is None or str(place) == "-":
         return
@@ -88,7 +89,6 @@ def check_place_to_write(
 
 def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
     """What else stands in a folder that a corpus was written to; empty where there is nothing else."""
-    from acclimate.spelling import count
 
     others = len(set(os.listdir(place)) - {file.name for file in written}) if os.path.isdir(place) else 0
     if not others:
@@ -100,8 +100,6 @@ def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
 
 
 def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, inputs: Sequence[str | None]) -> None:
-    from acclimate.settings import UsageError
-    from acclimate.spelling import count
 
     check_folder_to_write(option, folder)
     what = f"{option} {folder} is a folder, where a corpus is written as brat (a .txt and an .ann for each document)"
@@ -129,7 +127,6 @@ def place_of(spec: str) -> str:
 
 
 def _is_of_documents(file: Path) -> bool:
-    from acclimate.data.readers.source import inner_name
 
     return inner_name(file.name).endswith(_OF_DOCUMENTS)
 
@@ -155,7 +152,6 @@ def _obstacle_in(folder: Path, name: str = "acclimate") -> str:
 
 def _try_to_write(folder: Path, name: str) -> None:
     """Make what will be made, and take it away again: the file that is written aside, or the first missing folder."""
-    from acclimate.data.writers.shared import aside_of
 
     if folder.is_dir():
         aside = aside_of(folder / name)
@@ -187,21 +183,18 @@ def sentence_bar(console: Console, what: str) -> Progress:
     )
 
 
-class ReadingBar:
-    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
+class _SpeedBar:
+    """A bar with a speed beside it. `total` is None where nobody knows it."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        shown = [
-            TextColumn("reading"),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[state]}"),
-        ]
-        left = [TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, *left, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=None, state="")
-        self._started, self._tenths = time.monotonic(), 0
+    what = ""
+
+    def __init__(self, console: Console, total: int | None = None) -> None:
+        columns = [TextColumn(f"{self.what} {{task.description}}", markup=False), BarColumn(bar_width=24)]
+        columns += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
+        self.console, self._total = console, total
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", total=total, state="")
+        self._started = time.monotonic()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -210,9 +203,22 @@ class ReadingBar:
     def __exit__(self, *failure: object) -> None:
         self._bar.stop()
 
+    def _per_second(self, amount: float) -> float:
+        return amount / max(1e-9, time.monotonic() - self._started)
+
+    def _show_words(self, done: int, words: int) -> None:
+        state = f"{words:,} words, {self._per_second(words):,.0f} a second"
+        self._bar.update(self._task, completed=done, state=state)
+
+
+class ReadingBar(_SpeedBar):
+    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
+
+    what = "reading"
+    _tenths = 0
+
     def show(self, progress: SelectionProgress) -> None:
-        speed = progress.text / 1e6 / max(1e-9, time.monotonic() - self._started)
-        state = f"{progress.text / 1e6:,.0f} MB, {speed:,.1f} MB/s"
+        state = f"{progress.text / 1e6:,.0f} MB, {self._per_second(progress.text / 1e6):,.1f} MB/s"
         self._bar.update(self._task, completed=progress.stored, total=progress.stored_of, state=state)
         tenths = 10 * progress.stored // max(1, progress.stored_of)
         if tenths > self._tenths and not self.console.is_terminal:
@@ -220,54 +226,25 @@ class ReadingBar:
         self._tenths = tenths
 
 
-class TaggingBar:
-    """How much is tagged, how fast, and how long it will take; `total` is None where nobody knows."""
+class TaggingBar(_SpeedBar):
+    """How much is tagged, and how fast."""
 
-    def __init__(self, console: Console, total: int | None) -> None:
-        shown = [TextColumn("tagging"), BarColumn(bar_width=24), TaskProgressColumn()]
-        shown += [TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
-        self._task, self._total = self._bar.add_task("", total=total, state=""), total
-        self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
+    what = "tagging"
 
     def show(self, done: int, words: int) -> None:
         """`done` of the total, and all words so far."""
-        speed = words / max(1e-9, time.monotonic() - self._started)
-        state = f"{words:,} words, {speed:,.0f} a second"
-        done = done if self._total is None else min(done, self._total)
-        self._bar.update(self._task, completed=done, state=state)
+        self._show_words(done if self._total is None else min(done, self._total), words)
 
 
-class LabellingBar:
-    """How far the text is read, and how fast; where stderr is no terminal, a line for each text."""
+class LabellingBar(_SpeedBar):
+    """How far texts are read and labelled; where stderr is no terminal, a line for each text."""
 
-    def __init__(self, console: Console) -> None:
-        self.console = console
-        shown = [TextColumn("labelling {task.description}", markup=False), BarColumn(bar_width=24)]
-        shown += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=None, state="")
-        self.done = 0
-        self._total = self._words = self._waiting = 0
-        self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
+    what = "labelling"
+    done = 0
+    _words = _waiting = 0
 
     def begin(self, name: str, size: int) -> None:
-        self._total = self.done + size
-        self._bar.update(self._task, description=name, total=self._total)
+        self._bar.update(self._task, description=name, total=self.done + size)
         if not self.console.is_terminal:
             self.console.print(f"labelling {name}")
 
@@ -276,59 +253,10 @@ class LabellingBar:
         self._waiting += words
         if self._waiting > 50_000:
             self._waiting = 0
-            speed = self._words / max(1e-9, time.monotonic() - self._started)
-            state = f"{self._words:,} words, {speed:,.0f} a second"
-            self._bar.update(self._task, completed=self.done, state=state)
-
-
-def require_no_run(folder: Path) -> None:
-    """Refuse what cannot be a folder, and the folder of a run: settings and report would be lost to a comparison."""
-    from acclimate.layout import has_progress
-    from acclimate.model.storage import MANIFEST
-    from acclimate.settings import UsageError
-
-    check_folder_to_write("--out", folder, "a comparison")
-    if (folder / MANIFEST).is_file() or has_progress(folder):
-        raise UsageError(f"{folder} holds a run of adapt. Choose another --out: a comparison needs its own folder.")
-
-
-def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> bool:
-    """Refuse a folder that holds anything but the beginning of the very same run. Whether the run goes on there."""
-    from acclimate.data.problems import InputError
-    from acclimate.layout import RUN, TRAINING, has_progress, is_comparison
-    from acclimate.runs.folder import is_finished, state_of
-    from acclimate.settings import UsageError
-
-    if is_comparison(folder):
-        raise UsageError(f"{folder} holds a comparison. Choose another --out: a run needs a folder of its own.")
-    if overwrite:
-        return False
-    if is_finished(folder):
-        raise UsageError(f"{folder} already holds a finished run. Choose another --out, or pass --overwrite.")
-    if not has_progress(folder):
-        (folder / TRAINING / RUN).unlink(missing_ok=True)  # nothing would be lost
-        return False
-    if state_of(folder, fingerprint) == "damaged":
-        raise InputError(
-            "damaged: it does not say what the unfinished run there was begun with. Choose another --out, or pass "
-            "--overwrite to start anew.",
-            file=folder / TRAINING / RUN,
-        )
-    return True
+            self._show_words(self.done, self._words)
 
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-def take_folder(out: Path, overwrite: bool) -> None:
-    """Refuse what cannot be a folder, or that holds a finished encoder which was not to be overwritten."""
-    from acclimate.runs.folder import is_finished
-    from acclimate.settings import UsageError
-    from acclimate.training.engine import is_main_process
-
-    check_folder_to_write("--out", out, "an encoder")
-    if is_main_process() and not overwrite and is_finished(out):
-        raise UsageError(f"{out} already holds a finished encoder. Choose another --out, or pass --overwrite.")
 
 
 @contextmanager

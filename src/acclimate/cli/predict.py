@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import Device, Json, Map, Overwrite, Quiet, ReadingSet, TaggerFolder
-from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, check_place_to_write, remark_on_folder
 
 if TYPE_CHECKING:
     from acclimate.data.corpus import Corpus
@@ -50,7 +49,7 @@ def predict_command(
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.outputs import TaggingBar, stderr_console, warn
+    from acclimate.cli.outputs import TaggingBar, check_place_to_write, remark_on_folder, stderr_console, warn
     from acclimate.cli.reading import read_stream, tell_notes
     from acclimate.cli.tagger import load_tagger
     from acclimate.data.corpus import Corpus
@@ -118,7 +117,14 @@ def evaluate_command(
 ) -> None:
     """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
     from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.outputs import sentence_bar, stderr_console, warn
+    from acclimate.cli.outputs import (
+        check_file_to_write,
+        check_place_to_write,
+        remark_on_folder,
+        sentence_bar,
+        stderr_console,
+        warn,
+    )
     from acclimate.cli.reading import read
     from acclimate.cli.tagger import load_tagger
     from acclimate.data.mapping import typeless as without_types
@@ -194,6 +200,7 @@ def export_command(
 
     It tags the same text as the original first. Where too few tags are equal, nothing is written.
     """
+    from acclimate.cli.outputs import check_folder_to_write
     from acclimate.cli.reading import read
     from acclimate.cli.tagger import tagger_in
     from acclimate.settings import UsageError

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acclimate.cli.options import Json, Overwrite, Quiet, set_option
-from acclimate.cli.outputs import check_file_to_write
 
 if TYPE_CHECKING:
     from acclimate.analysis.terms import TermOverlap
@@ -65,7 +64,7 @@ def select_command(
     Lines that stand there twice are taken once. The result does not depend on the number of processes.
     """
     from acclimate.cli.data_settings import SelectSettings, settings_of
-    from acclimate.cli.outputs import ReadingBar, stderr_console
+    from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
     from acclimate.data.selection.select import select_text
 
     settings = settings_of(SelectSettings, assignments)
@@ -172,10 +171,11 @@ def collocations_command(
 
     None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
     """
+    from acclimate.cli.outputs import check_file_to_write, stderr_console, warn
+
     check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
     from acclimate.analysis.terms import term_overlap
     from acclimate.cli.data_settings import CollocationSettings, settings_of
-    from acclimate.cli.outputs import stderr_console, warn
     from acclimate.cli.reading import TextReading, read
     from acclimate.data.collocations import build_collocations, number_words, require_sensible, usual_shares
 

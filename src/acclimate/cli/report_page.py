@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Json, Quiet
-from acclimate.cli.outputs import check_file_to_write, check_folder_to_write
 
 if TYPE_CHECKING:
     from acclimate.cli.report_parts import Part, ReportSettings
@@ -60,6 +59,7 @@ def report_command(
 
     How sure are taggers? acclimate report runs/a runs/b --only confidence --gold social/test
     """
+    from acclimate.cli.outputs import check_folder_to_write
     from acclimate.cli.report_parts import ReportSettings
     from acclimate.settings import UsageError, complete, with_assignments
 
@@ -89,7 +89,7 @@ def _page(
     as_json: bool,
 ) -> None:
     """The page of one folder, or some parts of it."""
-    from acclimate.cli.outputs import stderr_console
+    from acclimate.cli.outputs import check_file_to_write, stderr_console
     from acclimate.reporting.report import Look, report_page
     from acclimate.settings import UsageError
 
@@ -139,6 +139,7 @@ def _print(
 
 def _check_plot(plot: Path | None) -> None:
     """Refuse a picture that cannot be drawn before anything is read."""
+    from acclimate.cli.outputs import check_file_to_write, check_folder_to_write
     from acclimate.settings import UsageError
 
     if plot is None:

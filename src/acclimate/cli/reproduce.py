@@ -10,7 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from acclimate.cli.options import Jobs, Quiet
-from acclimate.cli.outputs import check_folder_to_write
 
 
 class ScaleOption(StrEnum):
@@ -47,6 +46,7 @@ def reproduce_command(
 
     Interrupted, the same command goes on. Tables with the same trainings share them.
     """
+    from acclimate.cli.outputs import check_folder_to_write
     from acclimate.reproduction.table import find_table
     from acclimate.settings import UsageError
 

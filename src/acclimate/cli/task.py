@@ -292,9 +292,9 @@ def compare_settings(
     """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
     values = with_own_source(gathered(config, given, assignments))
     own = {name: values.pop(name) for name in list(values) if name in RECIPES}
-    for name, changes in own.items():
-        if not isinstance(changes, Mapping):
-            raise SettingsError(f"{name}={changes}: name one of its settings, such as {name}.options.….")
+    for name, given_alone in own.items():
+        if not isinstance(given_alone, Mapping):
+            raise SettingsError(f"{name}={given_alone}: name one of its settings, such as {name}.options.….")
     each = values.pop("each", None) or {}  # left empty in a file, it is None
     values["each"] = merged(each, own) if isinstance(each, Mapping) else each
     return complete(CompareSettings, with_fitting_encoder(values), where=str(config or "compare"))

@@ -43,7 +43,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, ParamSpec, TypeVar
 
 from acclimate.data.problems import InputError
-from acclimate.layout import MEMBERS, REPORT, RUN, TRAINING, is_begun, runs_of_comparison
+from acclimate.layout import MEMBERS, REPORT, RUN, TRAINING, has_progress, is_begun, is_comparison, runs_of_comparison
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -336,3 +336,40 @@ def _sweep(folder: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)
+
+
+def require_no_run(folder: Path) -> None:
+    """Refuse the folder of a run to a comparison, which would overwrite settings and report."""
+    if (folder / MANIFEST).is_file() or has_progress(folder):
+        raise UsageError(
+            f"{folder} holds a run of adapt. Choose another {argument('out')}: a comparison needs its own folder."
+        )
+
+
+def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> bool:
+    """Refuse a folder that holds anything but the beginning of the same run. Returns whether that run goes on there."""
+    out = argument("out")
+    if is_comparison(folder):
+        raise UsageError(f"{folder} holds a comparison. Choose another {out}: a run needs a folder of its own.")
+    if overwrite:
+        return False
+    if is_finished(folder):
+        raise UsageError(f"{folder} already holds a finished run. Choose another {out}, or pass --overwrite.")
+    if not has_progress(folder):
+        (folder / TRAINING / RUN).unlink(missing_ok=True)  # nothing would be lost
+        return False
+    if state_of(folder, fingerprint) == "damaged":
+        raise InputError(
+            f"damaged: it does not say what the unfinished run there was begun with. Choose another {out}, or pass "
+            "--overwrite to start anew.",
+            file=folder / TRAINING / RUN,
+        )
+    return True
+
+
+def require_no_encoder(folder: Path, overwrite: bool) -> None:
+    """Refuse the folder of a finished encoder, unless it is to be overwritten."""
+    if is_main_process() and not overwrite and is_finished(folder):
+        raise UsageError(
+            f"{folder} already holds a finished encoder. Choose another {argument('out')}, or pass --overwrite."
+        )
