@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import Json, Map, Overwrite, Quiet, ReadingSet, set_option
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.cli.data_settings import AugmentSettings
@@ -78,7 +79,6 @@ def convert_command(
     from acclimate.cli.reading import read
     from acclimate.data.problems import InputError
     from acclimate.data.writing import write_corpus
-    from acclimate.spelling import count
 
     check_place_to_write("OUT", result, overwrite, [source], to_format)
     console = stderr_console(quiet)
@@ -122,7 +122,6 @@ def subset_command(
     from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
     from acclimate.cli.reading import read
     from acclimate.data.writing import write_corpus
-    from acclimate.spelling import count
 
     check_place_to_write("OUT", result, overwrite, [source])
     console = stderr_console(quiet)
@@ -195,7 +194,6 @@ def split_command(
     from acclimate.data.subsets import FEW_SHOT_PARTS, few_shot_split, split
     from acclimate.data.writing import write_corpus
     from acclimate.settings import UsageError
-    from acclimate.spelling import count
 
     if parts and few_labels is not None:
         raise UsageError("--part and --few-labels both say what the parts are: give one of them.")
@@ -295,7 +293,6 @@ def _settings_of(out: str, as_json: bool, assignments: list[str] | None) -> Augm
 
 
 def _account(made: Augmentation, out: str) -> list[str]:
-    from acclimate.spelling import count
 
     lines = [f"{out}: {count(len(made.variants), 'new sentence')}, seed {made.seed}"]
     sides = {"target": made.target, "source": made.source}

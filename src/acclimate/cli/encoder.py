@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acclimate.cli.options import Config, Json, Quiet, RunOverwrite, SeedOption, set_option
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.runs.domain_tune import DomainTuned
@@ -136,7 +137,6 @@ def _train(
 
 
 def _pretrained_lines(done: Pretrained, out: Path) -> list[str]:
-    from acclimate.spelling import count
 
     lines = [
         f"encoder: {out} ({done.parameters:,} parameters, {done.vocabulary:,} word pieces)",
@@ -152,7 +152,6 @@ def _pretrained_lines(done: Pretrained, out: Path) -> list[str]:
 
 
 def _tuned_lines(done: DomainTuned, out: Path) -> list[str]:
-    from acclimate.spelling import count
 
     lines = [
         f"encoder: {out} ({done.encoder}, tuned on {count(done.sentences, 'sentence')})",

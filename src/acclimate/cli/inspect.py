@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.cli.data_settings import ReadingSettings
@@ -150,7 +151,6 @@ def _beginning(files: list[str], name: str, reading: ReadingSettings) -> tuple[C
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
     from acclimate.data.selection.text_files import SentenceStream
-    from acclimate.spelling import count
 
     stream = SentenceStream(files, "blanks" if reading.pre_split else "words", reading.paragraphs)
     rows = list(islice(stream, MOST_READ + 1))

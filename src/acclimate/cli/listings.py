@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acclimate.cli.options import Json
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.settings import Settings
@@ -27,7 +28,6 @@ def info_command(context: typer.Context) -> None:
     from acclimate import __version__
     from acclimate.data.reading import BUNDLED
     from acclimate.recipes.catalogue import RECIPES
-    from acclimate.spelling import count
 
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     lines = {

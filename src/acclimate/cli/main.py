@@ -1,7 +1,4 @@
-"""`acclimate`: the commands, and how every failure is told.
-
-Only typer is imported here: heavy libraries wait inside the commands, so that `--help` answers at once.
-"""
+"""`acclimate`: the commands, and how failures are reported. Heavy libraries are imported when a command runs."""
 
 from __future__ import annotations
 
@@ -37,12 +34,12 @@ _COMMAND = "acclimate.command"
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, as `kill`, a shutdown or a scheduler sends it: the work ends as after Ctrl-C."""
+    """SIGTERM: the work ends as after Ctrl-C."""
 
 
 @contextmanager
 def _terminated_like_ctrl_c() -> Iterator[None]:
-    """A handler of the caller's own stays, and so does the order to ignore the signal."""
+    """Treat SIGTERM like Ctrl-C, unless the caller handles or ignores it."""
     in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
     if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
@@ -88,10 +85,8 @@ def _last_words(group: Any) -> list[str]:
 
 
 class Commands(Group):
-    """The commands. A mistake of the user's ends in one sentence, not in a page of program.
-
-    Failures are met here and not around `app()`: typer swallows Ctrl-C and a closed pipe on their way out.
-    """
+    """All commands. A mistake of the user ends in one sentence. Failures are caught here: typer hides Ctrl-C from its
+    caller."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -226,8 +221,7 @@ def _options(
 
 
 def _fill_closed_streams() -> None:
-    """A file that is opened must not take the number of a standard stream that the caller has closed, or what is
-    written to that stream would land in the file. Nothing is read from a closed standard input."""
+    """Open the standard streams that the caller has closed: no file may get their numbers."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -37,10 +37,7 @@ _OF_DOCUMENTS = (".txt", ".ann")  # the files of a folder that are read as a cor
 def check_file_to_write(
     option: str, file: str | Path | None, overwrite: bool, inputs: Sequence[str | None] = ()
 ) -> None:
-    """Refuse a place where no file can be made, or where one is that was not to be replaced; None is no file.
-
-    inputs: what the command reads, which is never replaced; a folder stands for the texts in it.
-    """
+    """Refuse a place where no file can be made or replaced; files in `inputs` are never replaced. None is no file."""
 
     if file is None or is_stream(file):
         return
@@ -75,7 +72,7 @@ def check_place_to_write(
     format: str | None = None,
     has_tags: bool = False,
 ) -> None:
-    """The same for a corpus, which may be a file, a pair of files, or a folder of them; its name must say a format."""
+    """The same for a corpus: a file, several files, or a folder."""
 
     if place is None or str(place) == "-":
         return
@@ -151,7 +148,7 @@ def _obstacle_in(folder: Path, name: str = "acclimate") -> str:
 
 
 def _try_to_write(folder: Path, name: str) -> None:
-    """Make what will be made, and take it away again: the file that is written aside, or the first missing folder."""
+    """Make what will be made, and remove it again: the temporary file, or the first missing folder."""
 
     if folder.is_dir():
         aside = aside_of(folder / name)
@@ -261,7 +258,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def resumable(out: Path, overwrite: bool) -> Iterator[None]:
-    """After Ctrl-C, SIGTERM or a full disk, say how to go on with the run."""
+    """After Ctrl-C, SIGTERM or on a full disk, say how to go on with the run."""
     again = "the same command without --overwrite" if overwrite else "the same command"
     try:
         yield

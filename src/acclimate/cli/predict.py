@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import Device, Json, Map, Overwrite, Quiet, ReadingSet, TaggerFolder
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.data.corpus import Corpus
@@ -55,7 +56,6 @@ def predict_command(
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
     from acclimate.inference.predict import predict_stream
-    from acclimate.spelling import count
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
     soft = output_format is OutputFormat.guesses
@@ -136,7 +136,6 @@ def evaluate_command(
     from acclimate.evaluation.table import render
     from acclimate.inference.predict import lacks_spans, predict, require_comparable
     from acclimate.settings import UsageError
-    from acclimate.spelling import count
 
     check_place_to_write("--predictions", predictions, overwrite, [gold], has_tags=True)
     if predictions is not None and predictions == errors:

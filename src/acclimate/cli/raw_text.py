@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acclimate.cli.options import Json, Overwrite, Quiet, set_option
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.analysis.terms import TermOverlap
@@ -121,7 +122,6 @@ def _cores() -> int:
 
 def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
     from acclimate.cli.outputs import warn
-    from acclimate.spelling import count
 
     kept = selection.lines_kept
     if kept < top:
@@ -237,7 +237,6 @@ def _result(entries: Sequence[Collocation], text: NumberedText, out: str, most: 
 
 def _rendered(result: dict[str, Any], overlap: TermOverlap | None) -> str:
     from acclimate.evaluation.table import align
-    from acclimate.spelling import count
 
     read = f"{count(result['words'], 'word')} in {count(result['sentences'], 'sentence')}"
     found = f"{count(result['collocations'], 'collocation')} seen {result['at_least']} times or more"

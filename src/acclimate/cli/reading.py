@@ -115,8 +115,7 @@ def expand(places: Sequence[str]) -> dict[str, str]:
 
 
 def short_names(places: Sequence[str]) -> dict[str, str]:
-    """The last part of each path as its name; two of one name are told apart by their folders. One that is named twice
-    is taken once, and that is said."""
+    """The last part of each path as its name, with its folder where two are equal."""
     for place in sorted({place for place in places if places.count(place) > 1}):
         warn(f"{place} is named {places.count(place)} times: it is read once.")
     names = {place: Path(place).name or place for place in places}

@@ -39,8 +39,7 @@ from acclimate.settings import Settings, SettingsError, UsageError, complete, ga
 
 
 def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they were given, in which options of the LSTM tagger (word vectors above all) choose that tagger,
-    unless another encoder was chosen: then they would be read by nobody, and that is told."""
+    """Options of the LSTM tagger (word vectors above all) choose that tagger; refuses them beside another encoder."""
     tagger = values.get("tagger")
     options = tagger.get("lstm") if isinstance(tagger, Mapping) else None
     if not isinstance(tagger, Mapping) or not isinstance(options, Mapping):
@@ -228,7 +227,7 @@ def _named(given: str | None, whole: str | None, part: str) -> str | None:
 def print_coverage(
     tagger: Tagger, settings: AdaptSettings, tell: Callable[[str], Any], warn: Callable[[str], Any]
 ) -> None:
-    """Say how many words of the text have a vector; vectors that know none of them are not to be passed over."""
+    """Print how many words of the text have a vector, and warn where none has."""
     coverage = tagger.encoder.coverage if isinstance(tagger.encoder, CharacterCnnLstm) else None
     if coverage is None:
         return
@@ -238,7 +237,7 @@ def print_coverage(
 
 
 def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Who names a target or a tagger to start from, and no source, adapts that tagger without a source."""
+    """Settings with a target or a start and no source adapt that tagger without a source."""
     tagger = values.get("tagger") or {}
     named = isinstance(tagger, Mapping) and tagger.get("start") is not None
     if values.get("source") is not None or not ("source" in values or named or values.get("target")):
@@ -251,8 +250,7 @@ def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A source that was named is not adapted to our posts unasked: without a target there is none. Weights that stand
-    beside sources become settings."""
+    """A named source without a target has none. Weights beside sources become settings."""
     if "source" not in values:
         return dict(values)
     weights = weights_of(values["source"])
@@ -301,8 +299,7 @@ def compare_settings(
 
 
 def task_to_compare(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
-    """The corpora, read as `adapt` reads them. The source's labels are those of the task, unless every recipe trains a
-    tagger of the target's own."""
+    """The corpora as `adapt` reads them; the labels are the source's, unless every recipe has the target's."""
     if settings.source is None:
         raise UsageError("A comparison trains its recipes on a labelled source: give --source.")
     names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)

@@ -232,10 +232,7 @@ def shares_of(text: str) -> dict[str, Size]:
 
 
 class LabelledFiles:
-    """The file that the user names, or for a split that name with the part's: weak.conll.gz → weak-train.conll.gz.
-
-    A split holds all sentences in memory. Otherwise CoNLL and JSONL are written as the sentences come.
-    """
+    """The file that the user names, or one for each part of a split: weak.conll.gz → weak-train.conll.gz."""
 
     def __init__(
         self,

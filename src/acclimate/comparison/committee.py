@@ -245,11 +245,8 @@ def _committee_f1(members: Sequence[RunResult], test: Corpus | None) -> float | 
 
 
 def student_of(task: Task, settings: RunSettings, text: Corpus) -> tuple[StudentTask, RunSettings]:
-    """What the student works on, and how it is trained: text that a committee has labelled, beside the source.
-
-    The same source sentences choose its state as would choose that of a run without a committee: never the committee's
-    labels.
-    """
+    """The student's corpora and settings: the text that a committee has labelled beside the source. The same gold
+    sentences choose its state as in a run without a committee."""
     gold, dev, select = task.source, task.source_dev, settings.select
     if settings.train_on_dev and dev is not None:
         gold, dev, select = gold + dev, None, "last" if select == "auto" else select

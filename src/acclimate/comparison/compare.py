@@ -70,20 +70,17 @@ def compare(
 ) -> Comparison:
     """Train every recipe with every seed and compare them on the target's test sentences.
 
-    task: the corpora. The test's gold tags are used when all runs are over, and no run ever sees them; without any,
-        only what the selectors would choose is told.
+    task: the corpora. No run sees the test's gold tags; without any, only the choices of the selectors are shown.
     seeds: how many (1, 2, …), or which.
-    out: every run is a folder below it (`runs/RECIPE/seed-N`). What is finished there is not done again, what was cut
-        off goes on. The tables are written there, too: comparison.json, comparison.csv and comparison.md.
+    out: every run is a folder below it (`runs/RECIPE/seed-N`), beside the tables comparison.json, .csv and .md.
+        Finished runs are not made again, interrupted ones go on.
     settings: tagger, training, select, train_on_dev and share, for all recipes.
-    each: settings for single recipes, `{"datnet": {"options": …, "training": …, "tagger": …}}`, over the shared ones.
-    against: all others are compared with this one. It is added where it is not among the recipes.
-    executor: who makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same
-        files. Without one they are made here, by `jobs` processes, one after the other for one job. Several GPUs are
-        shared out among the processes.
-    threads: of each run; 1 where several are made side by side. The last digits of sums may depend on it.
-    estimate: time a few updates of each recipe first, and tell how long all will take.
-    tell: hears how it goes, a line at a time.
+    each: settings for single recipes, `{"datnet": {"options": …, "training": …, "tagger": …}}`.
+    against: the recipe that all others are compared with.
+    executor: makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same files.
+        Without one, `jobs` processes share the GPUs.
+    threads: of each run; 1 where several are made side by side.
+    estimate: time a few updates of each recipe first. tell: receives progress, a line at a time.
     """
     task, test, out = replace(task, target=_text(task.target)), task.target_test, Path(out)
     if not isinstance(settings, SharedSettings):
@@ -174,7 +171,7 @@ def _make_runs(
 
 
 def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> LearntTests:
-    """Of all recipes together; nothing is said of a test without gold tags, which is not scored."""
+    """What all recipes together learn of the test with labels."""
     test, source = task.target_test, task.source
     if train_on_dev and task.source_dev is not None:
         source += task.source_dev
@@ -187,7 +184,7 @@ def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> Lea
 
 
 def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, train_on_dev: bool) -> Iterator[str]:
-    """Where the test's sentences choose the models as well, or stand in the target's text."""
+    """Where test sentences choose the models as well, or stand in the target's text."""
     test = task.target_test
     if test is None or not test.is_labelled:
         return
@@ -205,7 +202,7 @@ def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, tr
 
 
 def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Sequence[Choice]) -> Iterator[str]:
-    """Why nothing is scored on the target, and what is shown all the same."""
+    """Why nothing is scored on the target."""
     if test is not None and test.is_labelled:
         return
     why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
@@ -223,8 +220,7 @@ def remarks_on_share(share: float) -> Iterator[str]:
 
 
 def remarks_on_makes(recipes: Iterable[RecipeResult], against: str) -> Iterator[str]:
-    """Which recipes work on a tagger of another make than the one they are compared with, and what was done about
-    it."""
+    """Which recipes change the tagger itself, and how they were compared all the same."""
     results = {result.recipe: result for result in recipes if result.runs}
     base = results[against].runs[0].make if against in results else ()
     for name, result in results.items():

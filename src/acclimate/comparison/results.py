@@ -24,8 +24,8 @@ from acclimate.runs.run import PlannedRun
 
 @dataclass(frozen=True)
 class RunResult:
-    """One recipe with one seed. `target` and `predicted` are None without target test sentences, the first also where
-    they have no gold tags; source figures are None for a tagger of the target's own."""
+    """One recipe with one seed. `target` and `predicted` are None without a target test, `target` also without gold
+    tags; source figures are None for a tagger with the target's labels."""
 
     recipe: str
     seed: int
@@ -58,7 +58,7 @@ class RunResult:
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """The numbers that are averaged over seeds, between 0 and 1, with time and memory behind them."""
+        """The numbers that are averaged over seeds."""
         target = self.target
         groups = {} if target is None or target.unseen is None else target.unseen.mentions or target.unseen.words
         before, after = self.source_before, self.source_after
@@ -124,10 +124,8 @@ def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, fl
 
 @dataclass(frozen=True)
 class Choice:
-    """The run that a selector prefers. `regret` is how much better the best run is on the test; None without gold.
-
-    `silent` counts the runs without a value, `tied` those with the same value as the chosen one, the first of them.
-    """
+    """The run that a selector prefers. `regret` is how much better the best run is on the test, `silent` counts runs
+    without a value, `tied` those with the same value."""
 
     selector: str
     recipe: str
@@ -188,8 +186,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Against:
-    """A recipe compared with the one that all are compared with. Both p-values also with Holm's correction for as many
-    recipes as there are in the table."""
+    """A recipe compared with another; p-values also with Holm's correction."""
 
     found: SeedsComparison
     bootstrap_holm: float
@@ -266,16 +263,14 @@ class Comparison:
 
     @property
     def leaders(self) -> list[str]:
-        """The recipes with the highest mean on the target: several where the digits that are printed (hundredths of a
-        percent) do not tell them apart; none without gold tags."""
+        """The recipes with the highest mean on the target, as far as digits are printed; none without gold tags."""
         scored = {recipe.recipe: recipe.means["target_f1"] for recipe in self.recipes if recipe.runs}
         means = {name: round(100 * found.mean, 2) for name, found in scored.items() if found is not None}
         return [name for name, mean in means.items() if mean == max(means.values())]
 
     @property
     def best(self) -> str | None:
-        """The first of the leaders, but the one that others are compared with before all: to reach it is not to be
-        better. None without gold tags."""
+        """The first of the leaders, or the recipe that others are compared with if it is among them."""
         leaders = self.leaders
         return self.against if self.against in leaders else next(iter(leaders), None)
 
@@ -332,8 +327,8 @@ def by_recipe(
 
 
 def fair_prediction(run: RunResult, against: str, runs: Iterable[RunResult]) -> Corpus | None:
-    """What to compare a run with: a tagger of the same make. That is the run of `against` with its seed, or the
-    baseline that it has trained for itself; None where neither is there."""
+    """The predictions of a baseline of the same make, of another run or trained by this one; None where there is
+    none."""
     if run.before is not None and run.baseline == against:
         return run.before
     other = next((each for each in runs if each.recipe == against and each.seed == run.seed), None)

@@ -34,7 +34,7 @@ from acclimate.training.run import Diverged
 
 
 def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
-    """The recipes once each, with what they are compared with among them, at the front if it was not named."""
+    """The recipes once each, with the one that they are compared with."""
     names = [find_recipe(name).name for name in dict.fromkeys(recipes)]
     if find_recipe(against).name not in names:
         names.insert(0, against)
@@ -62,8 +62,8 @@ def plan_runs(
     shared: SharedSettings,
     each: Mapping[str, Mapping[str, Any]],
 ) -> list[PlannedRun]:
-    """Seed by seed, the baseline first: what is there when time runs out can be compared. `shared` are settings of all
-    recipes, `each` those of single ones."""
+    """All runs, seed by seed with the baseline first. `shared` are settings of all recipes, `each` those of single
+    ones."""
     if not seeds:
         raise UsageError("a comparison needs one seed at least.")
     for seed in seeds:
@@ -95,7 +95,7 @@ def folder_of(out: Path, recipe: str, seed: int) -> Path:
 
 
 def require_scorable_test(test: Corpus | None, recipes: Sequence[str], task: BlindTask) -> None:
-    """Refuse gold tags that the taggers to be trained cannot be scored on: runs never see them, and would not."""
+    """Refuse gold tags that the taggers could not be scored on."""
     if test is not None and test.is_labelled:
         for recipe in recipes:
             require_scorable(task.labels_for(recipe), test)
@@ -156,14 +156,13 @@ def told(failure: Exception) -> str:
 
 
 def is_expected(failure: Exception) -> bool:
-    """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
+    """Whether data, settings or the machine are at fault, and not the program: other runs may still go well."""
     kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
     return isinstance(failure, kinds) or type(failure).__name__ == "OutOfMemoryError"
 
 
 def sendable(failure: Exception) -> Exception:
-    """The failure itself, or, where another process could not open it, one that says the same: in words for an expected
-    one, with its traceback for a fault of the program."""
+    """The failure, or one with the same words where another process could not unpickle it."""
     try:
         pickle.loads(pickle.dumps(failure))
     except Exception:
@@ -189,7 +188,7 @@ class Job:
 def do_all(
     jobs: Sequence[Job], executor: Executor | None, done: Callable[[Job, Any], None], failed: Callable[[Job, Any], None]
 ) -> None:
-    """Do all jobs, each as soon as the one it waits for is over. `failed` decides about an exception: it may raise."""
+    """Do each job as soon as the one it waits for is over. `failed` decides about an exception."""
     if executor is None:
         for job in jobs:  # in their order, in which each stands behind the one it waits for
             _settle(job, partial(job.call, *job.arguments), done, failed)
@@ -245,8 +244,8 @@ def _settle(
 
 @contextmanager
 def workers(executor: Executor | None, jobs: int, gpus: Sequence[str] = ()) -> Iterator[Executor | None]:
-    """The executor that was given; else `jobs` processes with one thread each, each with one of the GPUs in turn; else,
-    for one job and one GPU at most, nobody: the work is done here."""
+    """The given executor, else `jobs` processes with one thread and one of the GPUs each, else None: work is done
+    here."""
     if executor is not None or jobs < 2:
         yield executor
         return
@@ -276,7 +275,7 @@ def visible_gpus() -> list[str]:
 
 
 def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Callable[[str], Any]) -> dict[str, str]:
-    """Do the work, whose calls say how many seconds they took; returns why some of it failed, by its names."""
+    """Do the work, whose calls return seconds; returns the reasons of failures, by name."""
     failures: dict[str, str] = {}
     ended = 0
 
@@ -300,8 +299,7 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
 
 
 def estimate_lines(left: Sequence[PlannedRun], task: BlindTask, jobs: int, threads: int | None) -> Iterator[str]:
-    """What to tell of the runs that are left. A recipe that refuses is named, and no more than that: its runs will fail
-    by themselves, and the others are made. Timed with as many threads as a run will have."""
+    """The expected time of the remaining runs. A recipe that refuses is named; its runs will fail by themselves."""
     expected: dict[str, float] = {}
     for recipe, run in {run.recipe: run for run in left}.items():
         try:

@@ -107,8 +107,7 @@ _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 
 
 def remarks_of_runs(found: Comparison) -> Iterator[str]:
-    """What the runs remark themselves, each once: with the recipes whose runs do, unless all do or it names one. Of a
-    recipe's remarks that differ in figures alone, the first seed's is told."""
+    """The remarks of runs, each once, with its recipes; of those that differ in figures alone, the first seed's."""
     sayers: dict[str, dict[str, None]] = {}
     for result in found.recipes:
         for alike in _by_words(result.runs).values():

@@ -31,8 +31,8 @@ class Budget:
 
     @classmethod
     def of(cls, cost: Cost, seconds: float) -> Budget:
-        """Domain tuning is shortened first, since most of its gain comes early. Only when a tenth of it is left is
-        everything else shortened, the baseline by as much as the recipe, or the comparison would not be fair."""
+        """Domain tuning is shortened first, to a tenth at least; then everything else, the baseline as much as the
+        recipe."""
         tuning = sum(each for name, _, each in cost.stages if name == STAGE)
         others = sum(each for name, _, each in cost.stages if name != STAGE)
         left = seconds - (cost.seconds - tuning - others)  # between the stages nothing can be saved
@@ -74,8 +74,7 @@ class Budget:
 
 
 def expected_cost(task: Task, settings: RunSettings, has_baseline: bool = False) -> Cost:
-    """Try the run out for a moment; nothing is saved, and nothing of it is used. `has_baseline`: the baseline of this
-    run is trained elsewhere, if it can be shared at all."""
+    """Time a few updates of every stage; nothing is saved. `has_baseline`: the baseline is trained elsewhere."""
     torch.manual_seed(settings.seed)
     ready = prepare(tagger_for(task, settings), task, settings)  # what is refused, is refused before the trial
     tagger = ready.tagger  # which may have grown

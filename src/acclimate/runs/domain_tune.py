@@ -81,8 +81,7 @@ def domain_tune(
     overwrite: bool = False,
     estimate: bool = False,
 ) -> DomainTuned:
-    """Tune the encoder to the text, and write it to `out` as `transformers` does. Goes on where it was cut off; where
-    it is finished, nothing is trained. `overwrite` starts anew. `estimate` tells first how long it will take."""
+    """Tune the encoder to the text, and write it to `out` as `transformers` does; goes on where it was cut off."""
     if not settings.text:
         raise UsageError("Domain tuning needs text of the domain: --text FILE...")
     training = Path(out) / "training"

@@ -1,30 +1,5 @@
-"""The folder of a run. There is one format, whoever makes the run: adapt, compare, a paper's table.
-
-While the run is under way, everything stands in `training/`:
-
-    training/run.json                    whose run it is: its fingerprint, with a checksum. While this file is there,
-                                         the run is not finished, even if an older tagger stands in the folder
-    training/RECIPE/records.jsonl        losses, scores and notes, a line each; it stays when the run is finished
-    training/RECIPE/NN-STAGE/            checkpoints of a stage, and `finished/` with its weights when it has ended
-
-When it is finished, the folder is sealed: `manifest.json` lists every file with its SHA-256.
-
-    manifest.json                        the list of sealed files
-    run.json                             the fingerprint
-    report.json                          scores before and after, stages, seconds, memory, remarks
-    predictions.json                     the test sentences with gold tags and with both taggers' tags. A comparison's
-                                         runs have no gold tags of the target: they never see them
-    config.json, weights.safetensors …   the tagger, as `Tagger.save` writes it
-    siblings/NAME/                       taggers that were trained beside it
-    before/                              adapt: the tagger that was not adapted
-    settings.yaml, report.md             adapt: all settings, and a page to read
-    domains.json, features.safetensors   adapt: how far apart the texts are, and random words as the taggers see them
-    members/N/                           adapt with committee.keep: the run of each member
-    facts.json                           reproduce: what was measured on the trained taggers
-
-Beside the sealed files a comparison writes `selectors.json` and `answers.json`, which have checksums of their own.
-`encoder pretrain` and `encoder domain-tune` write an encoder in place of the tagger; the rest is the same.
-"""
+"""The folder of a run, in one format: its state, its fingerprint, its lock. docs/reference/run-folder.md lists all
+files."""
 
 from __future__ import annotations
 
@@ -67,7 +42,7 @@ State = Literal["new", "begun", "finished", "damaged"]
 
 
 def state_of(folder: Path, wanted: Mapping[str, Any]) -> State:
-    """What the folder holds of the run with this fingerprint. Refuses another run, and what no run has written."""
+    """What the folder holds of the run with this fingerprint. Refuses another run and foreign files."""
     if is_begun(folder):
         try:
             found = begun_with(folder)
@@ -97,12 +72,12 @@ def _state_of_saved(folder: Path, wanted: Mapping[str, Any]) -> State:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether something saved stands there, and no run that is to replace it is under way."""
+    """Whether the folder holds a saved result, and no run is replacing it."""
     return (folder / MANIFEST).is_file() and not is_begun(folder)
 
 
 def begun_with(folder: Path) -> dict[str, Any]:
-    """The fingerprint of the run that is under way."""
+    """The fingerprint of the run that is not finished."""
     found = read_checksummed(folder / TRAINING / RUN)
     if not isinstance(found, dict):
         raise StorageError(f"{folder / TRAINING / RUN}: damaged (something else was expected in it).")
@@ -110,8 +85,8 @@ def begun_with(folder: Path) -> dict[str, Any]:
 
 
 def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False) -> None:
-    """Make the folder ready: without anything of a run, or holding the beginning of the very same one. What a damaged
-    run has written is taken away. `overwrite` starts anew; a tagger stays until the new one is whole."""
+    """Prepare the folder for this run, or for going on with it; the files of a damaged run are removed. `overwrite`
+    starts anew, and keeps an older tagger until the new one is saved."""
     state = "new" if overwrite else state_of(folder, fingerprint)
     if overwrite or state == "damaged":
         shutil.rmtree(folder / MEMBERS, ignore_errors=True)
@@ -127,7 +102,7 @@ def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False)
 
 
 def add_start(folder: Path, fingerprint: Mapping[str, Any]) -> None:
-    """Note what is known since nothing is left to refuse, or see that it is what the run was begun with."""
+    """Add what is known since preparing is over, or check it against what the run was begun with."""
     place = folder / TRAINING / RUN
     try:
         found = begun_with(folder)
@@ -147,7 +122,7 @@ def damaged(folder: Path) -> InputError:
 
 
 def finish(folder: Path) -> None:
-    """All is saved: weights along the way are not needed any more."""
+    """Remove checkpoints when all is saved."""
     training = folder / TRAINING
     (training / RUN).unlink(missing_ok=True)
     for stage in (*training.glob("*/[0-9][0-9]-*"), *training.glob("[0-9][0-9]-*")):
@@ -157,7 +132,7 @@ def finish(folder: Path) -> None:
 def finished_report(
     folder: Path, fingerprint: Mapping[str, Any], tell: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any] | None:
-    """The report of an encoder's training, where the folder holds it finished; None where there is work to do."""
+    """The report of an encoder's finished training; None where there is work to do."""
     state = state_of(folder, fingerprint)
     if state == "damaged":
         try:
@@ -172,7 +147,7 @@ def finished_report(
 
 
 def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
-    """Refuse to put a comparison where there is one on other data: its tables would be written over."""
+    """Refuse the folder of a comparison on other data, whose tables would be overwritten."""
     for found in _fingerprints_below(out):
         changed = changed_data(found.get("data") or {}, data)
         if changed:
@@ -184,7 +159,7 @@ def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
 
 
 def _fingerprints_below(out: Path) -> Iterator[Mapping[str, Any]]:
-    """Of all runs of a comparison; without damaged ones, which do not say whose they are."""
+    """The fingerprints of all undamaged runs of a comparison."""
     for folder in runs_of_comparison(out):
         if is_begun(folder):
             with suppress(StorageError):
@@ -206,14 +181,14 @@ def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, A
 
 
 def write_checksummed(place: Path, content: Any) -> None:
-    """Whole or not at all."""
+    """Write a small JSON file with a checksum of its own, whole or not at all."""
     aside = place.with_name(f"{place.name}.part")
     write_json(aside, {"checksum": _checksum(content), "content": content})
     aside.replace(place)
 
 
 def read_checksummed(place: Path) -> Any:
-    """What was written there. A file that cannot be read, was changed, or has no checksum is a StorageError."""
+    """The content of such a file; a StorageError where it is damaged."""
     try:
         file = read_json(place)
         if file["checksum"] == _checksum(file["content"]):
@@ -241,12 +216,9 @@ R = TypeVar("R")
 
 @contextmanager
 def locked(folder: str | Path) -> Iterator[None]:
-    """Keep every other process out of this folder until the block ends.
+    """Keep every other process out of this folder until the block ends; the same thread may lock it again.
 
-    The operating system holds the lock and takes it back from a process that is killed. The thread that has it may ask
-    for it again. Of several processes that train together the first one locks. A folder that was made for the lock
-    goes again if nothing was put in it.
-    """
+    The operating system releases the lock of a killed process. Of processes that train together the first one locks."""
     folder = Path(folder)
     known = folder.resolve()
     if not is_main_process() or _held.get(known) == threading.get_ident():
@@ -270,7 +242,7 @@ def locked(folder: str | Path) -> Iterator[None]:
 
 
 def in_locked_folder(work: Callable[P, R]) -> Callable[P, R]:
-    """The same around a function that works in the folder `out`, where it is given one."""
+    """Decorate a function that works in the folder `out` so that it locks it."""
 
     asked = signature(work)
 
@@ -291,8 +263,7 @@ def _made(folder: Path) -> list[Path]:
 
 
 def _opened(folder: Path) -> IO[str] | None:
-    """The lock file, locked; None where neither folder nor file system permit one: writing there will fail by itself,
-    or two runs are told apart by nobody."""
+    """The lock file, locked; None where folder or file system permit none."""
     if fcntl is None:  # pragma: no cover
         return None
     place = folder / LOCK
@@ -329,7 +300,7 @@ def _in_use(folder: Path, file: IO[str]) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Take away what a save that was killed left behind, beside the folder and in its `training`."""
+    """Remove what a killed process left half written, beside the folder and in its `training`."""
     beside = folder.absolute().parent.glob(f".{glob.escape(folder.name)}.????????.part")
     for leftover in (*beside, *(folder / "training").rglob("*.part")):
         if leftover.is_dir() and not leftover.is_symlink():

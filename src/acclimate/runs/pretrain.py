@@ -77,7 +77,7 @@ class Pretrained:
 
 
 def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
-    """What anybody should know who finds this folder."""
+    """The page for whoever finds this folder."""
     sizes, training = settings.encoder, settings.training
     files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
     curve = "\n".join(
@@ -175,8 +175,7 @@ def pretrain(
     tell: Callable[[str], None] = lambda message: None,
     overwrite: bool = False,
 ) -> Pretrained:
-    """Train tokenizer and encoder, and write them to `out` as `transformers` does. Goes on where it was cut off; where
-    they are finished, nothing is trained. `overwrite` starts anew."""
+    """Train tokenizer and encoder, and write them to `out` as `transformers` does; goes on where it was cut off."""
     out = Path(out)
     training = out / "training"
     _require_sense(settings)
@@ -245,7 +244,7 @@ def pretrain(
 
 @contextmanager
 def _unclaimed_if_refused(training: Path) -> Iterator[None]:
-    """Text that cannot be read must not keep the folder from other text: nothing is trained there yet."""
+    """Text that cannot be read must not keep the folder from other text."""
     try:
         yield
     except (InputError, UsageError):

@@ -73,29 +73,23 @@ def adapt(
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
 
-    Several sources are a list, each under a name of its own (`Corpus.renamed`); they are joined as `join_sources` does
-    it, and `sources` says how they are learnt from: `{"smoothing": 0.5, "weights": {"a": 2}, "heads": True}`.
+    source: one corpus or a list, each under a name of its own (`Corpus.renamed`); `sources` says how several are learnt
+        from: `{"smoothing": 0.5, "weights": {"a": 2}, "heads": True}`.
+    target: text; its tags are dropped. `target_labelled` are labelled target sentences to learn from.
+    recipe: `acclimate` by default; without a target `source-only`. `options` are the recipe's own settings.
+    start: without a source, `adapt(target=text, start=trained)` adapts a copy of a trained tagger, a folder, or the
+        name
+        of a shipped one (`general` by default), by recipe `source-free`. It learns labels that are new to it.
+    source_dev: chooses the state that is kept; without it, a tenth of the source does. `select` names another judge.
+    source_test, target_test: scored once, when all training is over; no recipe and no selector sees them.
+    train_on_dev: learn from `source_dev` as well, and keep the last state.
+    out: keeps checkpoints, so that a run goes on where it was cut off; `tagger.save(out)` puts the tagger beside them.
+    look: is shown the taggers "before" and "after", with those that were trained beside them, by name.
+    shortened: the share of every stage's updates that is made. watch: labelled sentences; the record holds how sure
+        the tagger is of their tags. progress: whether to show a bar.
 
-    Without a source, `adapt(target=text, start=trained)` adapts a trained tagger: a copy of it, or one that is loaded
-    from its folder or by the name of a shipped one (`general`, where nothing is said). It is in the outcome, the recipe
-    is `source-free`, and "before" is the tagger as it was. It learns labels of `target_labelled` that are new to it.
-
-    `recipe` is `acclimate` when it is not given, as for the command; without anything of a target it is `source-only`.
-    While it trains, a terminal or a notebook shows how far it is; `progress=False` keeps silent.
-
-    The same tagger trained on the source alone is trained beside it; its scores are the "before". Test sentences are
-    scored once, when all training is over: no recipe and no selector ever sees them. `source_dev` decides which state
-    is kept; when it is not given, a tenth of the source is held out. Tags in `target` are dropped; labelled target
-    sentences to learn from are `target_labelled`. `options` are the recipe's own settings.
-
-    A recipe for two sets of labels (datnet) trains a tagger of the target's own when it has `target_labelled`: its
-    labels are the tagger's, "before" is the tagger trained on those sentences alone, and `target_dev`, if given,
-    chooses the state. `train_on_dev` adds `source_dev` to the source; nothing is chosen then, the last state is kept.
-    `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
-    `out` keeps the training, so that it goes on where it was cut off; `tagger.save(out)` puts the tagger beside it.
-    `look` is shown the tagger "before", where there is one, and "after", each with the taggers that were trained beside
-    it, by name: DATNet's of the "source", the "second" task's of MAT. The outcome keeps the tagger "before", too.
-    `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out.
+    The same tagger is trained on the source alone as well; its scores are the "before". A recipe of the target's own
+    labels (`target-only`, `datnet`) learns from `target_labelled`, and "before" is trained on those sentences alone.
     """
     require_seed(seed)
     if not isinstance(training, TrainingSettings):
@@ -121,7 +115,7 @@ def adapt(
 
 
 def _begun_with(tagger: Tagger | None, source: Corpus | None, start: Tagger | str | Path | None) -> Tagger:
-    """A new tagger and a source to learn from; or a trained one without a source."""
+    """The tagger to train: a new one with a source, or a trained one without."""
     if source is not None and tagger is not None and start is None:
         return tagger
     if source is not None or tagger is not None:
@@ -149,13 +143,11 @@ def train_run(
     """Train one recipe with one seed, and score it.
 
     folder: keeps checkpoints in `training/`; a run that was cut off goes on from there.
-    tagger: trained in place; one is built from the settings when none is given.
-    baseline: what is called "before". own: trained beside; a folder: of a finished source-only run, which is taken
-        where it was begun as this run's own baseline would be; a tagger: that one; none: nothing to compare with.
-    look: is shown the taggers "before" and "after".
-    began: is called when nothing is left to refuse, before anything is trained.
-    fingerprint: whose folder it is, where the settings do not tell.
-    budget: the shares of their updates that stages make.
+    tagger: trained in place; built from the settings if None.
+    baseline: the "before". own: trained here; a folder: taken from a finished source-only run if that fits; a tagger:
+        that one; none: nothing to compare with.
+    began: called when nothing is left to refuse, before the training.
+    fingerprint: identifies the run in its folder. budget: the shares of their updates that stages make.
     """
     started = time.monotonic()
     known = dict(fingerprint or run_fingerprint(task, settings, has_own_tagger=tagger is not None))
@@ -194,7 +186,7 @@ def _take(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> None
 
 @dataclass
 class _Job:
-    """A run under way, and what its stages have left."""
+    """A run in progress, and what its stages have left."""
 
     task: Task
     settings: RunSettings
@@ -208,7 +200,7 @@ class _Job:
     record_remarks: list[str] = field(default_factory=list)
 
     def train(self, recipe: Recipe, tagger: Tagger, first: Recipe | None = None) -> list[dict[str, Any]]:
-        """Through all stages of a recipe, after those of `first`; returns their summaries."""
+        """Train all stages of a recipe, after those of `first`; returns their summaries."""
         plan = self.ready.plan
         place = None if self.folder is None else self.folder / recipe.name
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
@@ -242,8 +234,8 @@ class _Job:
             yield stage
 
     def siblings(self, tagger: Tagger) -> dict[str, SiblingResult]:
-        """The tagger that was trained beside, if it is one to keep: that of the source only where it has labels or
-        words of its own."""
+        """The tagger that was trained beside, if it is kept: that of the source only with labels or words of its
+        own."""
         kept = self.ready.recipe.sibling
         if kept is None or self.family is None:
             return {}
@@ -254,12 +246,12 @@ class _Job:
 
     @property
     def texts(self) -> dict[str, Corpus | None]:
-        """What is tagged when all training is over. A blind target test is tagged, and not scored."""
+        """What is tagged when all training is over; a blind target test is tagged, and not scored."""
         return {**self.ready.tests, "target": self.task.target_test}
 
 
 def _alone(job: _Job, tagger: Tagger) -> Outcome:
-    """The recipe, and nothing to compare it with."""
+    """The recipe without a baseline."""
     ready = job.ready
     first = ready.first if ready.recipe.starts_from_baseline else None
     summaries = job.train(ready.recipe, tagger, first)
@@ -282,7 +274,7 @@ def _alone(job: _Job, tagger: Tagger) -> Outcome:
 
 
 def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | Tagger | None, look: Look) -> Outcome:
-    """The recipe, and its baseline: trained here, or taken from a run that has made it."""
+    """The recipe and its baseline, which is trained here or taken from another run."""
     ready, plan = job.ready, job.ready.plan
     recipe, is_first = ready.recipe, ready.recipe is ready.first and not isinstance(given, Tagger)
     shared_from = given if isinstance(given, Path) else None
@@ -349,19 +341,19 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
 
 
 def _of_make(make: tuple[str, ...]) -> tuple[str, ...]:
-    """Say so when "before" is not the tagger that the settings alone describe."""
+    """A remark where "before" is not the tagger of the settings alone."""
     return (f"The tagger before is of the same make, to compare fairly: it has {', and '.join(make)}.",) if make else ()
 
 
 def _of_guard(stages: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Say so when nothing that was learnt is kept."""
+    """A remark where nothing that was learnt is kept."""
     if not stages or any(stage["kept_update"] for stage in stages):
         return ()
     return (f"It did not help, by {stages[-1]['selector']}: the tagger is left as it was.",)
 
 
 def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
-    """What became of the taggers that were trained beside, and how good the second task's is."""
+    """A remark on the score of the second task."""
     second = siblings.get("second")
     if second is None:
         return ()
@@ -375,7 +367,7 @@ def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
 
 
 def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
-    """How much longer the recipe trains than the baseline; empty where it does not, or where that did not train."""
+    """How much longer the recipe trains than the baseline; empty where it does not."""
     if not before:
         return ""
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
@@ -392,8 +384,7 @@ class SharedBaseline:
 
 
 def shared_baseline(folder: Path, settings: RunSettings, start: Mapping[str, Any]) -> SharedBaseline | None:
-    """That of a finished source-only run, if it began as the baseline of this run would; None otherwise, and where the
-    folder is damaged."""
+    """The baseline in the folder of a source-only run, if this run would train the same one; else None."""
     try:
         tagger = Tagger.load(folder)  # checks every file of the folder
         found = read_json(folder / RUN)
