@@ -12,8 +12,9 @@ from typing import Any
 
 import typer
 
-from acclimate.cli.data_settings import BY_COMMAND, ReadingSettings
+from acclimate.cli.data_settings import BY_COMMAND
 from acclimate.cli.main import app
+from acclimate.cli.reading import ReadingSettings
 from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.runs.domain_tune import DomainTuneSettings

@@ -10,7 +10,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings, settings_of
+from acclimate.cli.data_settings import BY_COMMAND
+from acclimate.cli.reading import CorpusSettings, settings_of
 from acclimate.cli.report_parts import ReportSettings
 from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.cli.task import compare_settings, options_of, with_fitting_encoder

@@ -9,7 +9,8 @@ import pytest
 import yaml
 from pydantic import Field
 
-from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
+from acclimate.cli.data_settings import BY_COMMAND
+from acclimate.cli.reading import CorpusSettings
 from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.compose_objectives import OBJECTIVES

@@ -37,8 +37,7 @@ def check_command(
 
     Exit code 1 when something is wrong enough to be called an error.
     """
-    from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.reading import expand, read
+    from acclimate.cli.reading import expand, read, reading_of
     from acclimate.data.checks.checks import check_corpora
 
     reading = reading_of(assignments)
@@ -74,9 +73,8 @@ def convert_command(
 
     The file names say the formats: .conll, .jsonl, .csv, …, also .gz and .xz. --to and reading.format win.
     """
-    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
-    from acclimate.cli.reading import read
+    from acclimate.cli.reading import read, reading_of
     from acclimate.data.problems import InputError
     from acclimate.data.writing import write_corpus
 
@@ -118,9 +116,8 @@ def subset_command(
     quiet: Quiet = False,
 ) -> None:
     """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
-    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
-    from acclimate.cli.reading import read
+    from acclimate.cli.reading import read, reading_of
     from acclimate.data.writing import write_corpus
 
     check_place_to_write("OUT", result, overwrite, [source])
@@ -188,9 +185,8 @@ def split_command(
 
     With --few-labels the parts are labelled, dev, unlabelled and test. Dev and test do not depend on N.
     """
-    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, stderr_console, warn
-    from acclimate.cli.reading import read
+    from acclimate.cli.reading import read, reading_of
     from acclimate.data.subsets import FEW_SHOT_PARTS, few_shot_split, split
     from acclimate.data.writing import write_corpus
     from acclimate.settings import UsageError
@@ -281,7 +277,8 @@ def augment_command(
 
 
 def _settings_of(out: str, as_json: bool, assignments: list[str] | None) -> AugmentSettings:
-    from acclimate.cli.data_settings import AugmentSettings, settings_of
+    from acclimate.cli.data_settings import AugmentSettings
+    from acclimate.cli.reading import settings_of
     from acclimate.settings import UsageError
 
     settings = settings_of(AugmentSettings, assignments)

@@ -13,7 +13,7 @@ from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
-    from acclimate.cli.data_settings import ReadingSettings
+    from acclimate.cli.reading import ReadingSettings
     from acclimate.data.corpus import Corpus
 
 MOST_READ = 50_000  # sentences of raw text: more of them change no figure that is shown
@@ -66,8 +66,8 @@ def inspect_command(
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
     from acclimate.analysis.text_comparison import compare_text
-    from acclimate.cli.data_settings import InspectSettings, settings_of
-    from acclimate.cli.reading import read
+    from acclimate.cli.data_settings import InspectSettings
+    from acclimate.cli.reading import read, settings_of
     from acclimate.cli.sources import read_source
     from acclimate.data.writers.shared import write_tables
 

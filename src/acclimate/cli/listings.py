@@ -151,7 +151,8 @@ def settings_command(
 
 
 def _settings_named(name: str) -> Settings:
-    from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
+    from acclimate.cli.data_settings import BY_COMMAND
+    from acclimate.cli.reading import CorpusSettings
 
     if name in BY_COMMAND:
         return BY_COMMAND[name]()

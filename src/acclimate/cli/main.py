@@ -28,7 +28,7 @@ from acclimate.cli.raw_text import collocations_command, select_command
 from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
 from acclimate.cli.weak_label import weak_label_command
-from acclimate.spelling import spelled_by
+from acclimate.spelling import describe_failure, spelled_by
 
 _COMMAND = "acclimate.command"
 
@@ -99,32 +99,27 @@ class Commands(Group):
             typer.echo(" ".join(["Stopped.", *getattr(stop, "__notes__", ())]), err=True)
             raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
         except BrokenPipeError:  # `acclimate predict … | head` is no error
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # or Python complains when it flushes at exit
+            # or Python complains when it flushes at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except Exception as failure:
             code = exit_code(failure)
             if code is None:
                 raise
-            message = " ".join([_sentence(failure), *getattr(failure, "__notes__", ())])
+            message = " ".join([describe_failure(failure), *getattr(failure, "__notes__", ())])
             typer.echo(f"error: {message}", err=True)
             raise typer.Exit(code) from None
 
 
 def as_option(command: Any, name: str, value: Any) -> str:
     """An argument of the library as the command at hand takes it: `--target-dev`, `--set reading.skip_bad=true`."""
-    from acclimate.cli.data_settings import PairReadingSettings
+    from acclimate.cli.reading import PairReadingSettings
 
     own = {} if command is None else {parameter.name: parameter.opts[0] for parameter in command.params}
     option = own.get(name) or (f"--{name}" if f"--{name}" in own.values() else "")
-    spelled = (
-        {"to": "FORMAT"}.get(name, name.upper())
-        if value in (None, ...)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )
+    spelled = str(value).lower() if isinstance(value, bool) else str(value)
+    if value in (None, ...):
+        spelled = {"to": "FORMAT"}.get(name, name.upper())
     if name == "to" and not option:  # only convert writes in a format that the file's name does not say
         return f"--to {spelled} (acclimate data convert)"
     of_reading = name in PairReadingSettings.model_fields and option != "--map"
@@ -145,12 +140,6 @@ def exit_code(failure: Exception) -> int | None:
     expected = {"InputError", "StorageError", "EncoderNotFound", "Diverged"}
     known = kinds & {f"acclimate.{name}" for name in expected} or "torch.OutOfMemoryError" in kinds
     return 1 if known or isinstance(failure, OSError) else None
-
-
-def _sentence(failure: Exception) -> str:
-    if isinstance(failure, OSError) and failure.strerror:
-        return f"{failure.strerror}." if failure.filename is None else f"{failure.filename}: {failure.strerror}."
-    return str(failure)
 
 
 app = typer.Typer(

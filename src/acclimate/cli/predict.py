@@ -49,10 +49,8 @@ def predict_command(
 
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
-    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.outputs import TaggingBar, check_place_to_write, remark_on_folder, stderr_console, warn
-    from acclimate.cli.reading import read_stream, tell_notes
-    from acclimate.cli.tagger import load_tagger
+    from acclimate.cli.reading import load_tagger, read_stream, reading_of, tell_notes
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
     from acclimate.inference.predict import predict_stream
@@ -116,7 +114,6 @@ def evaluate_command(
     as_json: Json = False,
 ) -> None:
     """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
-    from acclimate.cli.data_settings import reading_of
     from acclimate.cli.outputs import (
         check_file_to_write,
         check_place_to_write,
@@ -125,8 +122,7 @@ def evaluate_command(
         stderr_console,
         warn,
     )
-    from acclimate.cli.reading import read
-    from acclimate.cli.tagger import load_tagger
+    from acclimate.cli.reading import load_tagger, read, reading_of
     from acclimate.data.mapping import typeless as without_types
     from acclimate.data.writers.shared import encoded, save
     from acclimate.data.writing import write_corpus
@@ -200,8 +196,7 @@ def export_command(
     It tags the same text as the original first. Where too few tags are equal, nothing is written.
     """
     from acclimate.cli.outputs import check_folder_to_write
-    from acclimate.cli.reading import read
-    from acclimate.cli.tagger import tagger_in
+    from acclimate.cli.reading import read, tagger_in
     from acclimate.settings import UsageError
 
     folder = tagger_in(tagger_folder)
@@ -223,8 +218,7 @@ def export_command(
 
 def _text_of_run(folder: Path) -> Corpus:
     """The text that a run was adapted to; for a tagger without any, bundled news."""
-    from acclimate.cli.data_settings import PairReadingSettings
-    from acclimate.cli.reading import read
+    from acclimate.cli.reading import PairReadingSettings, read
     from acclimate.settings import UsageError, complete, load_yaml
 
     file = folder / "settings.yaml"

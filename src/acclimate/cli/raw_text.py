@@ -64,8 +64,9 @@ def select_command(
 
     Lines that stand there twice are taken once. The result does not depend on the number of processes.
     """
-    from acclimate.cli.data_settings import SelectSettings, settings_of
+    from acclimate.cli.data_settings import SelectSettings
     from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
+    from acclimate.cli.reading import settings_of
     from acclimate.data.selection.select import select_text
 
     settings = settings_of(SelectSettings, assignments)
@@ -175,8 +176,8 @@ def collocations_command(
 
     check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
     from acclimate.analysis.terms import term_overlap
-    from acclimate.cli.data_settings import CollocationSettings, settings_of
-    from acclimate.cli.reading import TextReading, read
+    from acclimate.cli.data_settings import CollocationSettings
+    from acclimate.cli.reading import TextReading, read, settings_of
     from acclimate.data.collocations import build_collocations, number_words, require_sensible, usual_shares
 
     settings = settings_of(CollocationSettings, assignments)

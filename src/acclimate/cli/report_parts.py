@@ -22,10 +22,8 @@ from acclimate.analysis.features import (
 from acclimate.analysis.mask_log import Yardsticks, read_masks
 from acclimate.analysis.mask_statistics import mask_statistics, mask_tables, policies_as_dict, render_masks
 from acclimate.analysis.terms import compare_term_confidences
-from acclimate.cli.data_settings import ReadingSettings
 from acclimate.cli.outputs import sentence_bar, warn
-from acclimate.cli.reading import read, short_names, tell_notes
-from acclimate.cli.tagger import choose_device, require_finished
+from acclimate.cli.reading import ReadingSettings, choose_device, read, require_finished, short_names, tell_notes
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.inference.part_of_speech import part_of_speech_tagger

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field
 
-from acclimate.cli.data_settings import PairReadingSettings
+from acclimate.cli.reading import PairReadingSettings
 from acclimate.comparison.committee import CommitteeSettings
 from acclimate.comparison.selectors import ALL_SELECTORS
 from acclimate.data.selection.ngram_scores import Measure

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.data_settings import ReadingSettings
 from acclimate.cli.outputs import place_of
-from acclimate.cli.reading import is_bundled, read, short_names
+from acclimate.cli.reading import ReadingSettings, is_bundled, read, short_names
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import typeless
 from acclimate.data.sources import join_sources, looked_for, remarks_on_sources

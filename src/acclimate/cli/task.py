@@ -8,10 +8,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.reading import is_bundled, read
+from acclimate.cli.reading import is_bundled, read, require_finished
 from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
 from acclimate.cli.sources import read_sources, sources_of, title_of, weights_of
-from acclimate.cli.tagger import require_finished
 from acclimate.comparison.committee import AUTO
 from acclimate.comparison.scheduler import merged
 from acclimate.data.corpus import Corpus, kind_of_tags

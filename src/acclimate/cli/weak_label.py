@@ -70,8 +70,9 @@ def weak_label_command(
 
     `--set reading.map=MAP` renames true labels.
     """
-    from acclimate.cli.data_settings import WeakLabelSettings, settings_of
+    from acclimate.cli.data_settings import WeakLabelSettings
     from acclimate.cli.outputs import LabellingBar, stderr_console, warn
+    from acclimate.cli.reading import settings_of
     from acclimate.cli.weak_label_text import LabelledFiles, Stream, WeakLabelReport, shares_of
     from acclimate.data.concepts.labelling import Labeller
     from acclimate.settings import UsageError

@@ -10,9 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.data_settings import ReadingSettings
 from acclimate.cli.outputs import LabellingBar, check_place_to_write, remark_on_folder
-from acclimate.cli.reading import is_bundled, read
+from acclimate.cli.reading import ReadingSettings, is_bundled, read
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.labelling import NO_GROUPS, Coverage, Groups, Labeller, RawText
 from acclimate.data.corpus import Corpus, Sentence

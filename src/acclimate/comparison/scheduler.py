@@ -28,7 +28,7 @@ from acclimate.runs.run import PlannedRun, using_threads
 from acclimate.runs.settings import RunSettings, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import SettingsError, UsageError, complete, require_seed
-from acclimate.spelling import argument
+from acclimate.spelling import argument, describe_failure
 from acclimate.training.rehearsal import RULE
 from acclimate.training.run import Diverged
 
@@ -148,13 +148,6 @@ def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
     return ""
 
 
-def told(failure: Exception) -> str:
-    """In words: what the machine says of a file comes with a number that helps nobody."""
-    if isinstance(failure, OSError) and failure.strerror:
-        return f"{failure.strerror}." if failure.filename is None else f"{failure.filename}: {failure.strerror}."
-    return str(failure)
-
-
 def is_expected(failure: Exception) -> bool:
     """Whether data, settings or the machine are at fault, and not the program: other runs may still go well."""
     kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
@@ -167,7 +160,7 @@ def sendable(failure: Exception) -> Exception:
         pickle.loads(pickle.dumps(failure))
     except Exception:
         if is_expected(failure):
-            return InputError(told(failure))
+            return InputError(describe_failure(failure))
         return RuntimeError("".join(traceback.format_exception(failure)))
     return failure
 
@@ -289,7 +282,7 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
         if not is_expected(failure):
             raise failure
         ended += 1
-        failures[job.name] = told(failure)
+        failures[job.name] = describe_failure(failure)
         tell(f"{ended} of {len(work)}: {job.name} FAILED: {failures[job.name]}")
 
     gpus = visible_gpus() if jobs > 1 and executor is None else []
@@ -308,7 +301,7 @@ def estimate_lines(left: Sequence[PlannedRun], task: BlindTask, jobs: int, threa
         except Exception as failure:
             if not is_expected(failure):
                 raise
-            yield f"{recipe} cannot be timed, and its runs will fail: {told(failure)}"
+            yield f"{recipe} cannot be timed, and its runs will fail: {describe_failure(failure)}"
     if expected:
         hands = min(jobs, len(left))
         parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())
