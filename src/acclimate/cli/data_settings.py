@@ -82,8 +82,6 @@ class WeakLabelSettings(Settings):
     """File with names that are never matched, one per line; null: none."""
     abbreviations: bool = True
     """Also label abbreviations that the text itself defines, as in: polyposis (FAP)."""
-    seed: Seed = 0
-    """With --split: random seed for dividing the sentences into parts."""
     most: int = Field(10, ge=0)
     """Number of frequent names and of conflicts to print."""
     reading: ReadingSettings = ReadingSettings()
