@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
@@ -32,7 +33,7 @@ from acclimate.inference.predict import require_spans
 from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE, find_recipe
-from acclimate.runs.folder import State, in_locked_folder, require_same_data
+from acclimate.runs.folder import in_locked_folder, require_same_data
 from acclimate.runs.prepare import (
     TARGET_TEST,
     LearntTests,
@@ -82,19 +83,18 @@ def compare(
     threads: of each run; 1 where several are made side by side.
     estimate: time a few updates of each recipe first. tell: receives progress, a line at a time.
     """
-    task, test, out = replace(task, target=_text(task.target)), task.target_test, Path(out)
+    target = None if task.target is None else task.target.unlabelled()
+    task, test, out = replace(task, target=target), task.target_test, Path(out)
     if not isinstance(settings, SharedSettings):
         settings = complete(SharedSettings, settings or {}, where="settings of the comparison")
     selectors = tuple(dict.fromkeys(selectors))
     require_selectors(selectors)
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     names = with_baseline(recipes, against)
-    planned = plan_runs(names, numbers, out, task, settings, each or {})
+    runs = plan_runs(names, numbers, out, task, settings, each or {})
     blind = BlindTask.of(task)
     require_same_data(out, blind.fingerprints)
-    states = {run.name: run.state(blind) for run in planned}
-    _tell_states(planned, states, tell)
-    left = [run for run in planned if states[run.name] != "finished"]
+    left = _unfinished(runs, blind, tell)
     require_spans(test, task.source_test)
     require_scorable_test(test, names, blind)
     if threads is None and (executor is not None or jobs > 1):
@@ -103,34 +103,16 @@ def compare(
         tell("timing a few updates of each recipe")
         for line in estimate_lines(left, blind, 1 if executor is not None else jobs, threads):
             tell(line)
-    failures = _make_runs(planned, blind, selectors, executor, jobs, threads, tell)
-    done = [run for run in planned if run.name not in failures]
+    by_folder = {run.folder: run.name for run in runs}
+    work = [
+        Job(run.name, run_and_judge, (run, blind, selectors, threads), by_folder.get(run.baseline or Path()))
+        for run in runs
+    ]
+    failures = make_all(work, executor, jobs, tell)
+    done = [run for run in runs if run.name not in failures]
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
-    judgements = read_judgements(done, selectors)
-    runs = [read_run(run, test, judgements[run.name]) for run in done]
-    choices = choices_of(selectors, runs)
-    scored = task.source if test is None or not test.is_labelled else test
-    metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
-    learnt = learnt_by_any(names, task, settings.train_on_dev)
-    results = by_recipe(names, runs, against, test, metric, rounds)
-    comparison = Comparison(
-        title=f"{task.source.name} → {'(no target)' if task.target is None else task.target.name}",
-        against=against,
-        recipes=results,
-        choices=choices,
-        failures=failures,
-        remarks=(
-            *remarks_on_scores(test, selectors, choices),
-            *missing_judgements(selectors, choices, done, blind),
-            *remarks_on_share(settings.share),
-            *learnt.remarks,
-            *remarks_on_test(names, task, settings.select, settings.train_on_dev),
-            *remarks_on_makes(results, against),
-        ),
-        metric=metric,
-        learnt=learnt.target,
-    )
+    comparison = _summarise(task, blind, names, done, failures, against, selectors, settings, rounds)
     forget_checksums(out, COMPARISON, MATERIAL)
     write_tables(comparison, out)
     write_material(task, out)
@@ -138,36 +120,49 @@ def compare(
     return comparison
 
 
-def _text(target: Corpus | None) -> Corpus | None:
-    return None if target is None else target.unlabelled()
-
-
-def _tell_states(runs: Sequence[PlannedRun], states: Mapping[str, State], tell: Tell) -> None:
-    found = list(states.values())
+def _unfinished(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> list[PlannedRun]:
+    states = {run.name: run.state(task) for run in runs}
+    count_of = Counter(states.values())
     tell(
-        f"{count(len(runs), 'run')}: {found.count('finished')} finished before, {found.count('begun')} to go on "
-        f"with, {found.count('new') + found.count('damaged')} to begin"
+        f"{count(len(runs), 'run')}: {count_of['finished']} finished before, {count_of['begun']} to go on "
+        f"with, {count_of['new'] + count_of['damaged']} to begin"
     )
     for run in runs:
         if states[run.name] == "damaged":
             tell(f"{run.folder} is damaged: this run is made again.")
+    return [run for run in runs if states[run.name] != "finished"]
 
 
-def _make_runs(
-    runs: Sequence[PlannedRun],
-    task: BlindTask,
-    selectors: tuple[str, ...],
-    executor: Executor | None,
-    jobs: int,
-    threads: int | None,
-    tell: Tell,
-) -> dict[str, str]:
-    """Make what is missing; returns why runs failed, by their names."""
-    names = {run.folder: run.name for run in runs}
-    work = [
-        Job(run.name, run_and_judge, (run, task, selectors, threads), names.get(run.baseline or Path())) for run in runs
-    ]
-    return make_all(work, executor, jobs, tell)
+def _summarise(
+    task: Task,
+    blind: BlindTask,
+    names: Sequence[str],
+    done: Sequence[PlannedRun],
+    failures: Mapping[str, str],
+    against: str,
+    selectors: Sequence[str],
+    settings: SharedSettings,
+    rounds: int,
+) -> Comparison:
+    """Score the finished runs with the test's gold tags, and put them together."""
+    test = task.target_test
+    judgements = read_judgements(done, selectors)
+    runs = [read_run(run, test, judgements[run.name]) for run in done]
+    choices = choices_of(selectors, runs)
+    scored = task.source if test is None or not test.is_labelled else test
+    metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
+    learnt = learnt_by_any(names, task, settings.train_on_dev)
+    results = by_recipe(names, runs, against, test, metric, rounds)
+    remarks = (
+        *remarks_on_scores(test, selectors, choices),
+        *missing_judgements(selectors, choices, done, blind),
+        *((f"A first look: every recipe made {100 * settings.share:.3g} % of its updates.",) * (settings.share < 1)),
+        *learnt.remarks,
+        *remarks_on_test(names, task, settings.select, settings.train_on_dev),
+        *remarks_on_makes(results, against),
+    )
+    title = f"{task.source.name} → {'(no target)' if task.target is None else task.target.name}"
+    return Comparison(title, against, results, choices, failures, remarks, metric, learnt.target)
 
 
 def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> LearntTests:
@@ -212,11 +207,6 @@ def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Se
     elif not selectors:
         told += " No selector was asked, either."
     yield told
-
-
-def remarks_on_share(share: float) -> Iterator[str]:
-    if share < 1:
-        yield f"A first look: every recipe made {100 * share:.3g} % of its updates."
 
 
 def remarks_on_makes(recipes: Iterable[RecipeResult], against: str) -> Iterator[str]:

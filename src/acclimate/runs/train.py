@@ -28,7 +28,7 @@ from acclimate.runs.budget import Budget
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
 from acclimate.runs.folder import add_start, begin, damaged, in_locked_folder, state_of
 from acclimate.runs.prepare import Preparation, prepare
-from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
+from acclimate.runs.result import Change, Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
 from acclimate.runs.task import NO_SOURCE, Task, tagger_for
 from acclimate.settings import UsageError, complete, require_seed
@@ -277,20 +277,10 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
     """The recipe and its baseline, which is trained here or taken from another run."""
     ready, plan = job.ready, job.ready.plan
     recipe, is_first = ready.recipe, ready.recipe is ready.first and not isinstance(given, Tagger)
-    shared_from = given if isinstance(given, Path) else None
     plain = tagger if is_first else copy.deepcopy(tagger)
     torch.manual_seed(first_seed(plan.seed))  # as its first stage does: equal parts get equal first weights
     make = recipe.remodel(plain, plan)
-    needs_heads = recipe.starts_from_baseline and tagger.source_heads is not None  # which no folder keeps
-    can_share = shared_from is not None and not (is_first or ready.for_target or make or needs_heads)
-    shared = shared_baseline(shared_from, job.settings, start) if can_share and shared_from is not None else None
-    summaries: list[dict[str, Any]] = []
-    if isinstance(given, Tagger):
-        plain = given.to(device_for(plan.training))
-    elif shared is None:
-        summaries = job.train(ready.first, plain)
-    else:
-        plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages
+    plain, summaries = _baseline(job, plain, bool(make), start, given, is_first)
     before = predict_all(plain, job.texts)
     after, length, plain_stages = before, "", len(summaries)
     if not is_first:
@@ -310,8 +300,6 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
         for name, test in ready.tests.items()
     }
     siblings = job.siblings(tagger)
-    fell = changes["target"] is not None and changes["target"].difference <= 0
-    longer = f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain."
     return Outcome(
         recipe=recipe.name,
         selector=summaries[-1]["selector"],
@@ -323,7 +311,7 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
             *ready.remarks,
             *_of_make(make),
             *_of_siblings(siblings),
-            *((longer,) if length else ()),
+            *_of_length(length, changes["target"]),
             *_of_guard(summaries[plain_stages:]),
         ),
         plain_stages=plain_stages,
@@ -338,6 +326,21 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
         learner=job.learner,
         predicted={name: (None if is_first else before[name], after[name]) for name in after},
     )
+
+
+def _baseline(
+    job: _Job, plain: Tagger, has_make: bool, start: Mapping[str, Any], given: Path | Tagger | None, is_first: bool
+) -> tuple[Tagger, list[dict[str, Any]]]:
+    """The tagger "before" and the summaries of its stages: a given tagger, one of another run, or trained here."""
+    ready, device = job.ready, device_for(job.ready.plan.training)
+    if isinstance(given, Tagger):
+        return given.to(device), []
+    needs_heads = ready.recipe.starts_from_baseline and plain.source_heads is not None  # which no folder keeps
+    if isinstance(given, Path) and not (is_first or ready.for_target or has_make or needs_heads):
+        shared = shared_baseline(given, job.settings, start)
+        if shared is not None:
+            return shared.tagger.to(device), shared.stages
+    return plain, job.train(ready.first, plain)
 
 
 def _of_make(make: tuple[str, ...]) -> tuple[str, ...]:
@@ -364,6 +367,14 @@ def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
     size = count(second.scores.sentences, "sentence")
     score = f"{100 * second.scores.span.f1:.2f} on {second.corpus} ({size}; {second.scores.scorer})"
     return (f"Second task: {score}. It is not compared with anything.",)
+
+
+def _of_length(length: str, target: Change | None) -> tuple[str, ...]:
+    """A remark where the recipe trained longer than the baseline."""
+    if not length:
+        return ()
+    fell = target is not None and target.difference <= 0
+    return (f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain.",)
 
 
 def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
