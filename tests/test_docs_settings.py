@@ -15,8 +15,7 @@ from acclimate.cli.reading import CorpusSettings, settings_of
 from acclimate.cli.report_parts import ReportSettings
 from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.cli.task import compare_settings, options_of, with_fitting_encoder
-from acclimate.comparison.committee import AUTO
-from acclimate.recipes.catalogue import RECIPES, find_recipe
+from acclimate.recipes.catalogue import AUTO, RECIPES, find_recipe
 from acclimate.reproduction.table import CellSettings, cells_of, find_table
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings

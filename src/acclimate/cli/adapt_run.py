@@ -20,7 +20,6 @@ from acclimate.cli.report import has_no_target, markdown, summary
 from acclimate.cli.settings import AdaptSettings
 from acclimate.cli.task import default_folder, print_coverage, read_task, with_recipe_options
 from acclimate.comparison.committee import (
-    AUTO,
     Lesson,
     auto_committee,
     consult,
@@ -34,6 +33,7 @@ from acclimate.data.problems import InputError
 from acclimate.data.selection.select import select_text
 from acclimate.layout import MEMBERS, TRAINING
 from acclimate.recipes.acclimate import ACCLIMATE
+from acclimate.recipes.catalogue import AUTO
 from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
 from acclimate.runs.budget import Budget, expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper

@@ -76,8 +76,7 @@ def recipes_command(
     as_json: Json = False,
 ) -> None:
     """List the recipes and their own settings."""
-    from acclimate.comparison.committee import AUTO
-    from acclimate.recipes.catalogue import RECIPES, find_recipe
+    from acclimate.recipes.catalogue import AUTO, RECIPES, find_recipe
     from acclimate.recipes.compose import COMPOSE, parts
 
     auto = "a committee of two or three recipes that suit the corpora (see docs/how-to/ask-a-committee.md)"

@@ -11,7 +11,6 @@ from typing import Any
 from acclimate.cli.reading import is_bundled, read, require_finished
 from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
 from acclimate.cli.sources import read_sources, sources_of, title_of, weights_of
-from acclimate.comparison.committee import AUTO
 from acclimate.comparison.scheduler import merged
 from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
@@ -24,6 +23,7 @@ from acclimate.model.shipped import GENERAL, resolved_tagger
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import (
+    AUTO,
     BASELINE,
     RECIPES,
     default_recipe,
@@ -262,7 +262,7 @@ def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def default_folder(settings: AdaptSettings, fingerprint: Mapping[str, Any], overwrite: bool) -> Path:
     """runs/news-to-social-acclimate-seed-1; with a number behind it where that one is taken by another run."""
-    name = f"{name_of_task(settings, settings.tagger.start)}-{settings.recipe}-seed-{settings.seed}"
+    name = f"{name_of_task(settings, settings.tagger.start)}-{Path(settings.recipe).stem}-seed-{settings.seed}"
     folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(folder for folder in folders if overwrite or _is_free(folder, fingerprint))
 

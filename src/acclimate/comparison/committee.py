@@ -55,7 +55,6 @@ from acclimate.training.rehearsal import RULE
 from acclimate.training.stage import DevelopmentScore
 
 COMMITTEE = "committee"  # stands as the recipe of its student
-AUTO = "auto"  # in place of a recipe: a committee of the recipes that suit the corpora
 STRIDE = 1000  # between the seeds of two members: committees of neighbouring seeds share nobody
 
 

@@ -14,7 +14,7 @@ from acclimate.data.problems import InputError
 from acclimate.model.encoders.pretrained import weight_files
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.catalogue import AUTO, find_recipe
 from acclimate.runs.prepare import Preparation
 from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import Task
@@ -34,17 +34,20 @@ def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = Fa
     values["training"] = {name: value for name, value in values["training"].items() if name not in _UNIMPORTANT}
     if has_own_tagger:
         values["tagger"] = None
-    if settings.recipe in RECIPES:
-        kind = RECIPES[settings.recipe].options
+    if settings.recipe != AUTO:
+        kind = find_recipe(settings.recipe).options
         options = complete(kind, settings.options, where=f"options of recipe {settings.recipe}")
         values["options"] = options.model_dump(mode="json")
     labels = task.target_labels
+    files = files_read(None if has_own_tagger else settings.tagger, values["options"])
+    if settings.recipe.endswith(".py"):
+        files[settings.recipe] = file_digest(Path(settings.recipe))
     return _as_read(
         {
             **values,
             "data": task.fingerprints,
             "target_labels": None if labels is None else list(labels.names),
-            "files": files_read(None if has_own_tagger else settings.tagger, values["options"]),
+            "files": files,
         }
     )
 
