@@ -77,8 +77,7 @@ def domain_tune_command(
         ),
     ] = None,
     encoder: Annotated[
-        str | None,
-        typer.Option(help="A masked language model, by name or folder.", show_default="acclimate-mini"),
+        str | None, typer.Option(help="A masked language model, by name or folder.", show_default="acclimate-mini")
     ] = None,
     config: Config = None,
     assignments: Annotated[list[str] | None, set_option("domain-tune")] = None,

@@ -75,8 +75,7 @@ Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 TaggerFolder = Annotated[
     str,
     typer.Argument(
-        metavar="TAGGER",
-        help="Folder of a run (RUN/before: not adapted), or of an export; or general, part-of-speech.",
+        metavar="TAGGER", help="Folder of a run (RUN/before: not adapted), or of an export; or general, part-of-speech."
     ),
 ]
 

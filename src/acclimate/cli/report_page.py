@@ -22,8 +22,7 @@ def report_command(
         ),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Where the page goes.", show_default="DIR/report.html"),
+        Path | None, typer.Option(metavar="FILE.html", help="Where the page goes.", show_default="DIR/report.html")
     ] = None,
     csv: CsvFolder = None,
     plot: Annotated[

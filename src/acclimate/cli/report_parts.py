@@ -265,12 +265,7 @@ PRINTED = tuple(PARTS)
 
 
 def write_page(
-    folders: Sequence[str],
-    parts: Sequence[str],
-    out: Path | None,
-    settings: ReportSettings,
-    quiet: bool,
-    as_json: bool,
+    folders: Sequence[str], parts: Sequence[str], out: Path | None, settings: ReportSettings, quiet: bool, as_json: bool
 ) -> None:
     """Write the page of one folder, or some parts of it."""
 
