@@ -105,7 +105,7 @@ def domain_tune_command(
     settings = complete(DomainTuneSettings, gathered(config, given, assignments), where=str(config or "domain-tune"))
 
     def train(bar: Any, tell: Callable[[str], Any]) -> DomainTuned:
-        return domain_tune(settings, out, bar, tell, overwrite, not quiet)
+        return domain_tune(settings, out, bar, tell, overwrite)
 
     _train(train, TrainingBar, _tuned_lines, "out", out, overwrite, quiet, as_json)
 

@@ -22,6 +22,7 @@ from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.shipped import GENERAL, resolved_tagger
 from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
+from acclimate.recipes.acclimate import ACCLIMATE
 from acclimate.recipes.catalogue import (
     AUTO,
     BASELINE,
@@ -33,6 +34,7 @@ from acclimate.recipes.catalogue import (
 )
 from acclimate.runs.fingerprint import changes
 from acclimate.runs.folder import begun_with, is_finished
+from acclimate.runs.prepare import missing_data
 from acclimate.runs.task import Task, require_start
 from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
 
@@ -65,16 +67,11 @@ def options_of(recipe: str) -> type[Settings]:
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
     name = settings.recipe
-    recipe = None if name == AUTO else find_recipe(name)
-    if recipe is not None:
-        require_source(recipe, settings.source is not None)
-    elif settings.source is None:
-        raise UsageError("Recipe auto trains a committee on a labelled source: give --source.")
-    if recipe is not None and "target labels" in recipe.needs and settings.target_labelled is None:
-        raise UsageError(f"Recipe {name} learns from labelled target sentences: give --target-labelled.")
-    needs_target = recipe is None or "target" in recipe.needs
-    if needs_target and settings.target is None and settings.target_labelled is None:
-        raise UsageError(f"Recipe {name} needs target text: give --target.")
+    recipe = replace(ACCLIMATE, name=AUTO) if name == AUTO else find_recipe(name)
+    require_source(recipe, settings.source is not None)
+    has_labels = settings.target_labelled is not None
+    if missing := missing_data(recipe, settings.target is not None or has_labels, has_labels):
+        raise UsageError(missing)
     require_start(settings.tagger, settings.source is not None)
     if settings.tagger.start is not None:
         require_finished(resolved_tagger(settings.tagger.start))

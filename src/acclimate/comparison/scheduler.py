@@ -24,11 +24,12 @@ from acclimate.model.storage import StorageError
 from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
 from acclimate.recipes.recipe import Recipe, has_other_labels
 from acclimate.runs.budget import expected_cost
+from acclimate.runs.prepare import missing_data
 from acclimate.runs.run import PlannedRun, using_threads
 from acclimate.runs.settings import RunSettings, SharedSettings
 from acclimate.runs.task import BlindTask, Task
 from acclimate.settings import SettingsError, UsageError, complete, require_seed
-from acclimate.spelling import argument, describe_failure
+from acclimate.spelling import describe_failure
 from acclimate.training.rehearsal import RULE
 from acclimate.training.run import Diverged
 
@@ -131,10 +132,8 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
     """Why a recipe cannot be run; empty if it can."""
-    if "target labels" in recipe.needs and task.target_labelled is None:
-        return f"Recipe {recipe.name} learns from labelled target sentences: give some ({argument('target_labelled')})."
-    if "target" in recipe.needs and not task.has_target:
-        return f"Recipe {recipe.name} needs target text ({argument('target')})."
+    if missing := missing_data(recipe, task.has_target, task.target_labelled is not None):
+        return missing
     if "language model" in recipe.needs and encoder == CNN_LSTM:
         return f"Recipe {recipe.name} needs a pre-trained encoder, and {CNN_LSTM} is none."
     if "entities" in recipe.needs and task.source.kind == "plain":
@@ -190,11 +189,14 @@ def do_all(
     over: set[str] = set()
     waiting: dict[Future[Any], Job] = {}
     names = {job.name for job in jobs}
+    is_pool = isinstance(executor, ProcessPoolExecutor)
     try:
         while left or waiting:
             ready = [job for job in left if job.after is None or job.after in over or job.after not in names]
             left = [job for job in left if job not in ready]
-            waiting |= {_submitted(executor, job): job for job in ready}
+            for job in ready:
+                send = partial(_answer, job.call, job.arguments) if is_pool else partial(job.call, *job.arguments)
+                waiting[executor.submit(send)] = job
             ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in ended:
                 job = waiting.pop(future)
@@ -205,21 +207,12 @@ def do_all(
             future.cancel()
 
 
-def _submitted(executor: Executor, job: Job) -> Future[Any]:
-    if isinstance(executor, ProcessPoolExecutor):
-        return executor.submit(_answer, job.call, job.arguments)
-    return executor.submit(job.call, *job.arguments)
-
-
 def _answer(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """A job in another process. A failure that cannot be sent from there would look like the end of the process."""
     try:
         return call(*arguments)
     except Exception as failure:
-        sent = sendable(failure)
-        if sent is failure:
-            raise
-        raise sent from None
+        raise sendable(failure) from None
 
 
 def _settle(

@@ -62,7 +62,8 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     """Refuse what cannot be trained, and collect what training is given."""
     chosen = find_recipe(settings.recipe)
     require_source(chosen, task.has_source)
-    _require_target(chosen, task)
+    if missing := missing_data(chosen, task.has_target, task.target_labelled is not None):
+        raise UsageError(missing)
     begun = Beginning(tagger, task) if task.has_source else Beginning.of(tagger, task)
     tagger, task = begun.tagger, begun.task
     for_target = task.trains_target(settings.recipe)
@@ -112,13 +113,13 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     return Preparation(tagger, chosen, first, plan, selector, tests, (*remarks, *more), learnt, gold)
 
 
-def _require_target(recipe: Recipe, task: Task) -> None:
-    if "target labels" in recipe.needs and task.target_labelled is None:
-        raise UsageError(
-            f"Recipe {recipe.name} learns from labelled target sentences: give some ({argument('target_labelled')})."
-        )
-    if "target" in recipe.needs and not task.has_target:
-        raise UsageError(f"Recipe {recipe.name} needs target text: give it ({argument('target')}).")
+def missing_data(recipe: Recipe, has_target: bool, has_target_labels: bool) -> str:
+    """What of the target a recipe needs and is not given; empty if nothing is missing."""
+    if "target labels" in recipe.needs and not has_target_labels:
+        return f"Recipe {recipe.name} learns from labelled target sentences: give {argument('target_labelled')}."
+    if "target" in recipe.needs and not has_target:
+        return f"Recipe {recipe.name} needs target text: give {argument('target')}."
+    return ""
 
 
 def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[Task, SelectorName, tuple[str, ...]]:
