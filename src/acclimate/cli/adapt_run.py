@@ -67,7 +67,7 @@ def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet:
     check_folder_to_write("--out", folder, "a run")
     console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     if has_no_target(settings):
-        console.print("No --target was given: nothing is adapted, and the tagger learns from the source alone.")
+        console.print("No --target was given: there is nothing to adapt to. The tagger learns from the source alone.")
     run = _Run(task, settings, folder, fingerprint, console, started, overwrite, feature_keeper(task))
     with locked(folder), resumable(folder, overwrite):
         run.begin()

@@ -50,22 +50,23 @@ def info_command(context: typer.Context) -> None:
 def _extras() -> str:
     """The optional parts of the package, and whether what they need is installed."""
     import re
-    from importlib.metadata import PackageNotFoundError, distributions, requires
+    from importlib.metadata import PackageNotFoundError, requires, version
 
-    installed = {re.sub(r"[-_.]+", "-", found.name).lower() for found in distributions()}
-    is_whole: dict[str, bool] = {}
+    missing: dict[str, bool] = {}
     try:
         requirements = requires("acclimate") or []
     except PackageNotFoundError:
         return "unknown, as acclimate runs from a folder and is not installed"
     for requirement in requirements:
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
-        package = re.match(r"[\w.-]+", requirement)
-        if extra and package and extra[1] not in ("test", "docs"):
-            is_there = re.sub(r"[-_.]+", "-", package[0]).lower() in installed
-            is_whole[extra[1]] = is_whole.get(extra[1], True) and is_there
-    lacking = [extra for extra, is_there in is_whole.items() if not is_there]
-    whole = ", ".join(extra for extra in is_whole if extra not in lacking) or "none"
+        found = re.match(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]", requirement)
+        if found and found[2] not in ("test", "docs"):
+            try:
+                version(found[1])
+            except PackageNotFoundError:
+                missing[found[2]] = True
+            missing.setdefault(found[2], False)
+    lacking = [extra for extra, is_missing in missing.items() if is_missing]
+    whole = ", ".join(extra for extra in missing if extra not in lacking) or "none"
     return f"{whole}; not installed: {', '.join(lacking)} (pip install 'acclimate[NAME]')" if lacking else whole
 
 

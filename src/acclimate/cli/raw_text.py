@@ -192,16 +192,16 @@ def collocations_command(
     if not len(text.numbers):
         raise reading.nothing_found()
     with stderr_console(quiet).status("counting"):
-        found = build_collocations(
+        collocations = build_collocations(
             text, at_least, settings.size, shares, settings.relative_to, settings.measure, settings.lower_case
         )
-    found.save(out)
+    collocations.save(out)
     compared = labelled or reading.labelled
-    overlap = term_overlap(found, compared, settings.most) if compared else None
-    result = _result(found.entries, text, out, settings.most, time.monotonic() - begun)
+    overlap = term_overlap(collocations, compared, settings.most) if compared else None
+    result = _result(collocations.entries, text, out, settings.most, time.monotonic() - begun)
     result |= {"lengths": sorted(shares), "at_least": at_least, "measure": settings.measure}
     result |= {"relative_to": settings.relative_to, "terms": None if overlap is None else overlap.as_dict()}
-    if not len(found):
+    if not len(collocations):
         warn(f"nothing was seen {at_least} times: the file is empty. Give more text, or a smaller --at-least.")
     typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _rendered(result, overlap))
 

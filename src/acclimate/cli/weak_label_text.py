@@ -123,10 +123,7 @@ class WeakLabelReport:
                 "concepts": notes.concepts,
                 "names": notes.names,
                 "names_in_use": len(self.dictionary),
-                "twice": notes.twice,
-                "too_short": notes.too_short,
-                "without_letter": notes.without_letter,
-                "left_out": notes.excluded,
+                **{key: number for key, (_, number) in _not_taken(notes).items()},
                 "of_other_types": dict(notes.other_types.most_common()),
                 "conflicts": len(notes.conflicts),
                 "first_conflicts": [[each.name, each.kept, each.lost] for each in notes.conflicts[:most]],
@@ -137,19 +134,23 @@ class WeakLabelReport:
         return {**found, "seconds": round(self.seconds, 2)}
 
 
+def _not_taken(notes: Any) -> dict[str, tuple[str, int]]:
+    """Why names of a dictionary were left out, and how many."""
+    return {
+        "twice": ("twice there", notes.twice),
+        "too_short": ("too short", notes.too_short),
+        "without_letter": ("without a letter", notes.without_letter),
+        "left_out": ("left out as asked", notes.excluded),
+    }
+
+
 def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> Iterator[str]:
     notes = dictionary.notes
     labels = "labels: the types as they are" if groups.name == NO_GROUPS else f"types to labels: {groups.name}"
     yield f"{count(notes.concepts, 'concept')}, {count(notes.names, 'name')}; {len(dictionary):,} in use; {labels}"
-    gone = {
-        "twice there": notes.twice,
-        "too short": notes.too_short,
-        "without a letter": notes.without_letter,
-        "left out as asked": notes.excluded,
-    }
-    told = [f"{number:,} {why}" for why, number in gone.items() if number]
-    if told:
-        yield f"  not taken: {', '.join(told)}"
+    reasons = [f"{number:,} {why}" for why, number in _not_taken(notes).values() if number]
+    if reasons:
+        yield f"  not taken: {', '.join(reasons)}"
     if notes.other_types:
         types = _counted(notes.other_types, most)
         yield f"  dropped, as the map {groups.name} does not label their types: {notes.other_types.total():,} ({types})"

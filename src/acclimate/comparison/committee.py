@@ -108,19 +108,19 @@ class Lesson:
         }
 
 
-def render_committee(found: dict[str, Any]) -> str:
+def render_committee(report: dict[str, Any]) -> str:
     """Members, committee and student in lines, as `Lesson.as_dict` tells of them."""
     rows = [["", "seed", "target F1", "seconds"]]
-    for one in found["members"]:
+    for one in report["members"]:
         rows.append([f"member, {one['recipe']}", str(one["seed"]), _percent(one["f1"]), f"{one['seconds']:.1f}"])
-    rows.append(["committee, by vote", "", _percent(found["committee_f1"]), ""])
-    rows.append(["student", "", _percent(found["student_f1"]), ""])
-    size = count(len(found["members"]), "member")
+    rows.append(["committee, by vote", "", _percent(report["committee_f1"]), ""])
+    rows.append(["student", "", _percent(report["student_f1"]), ""])
+    size = count(len(report["members"]), "member")
     learnt = (
-        f"The student learns the mean of their probabilities on {count(found['sentences'], 'target sentence')}."
-        if found["labels"] == "marginals"
-        else f"The student learns what all agree on in {count(found['sentences'], 'target sentence')}; "
-        f"{100 * found['open_share']:.1f} % of the words are left open."
+        f"The student learns the mean of their probabilities on {count(report['sentences'], 'target sentence')}."
+        if report["labels"] == "marginals"
+        else f"The student learns what all agree on in {count(report['sentences'], 'target sentence')}; "
+        f"{100 * report['open_share']:.1f} % of the words are left open."
     )
     return "\n".join([f"committee of {size}", "", *align(rows), "", learnt])
 

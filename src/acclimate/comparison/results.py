@@ -95,8 +95,8 @@ class RunResult:
 def read_run(trial: PlannedRun, test: Corpus | None, judgements: Mapping[str, float | None] | None = None) -> RunResult:
     """The result of a finished run, scored against the gold tags of `test`, if it has any."""
     report = read_sealed_json(trial.folder / REPORT)
-    found = read_sealed_json(trial.folder / PREDICTIONS)
-    answers = found[TARGET] or {"before": None, "after": None}
+    predictions = read_sealed_json(trial.folder / PREDICTIONS)
+    answers = predictions[TARGET] or {"before": None, "after": None}
     predicted = _tagged(test, answers["after"])
     source, memory = report["source"], report["peak_megabytes"]
     on_gpu = bool(memory["gpu"])

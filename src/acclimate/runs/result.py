@@ -42,7 +42,7 @@ class Change:
         return self.after.span.f1 - self.before.span.f1
 
     @property
-    def told_before(self) -> float | None:
+    def score_before(self) -> float | None:
         """The score before; None where the test has no span."""
         return self.before.span.f1 if self.before.span.gold else None
 
@@ -141,7 +141,7 @@ class Outcome:
         changes = [change for change in (self.source, self.target) if change is not None]
         if not any(change.comparison is not None for change in changes):
             return None
-        source, target = (None if change is None else change.told_before for change in (self.source, self.target))
+        source, target = (None if change is None else change.score_before for change in (self.source, self.target))
         return reservation(source, target, self.learnt)
 
     def as_dict(self) -> dict[str, Any]:

@@ -337,9 +337,9 @@ def _baseline(
         return given.to(device), []
     needs_heads = ready.recipe.starts_from_baseline and plain.source_heads is not None  # which no folder keeps
     if isinstance(given, Path) and not (is_first or ready.for_target or has_make or needs_heads):
-        shared = shared_baseline(given, job.settings, start)
+        shared = _shared_baseline(given, job.settings, start)
         if shared is not None:
-            return shared.tagger.to(device), shared.stages
+            return shared[0].to(device), shared[1]
     return plain, job.train(ready.first, plain)
 
 
@@ -386,15 +386,9 @@ def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, 
     return "" if total <= plain else f"{recipe.name} made {count(total, 'update')}, the baseline {plain:,}"
 
 
-@dataclass(frozen=True)
-class SharedBaseline:
-    """The tagger trained on the source alone, and the summaries of its stages."""
-
-    tagger: Tagger
-    stages: list[dict[str, Any]]
-
-
-def shared_baseline(folder: Path, settings: RunSettings, start: Mapping[str, Any]) -> SharedBaseline | None:
+def _shared_baseline(
+    folder: Path, settings: RunSettings, start: Mapping[str, Any]
+) -> tuple[Tagger, list[dict[str, Any]]] | None:
     """The baseline in the folder of a source-only run, if this run would train the same one; else None."""
     try:
         tagger = Tagger.load(folder)  # checks every file of the folder
@@ -403,6 +397,6 @@ def shared_baseline(folder: Path, settings: RunSettings, start: Mapping[str, Any
             return None
         if any(found["start"][name] != start[name] for name in ("tagger", "training", "selector", "judge", "source")):
             return None
-        return SharedBaseline(tagger, read_json(folder / REPORT)["stages"])
+        return tagger, read_json(folder / REPORT)["stages"]
     except (StorageError, InputError, OSError, ValueError, KeyError, TypeError):
         return None
