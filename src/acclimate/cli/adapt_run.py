@@ -31,6 +31,7 @@ from acclimate.comparison.committee import (
 from acclimate.comparison.scheduler import is_expected
 from acclimate.data.problems import InputError
 from acclimate.data.selection.select import select_text
+from acclimate.inference.predict import require_spans
 from acclimate.layout import MEMBERS, TRAINING
 from acclimate.recipes.acclimate import ACCLIMATE
 from acclimate.recipes.catalogue import AUTO
@@ -236,6 +237,7 @@ def _require_committee(task: Task, settings: AdaptSettings) -> None:
         raise UsageError("A committee is led by one process: its members work side by side with committee.jobs.")
     if settings.minutes is not None:
         raise UsageError("--minutes shortens one run, not a committee: leave out --minutes or --members.")
+    require_spans(task.target_test, task.source_test)  # scored only when all members are trained
     require_committee(task, settings, settings.committee)
 
 
