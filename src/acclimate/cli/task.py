@@ -33,7 +33,7 @@ from acclimate.recipes.catalogue import (
     require_source,
 )
 from acclimate.runs.fingerprint import changes
-from acclimate.runs.folder import begun_with, is_finished
+from acclimate.runs.folder import is_finished, stored_fingerprint
 from acclimate.runs.prepare import missing_data
 from acclimate.runs.task import Task, require_start
 from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
@@ -275,7 +275,7 @@ def _is_free(folder: Path, fingerprint: Mapping[str, Any]) -> bool:
     if not has_progress(folder):
         return not is_finished(folder)
     try:
-        return not changes(begun_with(folder), fingerprint)
+        return not changes(stored_fingerprint(folder), fingerprint)
     except StorageError:
         return False
 

@@ -239,11 +239,11 @@ def workers(executor: Executor | None, jobs: int, gpus: Sequence[str] = ()) -> I
     for number in range(jobs):
         numbers.put(gpus[number % len(gpus)] if gpus else None)
     advice = "perhaps there was too little memory: name fewer jobs. The same command goes on where it stands"
-    with processes(jobs, "made a run", advice, _settle_in, numbers) as pool:  # what is ended leaves its checkpoints
+    with processes(jobs, "made a run", advice, _start_worker, numbers) as pool:  # what is ended leaves its checkpoints
         yield pool
 
 
-def _settle_in(numbers: Any) -> None:
+def _start_worker(numbers: Any) -> None:
     """Where and how a new process works."""
     os.environ |= {**dict.fromkeys(_ONE_THREAD, "1"), "TOKENIZERS_PARALLELISM": "false"}
     gpu = numbers.get()

@@ -45,7 +45,7 @@ def state_of(folder: Path, wanted: Mapping[str, Any]) -> State:
     """What the folder holds of the run with this fingerprint. Refuses another run and foreign files."""
     if is_begun(folder):
         try:
-            found = begun_with(folder)
+            found = stored_fingerprint(folder)
         except StorageError:
             return "damaged"
         _require_same(folder, found, wanted)
@@ -76,7 +76,7 @@ def is_finished(folder: Path) -> bool:
     return (folder / MANIFEST).is_file() and not is_begun(folder)
 
 
-def begun_with(folder: Path) -> dict[str, Any]:
+def stored_fingerprint(folder: Path) -> dict[str, Any]:
     """The fingerprint of the run that is not finished."""
     found = read_checksummed(folder / TRAINING / RUN)
     if not isinstance(found, dict):
@@ -105,7 +105,7 @@ def add_start(folder: Path, fingerprint: Mapping[str, Any]) -> None:
     """Add what is known since preparing is over, or check it against what the run was begun with."""
     place = folder / TRAINING / RUN
     try:
-        found = begun_with(folder)
+        found = stored_fingerprint(folder)
     except StorageError:
         raise damaged(folder) from None
     _require_same(folder, found, fingerprint)
@@ -163,7 +163,7 @@ def _fingerprints_below(out: Path) -> Iterator[Mapping[str, Any]]:
     for folder in runs_of_comparison(out):
         if is_begun(folder):
             with suppress(StorageError):
-                yield begun_with(folder)
+                yield stored_fingerprint(folder)
         elif is_intact(folder, RUN):
             yield read_json(folder / RUN)
 

@@ -19,7 +19,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY, find_recipe, require_source
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
-from acclimate.runs.task import Beginning, StudentTask, Task
+from acclimate.runs.task import FittedStart, StudentTask, Task
 from acclimate.settings import UsageError, complete
 from acclimate.spelling import argument, count, either
 from acclimate.training.engine import require_device
@@ -64,7 +64,7 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     require_source(chosen, task.has_source)
     if missing := missing_data(chosen, task.has_target, task.target_labelled is not None):
         raise UsageError(missing)
-    begun = Beginning(tagger, task) if task.has_source else Beginning.of(tagger, task)
+    begun = FittedStart(tagger, task) if task.has_source else FittedStart.of(tagger, task)
     tagger, task = begun.tagger, begun.task
     for_target = task.trains_target(settings.recipe)
     task = task.opened(tagger.labels, task.source_labels if for_target else tagger.labels)

@@ -20,7 +20,7 @@ from acclimate.model.storage import MANIFEST, atomic_folder, remove_listed
 from acclimate.model.tagger import Tagger
 from acclimate.runs.evidence import SOURCE, TARGET, answers_dict
 from acclimate.runs.fingerprint import run_fingerprint
-from acclimate.runs.folder import State, begin, begun_with, finish, locked, state_of
+from acclimate.runs.folder import State, begin, finish, locked, state_of, stored_fingerprint
 from acclimate.runs.result import Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task
@@ -124,7 +124,7 @@ def save_run(
         "peak_megabytes": peak_megabytes(),
     }
     written: dict[str, str | bytes] = {
-        RUN: _json(begun_with(folder)),
+        RUN: _json(stored_fingerprint(folder)),
         REPORT: _json(report),
         PREDICTIONS: json.dumps(predictions(outcome)),  # pure ASCII: a word may hold half a surrogate pair
         **files,

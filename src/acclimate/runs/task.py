@@ -194,7 +194,7 @@ def require_start(choice: TaggerSettings, has_source: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class FittedStart:
     """A trained tagger and a task as they fit each other."""
 
     tagger: Tagger
@@ -203,7 +203,7 @@ class Beginning:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tagger: Tagger, task: Task) -> Beginning:
+    def of(cls, tagger: Tagger, task: Task) -> FittedStart:
         """The tagger with the labels of the labelled target sentences besides its own. Where these do not name a label
         that it knows, words are open to it, and not learnt as O."""
         few, labels = task.target_labelled, task.target_labels
@@ -211,7 +211,7 @@ class Beginning:
             return cls(tagger, task)
         new = tuple(label for label in labels if label not in tagger.labels)
         if not new:
-            return cls(tagger, task, remarks=_of_silence(tagger, few, labels))
+            return cls(tagger, task, remarks=_unlearnt_labels(tagger, few, labels))
         tagger = tagger.with_labels(labels)
         remarks = [f"The tagger learns {', '.join(new)} besides what it knows."]
         if hidden := [label for label in tagger.labels if label not in (few.annotates or labels)]:
@@ -223,7 +223,7 @@ class Beginning:
         return cls(tagger, annotated, new, tuple(remarks))
 
 
-def _of_silence(tagger: Tagger, few: Corpus, labels: LabelSet) -> tuple[str, ...]:
+def _unlearnt_labels(tagger: Tagger, few: Corpus, labels: LabelSet) -> tuple[str, ...]:
     """A remark on labels that the tagger unlearns if nobody looked for them."""
     silent = [] if few.annotates else [label for label in tagger.labels if label not in labels]
     if not silent or labels.kind == "plain":

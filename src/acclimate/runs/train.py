@@ -96,7 +96,7 @@ def adapt(
         training = complete(TrainingSettings, training or {}, where="training settings")
     if source is not None and not isinstance(source, Corpus):
         source = join_sources(source)
-    tagger = _begun_with(tagger, source, start)
+    tagger = _tagger_to_train(tagger, source, start)
     parts = (source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
     task = Task(NO_SOURCE if source is None else source, *parts)
     has_target = target is not None or target_labelled is not None
@@ -114,7 +114,7 @@ def adapt(
     return train_run(task, settings, out, tagger=tagger, watcher=watcher, look=look)
 
 
-def _begun_with(tagger: Tagger | None, source: Corpus | None, start: Tagger | str | Path | None) -> Tagger:
+def _tagger_to_train(tagger: Tagger | None, source: Corpus | None, start: Tagger | str | Path | None) -> Tagger:
     """The tagger to train: a new one with a source, or a trained one without."""
     if source is not None and tagger is not None and start is None:
         return tagger
