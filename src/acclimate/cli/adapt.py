@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,8 +20,17 @@ from acclimate.cli.options import (
     Target,
     TargetLabelled,
     TargetTest,
-    one_or_several,
+    as_settings,
 )
+
+_SETTINGS = {
+    "pool": "pool.files",
+    "members": "committee.members",
+    "start": "tagger.start",
+    "encoder": "tagger.encoder",
+    "vectors": "tagger.lstm.vectors",
+    "map_name": "reading.map",
+}
 
 
 def adapt_command(
@@ -110,31 +119,13 @@ def adapt_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
+    given = as_settings(locals(), _SETTINGS)
     from acclimate.cli.adapt_run import run_adapt
     from acclimate.cli.settings import AdaptSettings
     from acclimate.cli.task import with_fitting_encoder, with_own_source, with_start
     from acclimate.recipes.catalogue import default_recipe
     from acclimate.settings import complete, gathered
 
-    given: dict[str, Any] = {
-        "source": one_or_several(source),
-        "target": target,
-        "target_text": target_text or None,
-        "pool.files": pool or None,
-        "minutes": minutes,
-        "recipe": recipe,
-        "source_dev": one_or_several(source_dev),
-        "target_labelled": target_labelled,
-        "target_dev": target_dev,
-        "target_test": target_test,
-        "select": select,
-        "seed": seed,
-        "committee.members": members,
-        "tagger.start": start,
-        "tagger.encoder": encoder,
-        "tagger.lstm.vectors": vectors,
-        "reading.map": map_name,
-    }
     values = with_own_source(with_start(gathered(config, given, assignments)))
     nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
     if nothing_to_adapt_to:

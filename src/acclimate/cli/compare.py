@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,7 +22,7 @@ from acclimate.cli.options import (
     Target,
     TargetLabelled,
     TargetTest,
-    one_or_several,
+    as_settings,
 )
 
 if TYPE_CHECKING:
@@ -74,21 +74,9 @@ def compare_command(
 
     Also told: which run each selector would have chosen without target labels, and how much worse it is than the best.
     """
+    given = as_settings(locals(), {"encoder": "tagger.encoder", "map_name": "reading.map"})
     from acclimate.cli.task import compare_settings
 
-    given: dict[str, Any] = {
-        "source": one_or_several(source),
-        "target": target,
-        "recipes": recipes,
-        "seeds": seeds,
-        "source_dev": one_or_several(source_dev),
-        "target_labelled": target_labelled,
-        "target_dev": target_dev,
-        "target_test": target_test,
-        "share": share,
-        "tagger.encoder": encoder,
-        "reading.map": map_name,
-    }
     settings = compare_settings(config, given, assignments)
     _run(settings, out, jobs, quiet, as_json)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Config, Json, Quiet, RunOverwrite, SeedOption, set_option
+from acclimate.cli.options import Config, Json, Quiet, RunOverwrite, SeedOption, as_settings, set_option
 from acclimate.spelling import count
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ def pretrain_command(
 
     With several GPUs: torchrun --nproc-per-node 4 -m acclimate encoder pretrain …
     """
+    given = as_settings(locals(), {"updates": "training.updates"})
     from acclimate.runs.pretrain import PretrainSettings, pretrain
     from acclimate.settings import complete, gathered
     from acclimate.training.progress_bar import PretrainingBar
 
-    given = {"text": text or None, "start": start, "training.updates": updates, "seed": seed}
     settings = complete(PretrainSettings, gathered(config, given, assignments), where=str(config or "pretrain"))
 
     def train(bar: Any, tell: Callable[[str], Any]) -> Pretrained:
@@ -97,11 +97,11 @@ def domain_tune_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
+    given = as_settings(locals())
     from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
     from acclimate.settings import complete, gathered
     from acclimate.training.progress_bar import TrainingBar
 
-    given = {"text": text or None, "source": source, "masking": masking, "encoder": encoder}
     settings = complete(DomainTuneSettings, gathered(config, given, assignments), where=str(config or "domain-tune"))
 
     def train(bar: Any, tell: Callable[[str], Any]) -> DomainTuned:

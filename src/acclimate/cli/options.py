@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,9 +81,17 @@ TaggerFolder = Annotated[
 ]
 
 
-def one_or_several(values: list[str] | None) -> str | list[str] | None:
-    """A setting that may be one name or a list of them."""
-    return values[0] if values and len(values) == 1 else values or None
+_NO_SETTINGS = ("out", "jobs", "config", "assignments", "overwrite", "quiet", "as_json")
+
+
+def as_settings(options: Mapping[str, Any], names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The options of a command (its `locals()`) as settings. `names`: settings that are called otherwise than their
+    option. An option left out is None; of several sources, a single one is no list."""
+    given = {(names or {}).get(name, name): value for name, value in options.items() if name not in _NO_SETTINGS}
+    for name in ("source", "source_dev"):
+        if isinstance(given.get(name), list) and len(given[name]) == 1:
+            given[name] = given[name][0]
+    return {name: None if value == [] else value for name, value in given.items()}
 
 
 def taking_many(*options: str) -> type[TyperCommand]:
