@@ -113,9 +113,8 @@ def runs_of(options: argparse.Namespace, case: Case) -> list[Any]:
 
 def learn_member(options: argparse.Namespace, case: Case, number: int) -> list[dict[str, Any]]:
     """Train a member and keep what it says of the target's text and of the test."""
-    from acclimate.comparison.answers import write_answer
-    from acclimate.comparison.committee import run_member
-    from acclimate.comparison.run_result import read_run
+    from acclimate.comparison.committee import run_member, write_answer
+    from acclimate.comparison.results import read_run
     from acclimate.model.tagger import Tagger
     from acclimate.runs.task import BlindTask
     from acclimate.training.engine import device_for
@@ -135,9 +134,8 @@ def learn_member(options: argparse.Namespace, case: Case, number: int) -> list[d
 
 def learn_student(options: argparse.Namespace, case: Case, way: str, size: int) -> list[dict[str, Any]]:
     """Let the first members label the target's text, train their student, and score it and them."""
-    from acclimate.comparison.answers import read_answer
-    from acclimate.comparison.committee import student_of
-    from acclimate.comparison.run_result import read_run
+    from acclimate.comparison.committee import read_answer, student_of
+    from acclimate.comparison.results import read_run
     from acclimate.data.votes import agreed, averaged, open_share, voted
     from acclimate.evaluation.scores import score
     from acclimate.inference.predict import predict

@@ -12,11 +12,10 @@ from typing import Any
 
 import typer
 
-from acclimate.cli.compare_settings import CompareSettings
-from acclimate.cli.data_settings import BY_COMMAND, ReadingSettings
+from acclimate.cli.data_settings import BY_COMMAND
 from acclimate.cli.main import app
-from acclimate.cli.settings import AdaptSettings
-from acclimate.comparison.race_settings import AUTO, RaceSettings
+from acclimate.cli.reading import ReadingSettings
+from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
@@ -92,7 +91,6 @@ def recipe_settings() -> str:
         own = recipe.options()
         table = settings_of(own) if type(own).model_fields else "It has no settings of its own.\n"
         parts.append(f"## {name}\n\n{_sentence(recipe.summary)}\n\n{table}")
-    parts.append(f"## {AUTO}\n\nA race of the recipes above; the winner is trained.\n\n{settings_of(RaceSettings())}")
     return "\n".join(parts)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from acclimate.runs.lock import locked
+from acclimate.runs.folder import locked
 
 
 @contextmanager

@@ -10,13 +10,12 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from acclimate.cli.compare_settings import CompareSettings, compare_settings
-from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings, settings_of
+from acclimate.cli.data_settings import BY_COMMAND
+from acclimate.cli.reading import CorpusSettings, settings_of
 from acclimate.cli.report_parts import ReportSettings
-from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.task import options_of, with_fitting_encoder
-from acclimate.comparison.race_settings import AUTO
-from acclimate.recipes.catalogue import RECIPES, find_recipe
+from acclimate.cli.settings import AdaptSettings, CompareSettings
+from acclimate.cli.task import compare_settings, options_of, with_fitting_encoder
+from acclimate.recipes.catalogue import AUTO, RECIPES, find_recipe
 from acclimate.reproduction.table import CellSettings, cells_of, find_table
 from acclimate.runs.domain_tune import DomainTuneSettings
 from acclimate.runs.pretrain import PretrainSettings
@@ -103,8 +102,6 @@ def is_setting(keys: list[str], kinds: tuple[type[BaseModel], ...]) -> bool:
         of_options = keys[1] == "options" and _leads(keys[2:], find_recipe(keys[0]).options)
         return of_options or _leads(keys[1:], RunSettings)
     if keys[0] == "options":
-        if keys[1] == "each":  # of a race: by recipe
-            return _leads(keys[3:], find_recipe(keys[2]).options)
         return any(_leads(keys[1:], kind) for kind in OPTIONS)
     return any(_leads(keys, kind) for kind in kinds)
 

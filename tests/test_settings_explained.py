@@ -9,10 +9,9 @@ import pytest
 import yaml
 from pydantic import Field
 
-from acclimate.cli.compare_settings import CompareSettings
-from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
-from acclimate.cli.settings import AdaptSettings
-from acclimate.comparison.race_settings import RaceSettings
+from acclimate.cli.data_settings import BY_COMMAND
+from acclimate.cli.reading import CorpusSettings
+from acclimate.cli.settings import AdaptSettings, CompareSettings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.compose_objectives import OBJECTIVES
 from acclimate.runs.domain_tune import DomainTuneSettings
@@ -22,7 +21,7 @@ from acclimate.settings import Settings, dump_yaml, explained_yaml
 ROOTS: list[type[Settings]] = [
     *BY_COMMAND.values(),
     CorpusSettings,
-    *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings, RaceSettings),
+    *(AdaptSettings, CompareSettings, DomainTuneSettings, PretrainSettings),
     *(recipe.options for recipe in RECIPES.values()),
     *(objective.settings for objective in OBJECTIVES.values()),
 ]

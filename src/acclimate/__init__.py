@@ -12,7 +12,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from acclimate.comparison.compare import compare as compare
-    from acclimate.comparison.race import race as race
     from acclimate.data.corpus import Corpus as Corpus
     from acclimate.data.corpus import Sentence as Sentence
     from acclimate.data.mapping import LabelMap as LabelMap
@@ -56,7 +55,6 @@ _HOMES = {
     "map_labels": "acclimate.data.mapping",
     "part_of_speech_tagger": "acclimate.inference.part_of_speech",
     "predict": "acclimate.inference.predict",
-    "race": "acclimate.comparison.race",
     "read_corpus": "acclimate.data.reading",
     "score": "acclimate.evaluation.scores",
     "shipped_encoder_path": "acclimate.model.encoders.shipped",

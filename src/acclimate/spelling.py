@@ -62,3 +62,10 @@ def stderr_console(quiet: bool = False) -> Console:
     return Console(
         stderr=True, quiet=quiet, highlight=False, soft_wrap=True, markup=False, emoji=False, force_jupyter=False
     )
+
+
+def describe_failure(failure: Exception) -> str:
+    """The message of an exception; that of the operating system without its number."""
+    if isinstance(failure, OSError) and failure.strerror:
+        return f"{failure.strerror}." if failure.filename is None else f"{failure.filename}: {failure.strerror}."
+    return str(failure)

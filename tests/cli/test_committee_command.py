@@ -78,9 +78,3 @@ def test_another_committee_does_not_go_on_with_this_one(words: list[object], tmp
     assert (
         json.loads((tmp_path / "a" / "report.json").read_text(encoding="utf-8"))["committee"]["labels"] == "marginals"
     )
-
-
-def test_a_race_has_no_members_of_its_own(words: list[object], tmp_path: Path) -> None:
-    answer = acclimate(*words, "--recipe", "auto", "--out", tmp_path / "a", code=2)
-    assert "committee.recipes" in answer.err.replace("\n", " ")
-    assert not (tmp_path / "a").exists()

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from command_line import QUICK, Answer, Files, acclimate
 
-from acclimate.cli.compare_settings import compare_settings
+from acclimate.cli.task import compare_settings
 from acclimate.settings import SettingsError
 from acclimate.training import run as training_run
 
@@ -185,4 +185,4 @@ def test_a_misspelled_selector_is_answered_with_what_was_meant(words: list[objec
 
 def test_what_a_recipe_lacks_is_named_as_an_option(words: list[object], tmp_path: Path) -> None:
     answer = acclimate(*words, "--recipes", "la-dtl", "--out", tmp_path / "c", code=2)
-    assert "give some (--target-labelled)" in answer.err
+    assert "give --target-labelled" in answer.err

@@ -123,13 +123,3 @@ def test_its_settings_can_be_printed(text: list[str]) -> None:
     shown = acclimate("info", "settings", "domain-tune").out
     assert "masking: adversarial" in shown
     assert "beta: 0.3" in shown
-
-
-def test_a_plan_and_an_expected_time_come_first_and_change_nothing(text: list[str], bert: str, tmp_path: Path) -> None:
-    words = ["encoder", "domain-tune", "--text", text[0], "--encoder", bert, *QUICK]
-    answer = acclimate(*words, "--out", tmp_path / "a")
-    plan = answer.err.index("plan: domain-tuning 4 updates\nexpected time: about ")
-    assert plan < answer.err.index("stage domain-tuning: 4 updates")
-    assert acclimate(*words, "--out", tmp_path / "b", "--quiet").err == ""  # nothing is timed then
-    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("a", "b")]
-    assert weights[0] == weights[1]

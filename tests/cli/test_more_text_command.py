@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import Files, acclimate, ctrl_c_after
 
-from acclimate.cli.more_text import with_text
+from acclimate.cli.adapt_run import with_text
 from acclimate.cli.settings import AdaptSettings
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import QUICK, Files, acclimate
 
-from acclimate.cli.places import check_file_to_write, check_folder_to_write
+from acclimate.cli.outputs import check_file_to_write, check_folder_to_write
 from acclimate.settings import UsageError
 
 BOTH = ["--set", "source=news", "--set", "target=social"]

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from acclimate.cli.progress import TaggingBar, stderr_console
+from acclimate.cli.outputs import TaggingBar, stderr_console
 from acclimate.training.progress_bar import TrainingBar
 
 HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"

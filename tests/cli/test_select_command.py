@@ -11,7 +11,7 @@ import pytest
 from command_line import Files, acclimate
 from rich.console import Console
 
-from acclimate.cli.progress import ReadingBar
+from acclimate.cli.outputs import ReadingBar
 
 LINES = ["Anna flew to Oslo .", "zebra crossing", "Anna flew to Oslo .", "Shares of Acme fell", "It rained all day ."]
 

@@ -109,7 +109,7 @@ def test_a_run_folder_is_named_after_both(words: list[object], tagger: Path, her
     ("more", "told", "code"),
     [
         (["--recipe", "mat"], "Recipe mat learns from labelled source sentences, and there are none", 2),
-        (["--recipe", "auto"], "A race trains its recipes on a labelled source: give --source", 2),
+        (["--recipe", "auto"], "Recipe auto learns from labelled source sentences, and there are none", 2),
         (["--source", "news"], "starts from a trained tagger (--start", 2),
         (["--encoder", "acclimate-mini", "--encoder", "x"], "has a make of its own: leave out --encoder.", 2),
         (["--set", "tagger.head=softmax"], "has a make of its own: leave out tagger.head.", 2),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.comparison import compare as module
-from acclimate.comparison.summary import Comparison
+from acclimate.comparison.results import Comparison
 from acclimate.data.corpus import Corpus
 from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from comparing import compare
 
-from acclimate.comparison import judging
-from acclimate.comparison import race as race_module
-from acclimate.comparison.judging import run_and_judge
-from acclimate.comparison.race import race
-from acclimate.comparison.race_settings import judge_of
 from acclimate.comparison.selectors import agreement
 from acclimate.data.corpus import Corpus, Kind, Sentence
-from acclimate.data.problems import InputError
 from acclimate.evaluation.scores import score
-from acclimate.runs.run import PlannedRun
 from acclimate.runs.task import Task
 
 LSTM = {"word_width": 6, "character_width": 4, "character_filters": 5, "lstm_width": 7, "dropout": 0.0}
@@ -63,48 +54,9 @@ def test_two_runs_cannot_be_told_apart_by_it() -> None:
     assert agreement({}) == {}
 
 
-def test_races_of_two_have_another_judge_and_whoever_is_named_judges_the_others() -> None:
-    found = [judge_of("agreement", number) for number in (1, 2, 3, 9)]
-    assert found == [*["information-maximisation"] * 2, *["agreement"] * 2]
-    assert [judge_of("entropy", number) for number in (2, 9)] == ["entropy"] * 2
-
-
 @pytest.fixture(scope="module")
 def task(news: Corpus, tweets: Corpus, make_corpus: Callable[..., Corpus]) -> Task:
     return Task(news, make_corpus(8, seed=5), None, tweets.unlabelled(), None, None, tweets)
-
-
-def test_a_race_of_three_is_decided_by_it_and_can_go_on(
-    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = {"recipes": ["self-training", "mat"], "budget": "60u", "selector": "agreement"}
-    trial = {"tagger": TAGGER, "training": {**TRAINING, "updates": 40}}
-    found = race(task, tmp_path, asked, trial)
-    assert found.measure == "agreement"
-    assert len(found.entries) == 3
-    assert all(entry.value is not None for entry in found.entries)
-    assert "is preferred by agreement" in found.reasons[0]
-    monkeypatch.setattr(judging, "sample_answers", lambda *_: pytest.fail("asked again"))
-    again = race(task, tmp_path, asked, trial)
-    assert [(entry.recipe, entry.value) for entry in again.entries] == [
-        (entry.recipe, entry.value) for entry in found.entries
-    ]
-
-
-def test_where_a_candidate_fails_and_two_are_left_the_judge_of_two_decides(
-    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def breaks(trial: PlannedRun, *given: Any) -> float:
-        if trial.recipe == "mat" and trial.settings.share < 1:
-            raise InputError("it broke")
-        return run_and_judge(trial, *given)
-
-    monkeypatch.setattr(race_module, "run_and_judge", breaks)
-    asked = {"recipes": ["self-training", "mat"], "budget": "60u", "selector": "agreement"}
-    found = race(task, tmp_path, asked, {"tagger": TAGGER, "training": {**TRAINING, "updates": 40}})
-    assert found.left_out == {"mat": "it broke"}
-    assert found.measure == "information-maximisation"
-    assert all(entry.value is not None for entry in found.entries)
 
 
 def test_a_comparison_that_grows_asks_all_its_runs_again(task: Task, tmp_path: Path) -> None:
@@ -119,11 +71,3 @@ def test_a_comparison_that_grows_asks_all_its_runs_again(task: Task, tmp_path: P
     assert all(value is not None for value in values)
     (choice,) = three.choices
     assert choice.value == max(value for value in values if value is not None)
-
-
-def test_the_target_s_own_tags_have_no_part_in_it(task: Task, tmp_path: Path) -> None:
-    asked = {"recipes": ["self-training", "mat"], "budget": "30u"}
-    trial = {"tagger": TAGGER, "training": TRAINING}
-    one = race(task, tmp_path / "one", asked, trial)
-    two = race(replace(task, target=task.target_test), tmp_path / "two", asked, trial)
-    assert [(each.recipe, each.value) for each in one.entries] == [(each.recipe, each.value) for each in two.entries]

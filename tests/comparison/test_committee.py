@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from acclimate.comparison.answers import read_answer, write_answer
 from acclimate.comparison.committee import (
     COMMITTEE,
     STRIDE,
@@ -19,10 +18,12 @@ from acclimate.comparison.committee import (
     consult,
     expected_time,
     planned_members,
+    read_answer,
     render_committee,
     require_committee,
     student_of,
     teach,
+    write_answer,
 )
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from comparing import compare
 
-from acclimate.comparison.plan import fitting_recipes, obstacle_for
-from acclimate.comparison.summary import Comparison
+from acclimate.comparison.results import Comparison
+from acclimate.comparison.scheduler import fitting_recipes, obstacle_for
 from acclimate.comparison.tables import markdown, render
 from acclimate.data.corpus import Corpus
 from acclimate.evaluation.scores import score

@@ -9,8 +9,7 @@ import torch
 from comparing import compare
 
 from acclimate.comparison import scheduler
-from acclimate.comparison.plan import fitting_recipes, plan_runs
-from acclimate.comparison.scheduler import seconds_of_all
+from acclimate.comparison.scheduler import fitting_recipes, plan_runs, seconds_of_all
 from acclimate.data.corpus import Corpus
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import SharedSettings

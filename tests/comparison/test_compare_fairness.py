@@ -11,11 +11,9 @@ import pytest
 import torch
 from comparing import compare
 
-from acclimate.comparison.judging import ALL_SELECTORS, material_for
-from acclimate.comparison.plan import fitting_recipes
-from acclimate.comparison.race import race
-from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.summary import Comparison, Mean
+from acclimate.comparison.results import Comparison, Mean, RunResult
+from acclimate.comparison.scheduler import fitting_recipes
+from acclimate.comparison.selectors import ALL_SELECTORS, material_for
 from acclimate.comparison.tables import markdown, remarks_of_runs, render, score_rows
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -141,8 +139,8 @@ def test_remarks_that_differ_in_figures_alone_are_told_once(news: Corpus, tweets
         ({"selectors": ()}, "nothing can be scored on the target. No selector was asked, either."),
         ({"selectors": ("entropy",), "text": None}, "Could judge no run: entropy (there is no target text)."),
         (
-            {"selectors": ("source-dev", "reverse-validation"), "select": "last"},
-            "Could judge no run: source-dev, reverse-validation (there are no held-out source sentences",
+            {"selectors": ("source-dev",), "select": "last"},
+            "Could judge no run: source-dev (there are no held-out source sentences",
         ),
         ({"selectors": ("agreement",)}, "Could judge no run: agreement (it asks 3 runs at least)."),
         (
@@ -174,8 +172,6 @@ def test_a_target_without_sentences_is_no_target(news: Corpus, tmp_path: Path) -
     assert "self-training" not in fitting_recipes(Task(news, target=nothing), "character-cnn-lstm")
     with pytest.raises(UsageError, match="Recipe self-training needs target text"):
         compared(news, nothing, ["source-only", "self-training"], tmp_path)
-    with pytest.raises(UsageError, match="give target text"):
-        race(Task(news, target=nothing), tmp_path)
     found = compared(news, nothing, ["source-only"], tmp_path, selectors=ALL_SELECTORS)
     assert [choice.selector for choice in found.choices] == ["source-dev"]  # needs none
     with pytest.raises(UsageError, match="Recipe self-training needs target text"):

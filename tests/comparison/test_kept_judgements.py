@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from acclimate.comparison import judging
-from acclimate.comparison.judging import judge, read_judgements, run_and_judge
+from acclimate.comparison import selectors
+from acclimate.comparison.selectors import judge, read_judgements, run_and_judge
 from acclimate.data.corpus import Corpus
 from acclimate.runs.run import PlannedRun
 from acclimate.runs.settings import RunSettings
@@ -81,6 +81,6 @@ def test_what_is_not_whole_is_not_believed_and_the_run_is_judged_again(
 def test_what_is_whole_is_not_asked_again(
     judged: tuple[list[PlannedRun], Said], task: BlindTask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging.Tagger, "load", lambda *_: pytest.fail("asked again"))
+    monkeypatch.setattr(selectors.Tagger, "load", lambda *_: pytest.fail("asked again"))
     for trial in judged[0]:
         judge(trial, task, ASKED)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from comparing import compare
 
-from acclimate.comparison.judging import run_and_judge
+from acclimate.comparison.selectors import run_and_judge
 from acclimate.data.corpus import Corpus
 from acclimate.layout import RUN
 from acclimate.model.storage import read_json, write_json

@@ -22,7 +22,7 @@ from acclimate.data.running_text import train_word_pieces
 from acclimate.model.encoders.shipped import EncoderNotFound
 from acclimate.model.storage import verify
 from acclimate.model.tagger import Tagger
-from acclimate.runs.pretrain import Pretrained, PretrainSettings, pretrain, thinned
+from acclimate.runs.pretrain import Pretrained, PretrainSettings, pretrain
 from acclimate.settings import UsageError, complete, load_yaml
 
 _WORDS = {
@@ -237,12 +237,6 @@ def test_without_held_out_text_there_is_no_loss_to_report(little: Path, tmp_path
     done = pretrain(small(little, updates=1).model_copy(update={"held_out": 0.0}), tmp_path / "mine")
     assert (done.held_out_loss, done.evaluations) == (None, [])
     assert "No text was held out" in (tmp_path / "mine" / "README.md").read_text(encoding="utf-8")
-
-
-def test_a_long_curve_is_shown_by_a_dozen_points() -> None:
-    evaluations = [(update, 1.0) for update in range(100)]
-    assert [update for update, _ in thinned(evaluations)][::11] == [0, 99]
-    assert len(thinned(evaluations)) == 12
 
 
 def test_whole_words_can_be_hidden_and_dropout_is_passed_on(little: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, make_corpus: Callable[...,
     run, comparison = home / "run <u>", home / "comparison"
     _acclimate("adapt", *corpora, *QUICK_SETTINGS, "--recipe", "datnet", "--set", "training.updates=40", "--out", run)
     recipes = ("--recipes", "source-only,self-training", "--seeds", "2")
-    selectors = ("--set", "selectors=source-dev,entropy,mmd")
+    selectors = ("--set", "selectors=source-dev,entropy,information-maximisation")
     _acclimate(
         "compare", *corpora, *QUICK_SETTINGS, *recipes, *selectors, "--set", "training.updates=20", "--out", comparison
     )

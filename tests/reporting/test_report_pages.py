@@ -191,18 +191,6 @@ def test_a_run_without_any_test_says_so(run: Path) -> None:
     assert "No labelled test sentences" in found.sections["scores"]
 
 
-def test_a_race_is_told_with_its_reasons(run: Path) -> None:
-    entry = {"recipe": "datnet", "value": 0.51234, "updates": 1200, "seconds": 3.21, "source": 0.5}
-    race = {"choice": "datnet", "measure": "entropy", "budget": "10 minutes", "candidates": [entry]}
-    race |= {"reasons": ["<b>Because.</b>"], "left_out": {"la-dtl": "No labels."}}
-    report = json.loads((run / "report.json").read_text(encoding="utf-8"))
-    put(run / "report.json", {**report, "race": race})
-    found = Page(report_page(run, Look(quick=True)))
-    assert list(found.sections) == [*OF_RUN[:-1], "race", OF_RUN[-1]]
-    for words in ("datnet", "0.5123", "50.0", "1,200", "3.2", "<b>Because.</b>", "Left out: la-dtl. No labels."):
-        assert words in found.sections["race"]
-
-
 def test_a_baseline_that_has_learnt_nothing_is_no_baseline(run: Path) -> None:
     report = json.loads((run / "report.json").read_text(encoding="utf-8"))
     assert "learnt nothing" not in Page(report_page(run, Look(quick=True))).text

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from acclimate.comparison.plan import merged
+from acclimate.comparison.scheduler import merged
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.reproduction.datasets import find_dataset, known_datasets
 from acclimate.reproduction.table import Cell, Scale, Table, all_tables, cells_of, find_table, read_table

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from acclimate.model.storage import atomic_folder
-from acclimate.runs.lock import in_locked_folder, locked
+from acclimate.runs.folder import in_locked_folder, locked
 from acclimate.settings import UsageError
 from held_folders import held_by_a_thread
 
-HOLDS_IT = "import sys, time; from acclimate.runs.lock import locked; \
+HOLDS_IT = "import sys, time; from acclimate.runs.folder import locked; \
 lock = locked(sys.argv[1]); lock.__enter__(); print('locked', flush=True); time.sleep(600)"
 
 

@@ -1,4 +1,4 @@
-"""Stages with less of their updates: what a race of recipes makes."""
+"""Stages with less of their updates: what a first look makes."""
 
 from __future__ import annotations
 

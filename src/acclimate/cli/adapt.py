@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, SourceOption, TargetLabelled, one_or_several
+from acclimate.cli.options import (
+    Config,
+    EncoderOption,
+    Json,
+    Map,
+    Quiet,
+    RunFolder,
+    RunOverwrite,
+    SeedOption,
+    SourceDev,
+    SourceOption,
+    Target,
+    TargetLabelled,
+    TargetTest,
+    as_settings,
+)
 
-_FILE = "a file, or a bundled corpus by name"
+_SETTINGS = {
+    "pool": "pool.files",
+    "members": "committee.members",
+    "start": "tagger.start",
+    "encoder": "tagger.encoder",
+    "vectors": "tagger.lstm.vectors",
+    "map_name": "reading.map",
+}
 
 
 def adapt_command(
     source: SourceOption = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default=OUR_TARGET)
-    ] = None,
+    target: Target = None,
     target_text: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE...", help="More text of the target, of any size, for domain tuning."),
@@ -31,13 +50,12 @@ def adapt_command(
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="How to adapt; see `acclimate info recipes`. auto lets several race: --set options.budget=10m.",
+            help="How to adapt: a name in `acclimate info recipes`, a Python file with a recipe, or auto: a committee "
+            "of recipes that suit your data.",
             show_default="acclimate",
         ),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where tagger and report go.", show_default="below runs/")
-    ] = None,
+    out: RunFolder = None,
     source_dev: SourceDev = None,
     target_labelled: TargetLabelled = None,
     target_dev: Annotated[
@@ -46,9 +64,7 @@ def adapt_command(
             metavar="CORPUS", help="Labelled; chooses the model with --select target-dev, or without a source."
         ),
     ] = None,
-    target_test: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
-    ] = None,
+    target_test: TargetTest = None,
     start: Annotated[
         str | None,
         typer.Option(
@@ -57,13 +73,7 @@ def adapt_command(
             show_default="general",
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            help="acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder.",
-            show_default="acclimate-mini",
-        ),
-    ] = None,
+    encoder: EncoderOption = None,
     vectors: Annotated[
         str | None,
         typer.Option(
@@ -82,18 +92,18 @@ def adapt_command(
         int | None,
         typer.Option(
             metavar="N",
-            help="Train so many taggers, each with its own seed; one student learns what they say of the target text.",
+            help="Train so many taggers, each with its own seed; one student learns their labels of the target text.",
             show_default="0, no committee",
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")] = None,
-    config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
+    seed: SeedOption = None,
+    config: Config = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="A.B=C", help="One setting; `acclimate info settings` lists them."),
     ] = None,
     map_name: Map = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")] = False,
+    overwrite: RunOverwrite = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -109,31 +119,13 @@ def adapt_command(
 
     A run that was interrupted goes on when the same command is given again.
     """
+    given = as_settings(locals(), _SETTINGS)
     from acclimate.cli.adapt_run import run_adapt
     from acclimate.cli.settings import AdaptSettings
     from acclimate.cli.task import with_fitting_encoder, with_own_source, with_start
     from acclimate.recipes.catalogue import default_recipe
     from acclimate.settings import complete, gathered
 
-    given: dict[str, Any] = {
-        "source": one_or_several(source),
-        "target": target,
-        "target_text": target_text or None,
-        "pool.files": pool or None,
-        "minutes": minutes,
-        "recipe": recipe,
-        "source_dev": one_or_several(source_dev),
-        "target_labelled": target_labelled,
-        "target_dev": target_dev,
-        "target_test": target_test,
-        "select": select,
-        "seed": seed,
-        "committee.members": members,
-        "tagger.start": start,
-        "tagger.encoder": encoder,
-        "tagger.lstm.vectors": vectors,
-        "reading.map": map_name,
-    }
     values = with_own_source(with_start(gathered(config, given, assignments)))
     nothing_to_adapt_to = "target" in values and values["target"] is None and values.get("target_labelled") is None
     if nothing_to_adapt_to:

@@ -1,4 +1,4 @@
-"""One run of `acclimate adapt`, from its settings to its folder; before it the race of recipe auto, or a committee."""
+"""One run of `acclimate adapt`, step by step, from its settings to its folder."""
 
 from __future__ import annotations
 
@@ -6,206 +6,270 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 import typer
+from rich.console import Console
 
-from acclimate.cli.more_text import pool_fingerprint, require_reader, with_pool, with_text
-from acclimate.cli.places import check_folder_to_write
-from acclimate.cli.progress import stderr_console, warn
+from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
 from acclimate.cli.report import has_no_target, markdown, summary
-from acclimate.cli.run_folder import default_folder, require_free, told_how_to_go_on
 from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.task import read_task, tell_coverage, with_recipe_options
-from acclimate.comparison.committee import consult, expected_time, render_committee, require_committee, teach
-from acclimate.comparison.race import Race, race, render_race
-from acclimate.comparison.race_settings import AUTO, RaceSettings
+from acclimate.cli.task import default_folder, print_coverage, read_task, with_recipe_options
+from acclimate.comparison.committee import (
+    Lesson,
+    auto_committee,
+    consult,
+    expected_time,
+    render_committee,
+    require_committee,
+    teach,
+)
 from acclimate.comparison.scheduler import is_expected
+from acclimate.data.problems import InputError
+from acclimate.data.selection.select import select_text
 from acclimate.inference.predict import require_spans
 from acclimate.layout import MEMBERS, TRAINING
-from acclimate.runs.budget import Budget
-from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
-from acclimate.runs.cost import expected_cost
+from acclimate.recipes.acclimate import ACCLIMATE
+from acclimate.recipes.catalogue import AUTO
+from acclimate.recipes.domain_tuning import ADVERSARIAL_MASKING
+from acclimate.runs.budget import Budget, expected_cost
 from acclimate.runs.evidence import DOMAINS, FeatureKeeper, domains_json, feature_keeper
-from acclimate.runs.fingerprint import run_fingerprint
-from acclimate.runs.folder import begin
-from acclimate.runs.lock import locked
+from acclimate.runs.fingerprint import file_digest, run_fingerprint
+from acclimate.runs.folder import begin, locked, read_checksummed, require_free, write_checksummed
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import forget_peak, save_run
-from acclimate.runs.settings import SharedSettings
 from acclimate.runs.task import Task
 from acclimate.runs.train import train_run
-from acclimate.settings import UsageError, complete, dump_yaml
+from acclimate.settings import UsageError, dump_yaml
 from acclimate.training.engine import is_main_process
 from acclimate.training.progress_bar import TrainingBar
 
+_BUDGET = "budget.json"
+_SELECTED = "selected.txt.gz"
+_SHORTEST = 3  # words of a sentence worth selecting
+
 
 def run_adapt(settings: AdaptSettings, out: Path | None, overwrite: bool, quiet: bool, as_json: bool) -> None:
-    """Train, compare, save, and print what came of it."""
+    """Read the corpora, train, compare, save, and print the result."""
     started = time.monotonic()
-    require_reader(settings)
+    require_text_reader(settings)
     settings = with_recipe_options(with_text(settings, settings.target_text))
     console = stderr_console(quiet or not is_main_process())
-    tell, loud = console.print, warn if is_main_process() else console.print
-    task = read_task(settings, loud)
-    fingerprint = {
-        **run_fingerprint(task, settings),
-        "committee": settings.committee.fingerprint(),
-        "pool": pool_fingerprint(settings),
-        "minutes": settings.minutes,
-    }
+    task = read_task(settings, warn if is_main_process() else console.print)
+    if settings.recipe == AUTO:
+        committee = auto_committee(task, settings.committee, settings.tagger.encoder)
+        settings = settings.model_copy(update={"committee": committee})
+    fingerprint = _fingerprint(task, settings)
     folder = default_folder(settings, fingerprint, overwrite) if out is None else out
     check_folder_to_write("--out", folder, "a run")
-    tell(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
+    console.print(f"{settings.recipe}: {task.describe()}\nrun folder: {folder}")
     if has_no_target(settings):
-        tell("No --target was given: there is nothing to adapt to, and the tagger learns from the source alone.")
-    keeper, found, lesson = feature_keeper(task), None, None
-    with locked(folder), told_how_to_go_on(folder, overwrite):
-        goes_on = require_free(folder, fingerprint, overwrite) if is_main_process() else False
-        if settings.committee.members:
-            _require_committee(task, settings)
-        elif settings.recipe == AUTO:
-            settings, found = run_race(settings, task, folder, tell, lambda: begin(folder, fingerprint, overwrite))
-            tell(f"{found.choice} is taken. {found.reasons[0]}")
-            overwrite = False  # what was there is gone, and the race has begun
-        if (settings.pool.files or settings.minutes) and not goes_on and found is None and is_main_process():
-            begin(folder, fingerprint, overwrite)
-            overwrite = False
-        chosen = with_recipe_options(with_pool(settings, task, folder, goes_on, tell))
-        if goes_on:
-            tell(f"{folder} holds the beginning of this run: it goes on from there.")
-        elif not console.quiet and not settings.minutes:
-            _tell_plan(chosen, task, folder, tell)
-        if chosen.committee.members:
-            begin(folder, fingerprint, overwrite)
-            overwrite, lesson = False, consult(task, chosen, chosen.committee, folder, tell=tell)
-        train = train_run if lesson is None else partial(teach, lesson, chosen.committee)
-        budget, told = _budget(chosen, task, folder, goes_on, started, tell)
-        forget_peak()
-        with TrainingBar(console) as bar:
-            outcome = train(
-                task,
-                chosen,
-                folder,
-                watcher=bar,
-                look=keeper,
-                began=lambda ready: tell_coverage(ready.tagger, settings, tell, loud),
-                overwrite=overwrite,
-                fingerprint=fingerprint,
-                budget=budget,
-            )
-            outcome = replace(outcome, remarks=(*outcome.remarks, *told))
+        console.print("No --target was given: there is nothing to adapt to. The tagger learns from the source alone.")
+    run = _Run(task, settings, folder, fingerprint, console, started, overwrite, feature_keeper(task))
+    with locked(folder), resumable(folder, overwrite):
+        run.begin()
+        run.select_text()
+        run.print_expected_time()
+        run.ask_committee()
+        run.plan_budget()
+        outcome = run.train()
         if is_main_process():
-            settings = settings.model_copy(update={"training": outcome.training})
-            about: dict[str, Any] = {} if found is None else {"race": found.as_dict()}
-            about |= {} if lesson is None else {"committee": lesson.as_dict(outcome)}
-            origin = "" if found is None else render_race(found)
-            origin = origin if lesson is None else render_committee(about["committee"])
-            report = _save(folder, task, settings, outcome, keeper, about, origin)
-            said = json.dumps(report, ensure_ascii=False) if as_json else summary(outcome, settings, folder, origin)
-            typer.echo(said)
+            report = run.save(outcome)
+            shown = summary(outcome, settings, folder, run.about_committee(outcome))
+            typer.echo(json.dumps(report, ensure_ascii=False) if as_json else shown)
 
 
-def _save(
-    folder: Path,
-    task: Task,
-    settings: AdaptSettings,
-    outcome: Outcome,
-    keeper: FeatureKeeper,
-    about: Mapping[str, Any],
-    origin: str,
-) -> dict[str, Any]:
-    """The folder of the finished run; gives its report."""
-    files: dict[str, str | bytes] = {
-        "settings.yaml": dump_yaml(settings),
-        "report.md": markdown(outcome, settings, origin),
-        DOMAINS: domains_json(task, keeper),
-        **keeper.files(),
+def _fingerprint(task: Task, settings: AdaptSettings) -> dict[str, Any]:
+    """All that two runs with the same weights have in common."""
+    digests = [file_digest(Path(file)) for file in settings.pool.files]
+    return {
+        **run_fingerprint(task, settings),
+        "committee": settings.committee.fingerprint(),
+        "pool": {**settings.pool.model_dump(mode="json"), "files": digests},
+        "minutes": settings.minutes,
     }
-    if "race" in about:
-        files["race.json"] = json.dumps(about["race"], indent=2, ensure_ascii=False)
-    about = {"run": str(folder), "data": task.fingerprint(), **about}
-    report = save_run(folder, settings.seed, outcome, files, about=about, keeps_before=True)
-    clear_race(folder)
-    if not settings.committee.keep:
-        shutil.rmtree(folder / MEMBERS, ignore_errors=True)
-    return report
+
+
+@dataclass
+class _Run:
+    """The steps of one run. `settings` are those that are saved, `effective` those with the selected text."""
+
+    task: Task
+    settings: AdaptSettings
+    folder: Path
+    fingerprint: dict[str, Any]
+    console: Console
+    started: float
+    overwrite: bool
+    features: FeatureKeeper
+    resumes: bool = False
+    lesson: Lesson | None = None
+    budget: Budget = field(default_factory=Budget)
+    warnings: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.effective = self.settings
+
+    def begin(self) -> None:
+        """Refuse what cannot be trained, and take the folder where files are written before the training."""
+        settings = self.settings
+        if is_main_process():
+            self.resumes = require_free(self.folder, self.fingerprint, self.overwrite)
+        if settings.committee.members:
+            _require_committee(self.task, settings)
+        early = settings.pool.files or settings.minutes or settings.committee.members
+        if early and not self.resumes and is_main_process():
+            begin(self.folder, self.fingerprint, self.overwrite)
+            self.overwrite = False
+
+    def select_text(self) -> None:
+        """Select the sentences of the pool that are most like the target's, once, and tune on them as well."""
+        pool, out = self.settings.pool, self.folder / TRAINING / _SELECTED
+        if not pool.files:
+            return
+        assert self.task.target is not None
+        if not (self.resumes and out.is_file()):
+            self.console.print(f"selecting {pool.sentences:,} sentences like {self.task.target.name} out of the pool")
+            cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+            how: dict[str, Any] = {"measure": pool.measure, "sentences": True, "shortest": _SHORTEST, "jobs": cores}
+            found = select_text(self.task.target, pool.files, pool.sentences, out, **how)
+            size = f"{found.megabytes:,.1f} MB, {found.words_per_line:.1f} words each"
+            self.console.print(f"{found.lines_kept:,} selected from {size}")
+        self.effective = with_recipe_options(with_text(self.settings, (str(out),)))
+
+    def print_expected_time(self) -> None:
+        """Print the stages and how long they will take. What cannot be timed is refused later, by the training."""
+        if self.resumes:
+            self.console.print(f"{self.folder} holds the beginning of this run: it goes on from there.")
+        if self.resumes or self.console.quiet or self.settings.minutes or _processes() > 1:
+            return
+        self.console.print("timing a few updates of every stage")
+        committee = self.effective.committee
+        try:
+            with torch.random.fork_rng():
+                if committee.members:
+                    expected = expected_time(self.task, self.effective, committee, self.folder)
+                else:
+                    expected = expected_cost(self.task, self.effective).describe()
+        except Exception as failure:
+            if not is_expected(failure):
+                raise
+        else:
+            self.console.print(expected)
+
+    def ask_committee(self) -> None:
+        """Train the members of a committee, and let them label the target's text."""
+        committee = self.effective.committee
+        if committee.members:
+            self.lesson = consult(self.task, self.effective, committee, self.folder, tell=self.console.print)
+
+    def plan_budget(self) -> None:
+        """Shorten the stages to fit --minutes. A resumed run keeps its first plan: another timing would end in other
+        weights."""
+        minutes = self.settings.minutes
+        if minutes is None:
+            return
+        if _processes() > 1:
+            raise UsageError("--minutes times the run in one process: leave it out where several train together.")
+        place = self.folder / TRAINING / _BUDGET
+        if not (self.resumes and place.is_file()):
+            self.console.print("timing a few updates of every stage")
+            with torch.random.fork_rng():
+                cost = expected_cost(self.task, self.effective)
+            budget = Budget.of(cost, 60 * minutes - (time.monotonic() - self.started))
+            shortened = budget.describe(minutes, cost)
+            self.console.print(f"{budget.cut(cost).describe()}\n{shortened}")
+            write_checksummed(place, {**budget.as_dict(), "shortened": shortened})
+        content = read_checksummed(place)
+        self.warnings = (content.pop("shortened"),)
+        self.budget = Budget.from_dict(content)
+
+    def train(self) -> Outcome:
+        """Train the recipe, or the student of the committee."""
+        forget_peak()
+        train = train_run if self.lesson is None else partial(teach, self.lesson, self.effective.committee)
+        with TrainingBar(self.console) as bar:
+            outcome = train(
+                self.task,
+                self.effective,
+                self.folder,
+                watcher=bar,
+                look=self.features,
+                began=lambda ready: print_coverage(ready.tagger, self.settings, self.console.print, warn),
+                overwrite=self.overwrite,
+                fingerprint=self.fingerprint,
+                budget=self.budget,
+            )
+        return replace(outcome, remarks=(*outcome.remarks, *self.warnings))
+
+    def about_committee(self, outcome: Outcome) -> str:
+        """The members and their scores; empty without a committee."""
+        return "" if self.lesson is None else render_committee(self.lesson.as_dict(outcome))
+
+    def save(self, outcome: Outcome) -> dict[str, Any]:
+        """Write the folder of the finished run; returns its report."""
+        settings = self.settings.model_copy(update={"training": outcome.training})
+        files: dict[str, str | bytes] = {
+            "settings.yaml": dump_yaml(settings),
+            "report.md": markdown(outcome, settings, self.about_committee(outcome)),
+            DOMAINS: domains_json(self.task, self.features),
+            **self.features.files(),
+        }
+        about: dict[str, Any] = {"run": str(self.folder), "data": self.task.fingerprint()}
+        if self.lesson is not None:
+            about["committee"] = self.lesson.as_dict(outcome)
+        report = save_run(self.folder, settings.seed, outcome, files, about=about, keeps_before=True)
+        if not settings.committee.keep:
+            shutil.rmtree(self.folder / MEMBERS, ignore_errors=True)
+        return report
+
+
+def _processes() -> int:
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def _require_committee(task: Task, settings: AdaptSettings) -> None:
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+    if _processes() > 1:
         raise UsageError("A committee is led by one process: its members work side by side with committee.jobs.")
     if settings.minutes is not None:
         raise UsageError("--minutes shortens one run, not a committee: leave out --minutes or --members.")
-    if settings.recipe == AUTO:
-        raise UsageError("A race chooses one recipe. Name those of the members: --set committee.recipes=NAME,NAME.")
+    require_spans(task.target_test, task.source_test)  # scored only when all members are trained
     require_committee(task, settings, settings.committee)
 
 
-def _tell_plan(settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any]) -> None:
-    """The stages, and how long they will take. What cannot be timed will refuse by itself."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        return
-    tell("timing a few updates of every stage")
-    try:
-        with torch.random.fork_rng():
-            if settings.committee.members:
-                tell(expected_time(task, settings, settings.committee, folder))
-            else:
-                tell(expected_cost(task, settings).told())
-    except Exception as failure:
-        if not is_expected(failure):
-            raise
+def require_text_reader(settings: AdaptSettings) -> None:
+    """Refuse more text of the target where the recipe does not read it."""
+    files = {"--target-text": settings.target_text, "--pool": settings.pool.files}
+    given = [option for option, names in files.items() if names]
+    if given and settings.recipe not in (ACCLIMATE.name, ADVERSARIAL_MASKING.name):
+        raise UsageError(
+            f"Recipe {settings.recipe} does not tune the encoder to text, so {' and '.join(given)} would not be read: "
+            f"take {ACCLIMATE.name} or {ADVERSARIAL_MASKING.name}, or put the text into --target."
+        )
+    if settings.pool.files and settings.target is None:
+        raise UsageError("--pool selects sentences like the target's, and there is no --target.")
+    for file in (*settings.target_text, *settings.pool.files):
+        if not Path(file).is_file():
+            raise InputError("there is no such text file.", file=file)
 
 
-_BUDGET = "budget.json"
+def with_text(settings: AdaptSettings, files: tuple[str, ...]) -> AdaptSettings:
+    """The settings of a recipe that tunes on these files as on the target's own text."""
+    if not files:
+        return settings
+    options = dict(settings.options)
+    if settings.recipe == ACCLIMATE.name:
+        if options.get("tuning") is False:
+            raise UsageError("options.tuning=false: there is no domain tuning that could read more text.")
+        options["domain_tuning"] = _with_extra(options.get("domain_tuning") or {}, files)
+    else:
+        options = _with_extra(options, files)
+    return settings.model_copy(update={"options": options})
 
 
-def _budget(
-    settings: AdaptSettings, task: Task, folder: Path, goes_on: bool, started: float, tell: Callable[[str], Any]
-) -> tuple[Budget, tuple[str, ...]]:
-    """What is made shorter, and what to say of it. A run that goes on keeps to what was found when it began: another
-    timing would end in other weights."""
-    if settings.minutes is None:
-        return Budget(), ()
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError("--minutes times the run in one process: leave it out where several train together.")
-    place = folder / TRAINING / _BUDGET
-    if not (goes_on and place.is_file()):
-        tell("timing a few updates of every stage")
-        with torch.random.fork_rng():
-            cost = expected_cost(task, settings)
-        budget = Budget.of(cost, 60 * settings.minutes - (time.monotonic() - started))
-        told = budget.told(settings.minutes, cost)
-        tell(f"{budget.cut(cost).told()}\n{told}")
-        write_checksummed(place, {**budget.as_dict(), "told": told})
-    kept = read_checksummed(place)
-    told = kept.pop("told")
-    return Budget.from_dict(kept), (told,)
-
-
-_FOLDER = "race"
-
-
-def run_race(
-    settings: AdaptSettings, task: Task, folder: Path, tell: Callable[[str], Any], begin: Callable[[], Any]
-) -> tuple[AdaptSettings, Race]:
-    """The settings of a run of the winner, and how it came to win. `begin` takes the folder when nothing is refused."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise UsageError("A race is made by one process: let it choose first, then train the winner with several.")
-    require_spans(task.target_test, task.source_test)  # the winner is scored on them when the budget is spent
-    options = complete(RaceSettings, settings.options, where="options of recipe auto")
-    shared = SharedSettings(**{name: getattr(settings, name) for name in SharedSettings.model_fields})
-    found = race(task, folder / "training" / _FOLDER, options, shared, seed=settings.seed, tell=tell, begin=begin)
-    own = options.each.get(found.choice, {})
-    return with_recipe_options(settings.model_copy(update={"recipe": found.choice, "options": own})), found
-
-
-def clear_race(folder: Path) -> None:
-    """The candidates are not needed any more when the winner is trained."""
-    shutil.rmtree(folder / "training" / _FOLDER, ignore_errors=True)
+def _with_extra(tuning: dict[str, Any], files: tuple[str, ...]) -> dict[str, Any]:
+    return {**tuning, "extra": list(dict.fromkeys((*tuning.get("extra", ()), *files))), "extra_as_target": True}

@@ -5,21 +5,33 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import OUR_TARGET, Json, Map, Quiet, SourceDev, SourceOption, TargetLabelled, one_or_several
+from acclimate.cli.options import (
+    Config,
+    EncoderOption,
+    Jobs,
+    Json,
+    Map,
+    Quiet,
+    RunFolder,
+    SourceDev,
+    SourceOption,
+    Target,
+    TargetLabelled,
+    TargetTest,
+    as_settings,
+)
 
 if TYPE_CHECKING:
-    from acclimate.cli.compare_settings import CompareSettings
+    from acclimate.cli.settings import CompareSettings
 
 
 def compare_command(
     source: SourceOption = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="Target text; tags in it are ignored.", show_default=OUR_TARGET)
-    ] = None,
+    target: Target = None,
     recipes: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="Recipes; all: every one that this data permits.", show_default="all"),
@@ -28,40 +40,22 @@ def compare_command(
         str | None,
         typer.Option(metavar="N|A,B,...", help="How many seeds, or which (3, is seed 3 alone).", show_default="3"),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where runs and tables go.", show_default="below runs/"),
-    ] = None,
+    out: RunFolder = None,
     source_dev: SourceDev = None,
     target_labelled: TargetLabelled = None,
     target_dev: Annotated[
         str | None, typer.Option(metavar="CORPUS", help="Labelled; chooses the model with --set select=target-dev.")
     ] = None,
-    target_test: Annotated[
-        str | None,
-        typer.Option(metavar="CORPUS", help="Labelled; scored at the end. Without it only the selectors speak."),
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder.",
-            show_default="acclimate-mini",
-        ),
-    ] = None,
+    target_test: TargetTest = None,
+    encoder: EncoderOption = None,
     share: Annotated[
         float | None,
         typer.Option(
             metavar="X", help="Of every recipe's updates, above 0: less than 1 for a first look.", show_default="1"
         ),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="Runs side by side, one thread each.", show_default="one per GPU, else 1"
-        ),
-    ] = None,
-    config: Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")] = None,
+    jobs: Jobs = None,
+    config: Config = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,44 +74,31 @@ def compare_command(
 
     Also told: which run each selector would have chosen without target labels, and how much worse it is than the best.
     """
-    from acclimate.cli.compare_settings import compare_settings
+    given = as_settings(locals(), {"encoder": "tagger.encoder", "map_name": "reading.map"})
+    from acclimate.cli.task import compare_settings
 
-    given: dict[str, Any] = {
-        "source": one_or_several(source),
-        "target": target,
-        "recipes": recipes,
-        "seeds": seeds,
-        "source_dev": one_or_several(source_dev),
-        "target_labelled": target_labelled,
-        "target_dev": target_dev,
-        "target_test": target_test,
-        "share": share,
-        "tagger.encoder": encoder,
-        "reading.map": map_name,
-    }
     settings = compare_settings(config, given, assignments)
     _run(settings, out, jobs, quiet, as_json)
 
 
 def _run(settings: CompareSettings, out: Path | None, jobs: int | None, quiet: bool, as_json: bool) -> None:
-    from acclimate.cli.compare_settings import default_folder, task_of
-    from acclimate.cli.progress import stderr_console, warn
-    from acclimate.cli.run_folder import require_no_run, told_how_to_go_on
+    from acclimate.cli.outputs import check_folder_to_write, resumable, stderr_console, warn
+    from acclimate.cli.task import name_of_task, task_to_compare
     from acclimate.comparison.compare import compare
-    from acclimate.comparison.plan import fitting_recipes
-    from acclimate.comparison.scheduler import visible_gpus
+    from acclimate.comparison.scheduler import fitting_recipes, visible_gpus
     from acclimate.comparison.tables import render
     from acclimate.model.storage import write_checksums
-    from acclimate.runs.lock import locked
+    from acclimate.runs.folder import locked, require_no_run
     from acclimate.settings import dump_yaml
 
     console = stderr_console(quiet)
-    task = task_of(settings, warn)
+    task = task_to_compare(settings, warn)
     recipes = settings.recipe_names or fitting_recipes(task, settings.tagger.encoder)
-    folder = default_folder(settings) if out is None else out
+    folder = out or Path("runs") / f"{name_of_task(settings)}-compared"
+    check_folder_to_write("--out", folder, "a comparison")
     require_no_run(folder)
     console.print(f"{', '.join(recipes)}: {task.describe()}\nfolder: {folder}")
-    with locked(folder), told_how_to_go_on(folder, False), console.status("making runs"):
+    with locked(folder), resumable(folder, False), console.status("making runs"):
         found = compare(
             task,
             recipes,

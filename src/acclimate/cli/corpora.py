@@ -1,4 +1,4 @@
-"""`acclimate data check`, `convert`, `subset` and `split`: corpora looked through, converted and divided."""
+"""`acclimate data check`, `convert`, `subset`, `split` and `augment`: labelled corpora."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Json, Map, Overwrite, Quiet, ReadingSet
-from acclimate.cli.places import check_file_to_write, check_folder_to_write, check_place_to_write, remark_on_folder
+from acclimate.cli.options import Json, Map, Overwrite, Quiet, ReadingSet, set_option
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
+    from acclimate.cli.data_settings import AugmentSettings
     from acclimate.data.corpus import Corpus
     from acclimate.data.subsets import Size
+    from acclimate.methods.augmentation.anchors import Augmentation, SideReport
+
 
 _Seed = Annotated[int, typer.Option(help="Which sentences: the same seed gives the same ones.")]
 
@@ -34,8 +37,7 @@ def check_command(
 
     Exit code 1 when something is wrong enough to be called an error.
     """
-    from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.reading import expand, read
+    from acclimate.cli.reading import expand, read, reading_of
     from acclimate.data.checks import check_corpora
 
     reading = reading_of(assignments)
@@ -71,12 +73,10 @@ def convert_command(
 
     The file names say the formats: .conll, .jsonl, .csv, …, also .gz and .xz. --to and reading.format win.
     """
-    from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.progress import stderr_console, warn
-    from acclimate.cli.reading import read
+    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
+    from acclimate.cli.reading import read, reading_of
     from acclimate.data.problems import InputError
     from acclimate.data.writing import write_corpus
-    from acclimate.spelling import count
 
     check_place_to_write("OUT", result, overwrite, [source], to_format)
     console = stderr_console(quiet)
@@ -116,11 +116,9 @@ def subset_command(
     quiet: Quiet = False,
 ) -> None:
     """Take a part of a corpus. Smaller parts lie within larger ones of the same seed."""
-    from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.progress import stderr_console, warn
-    from acclimate.cli.reading import read
+    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
+    from acclimate.cli.reading import read, reading_of
     from acclimate.data.writing import write_corpus
-    from acclimate.spelling import count
 
     check_place_to_write("OUT", result, overwrite, [source])
     console = stderr_console(quiet)
@@ -135,7 +133,7 @@ def subset_command(
 
 def _fitting(corpus: Corpus, result: str, to_format: str | None = None) -> Corpus:
     """The corpus as a format can hold it: guesses as their likeliest tags, where there is no place for scores."""
-    from acclimate.cli.progress import warn
+    from acclimate.cli.outputs import warn
     from acclimate.data.writing import format_to_write
 
     format = format_to_write(result, to_format, corpus.is_labelled)
@@ -187,13 +185,11 @@ def split_command(
 
     With --few-labels the parts are labelled, dev, unlabelled and test. Dev and test do not depend on N.
     """
-    from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.progress import stderr_console, warn
-    from acclimate.cli.reading import read
+    from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, stderr_console, warn
+    from acclimate.cli.reading import read, reading_of
     from acclimate.data.subsets import FEW_SHOT_PARTS, few_shot_split, split
     from acclimate.data.writing import write_corpus
     from acclimate.settings import UsageError
-    from acclimate.spelling import count
 
     if parts and few_labels is not None:
         raise UsageError("--part and --few-labels both say what the parts are: give one of them.")
@@ -232,3 +228,84 @@ def _sizes(parts: list[str]) -> dict[str, Size]:
         if not equals or not name or "/" in name:
             raise UsageError(f"--part {part}: expected NAME=SIZE, for example dev=0.1, test=500 or train=rest.")
     return sizes
+
+
+def augment_command(
+    source: Annotated[str, typer.Option(metavar="CORPUS", help="Labelled sentences of the source domain.")],
+    target: Annotated[str, typer.Option(metavar="CORPUS", help="The few labelled sentences of the target domain.")],
+    out: Annotated[str, typer.Option(metavar="FILE", help="Where to write; the format by its name. - prints.")],
+    assignments: Annotated[list[str] | None, set_option("augment")] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Make more labelled sentences: replace entities by others of the same type, from the other domain.
+
+    Example: acclimate data augment --source news --target few.conll --out augmented.conll
+
+    FILE holds the new sentences only; train on them together with the old ones.
+    """
+    from acclimate.cli.outputs import check_place_to_write, remark_on_folder, stderr_console, warn
+
+    settings = _settings_of(out, as_json, assignments)
+    check_place_to_write("--out", out, overwrite, [source, target], settings.format, has_tags=True)
+    from acclimate.cli.reading import read
+    from acclimate.data.writing import write_corpus
+    from acclimate.methods.augmentation.anchors import augment_with_anchors
+
+    made = augment_with_anchors(
+        read(source, settings.reading.of_source(), tell=warn),
+        read(target, settings.reading.of_target(), tell=warn),
+        target_variants=settings.target_variants,
+        source_variants=settings.source_variants,
+        source_sentences=settings.source_sentences,
+        ratio=settings.ratio,
+        all_entities=settings.all_entities,
+        seed=settings.seed,
+    )
+    written = write_corpus(made.corpus, out, settings.format, scheme=settings.scheme)
+    for remark in filter(None, [*made.remarks(), remark_on_folder(out, written)]):
+        warn(remark)
+    shown = _examples(made, settings.examples)
+    if as_json:
+        typer.echo(json.dumps({"out": out, **made.as_dict(), "examples": shown}, ensure_ascii=False))
+        return
+    console = stderr_console(quiet)
+    for line in [*_account(made, out), *(f"  {line}" for line in shown)]:
+        # the sentences themselves may be on stdout
+        console.print(line) if out == "-" else typer.echo(line)
+
+
+def _settings_of(out: str, as_json: bool, assignments: list[str] | None) -> AugmentSettings:
+    from acclimate.cli.data_settings import AugmentSettings
+    from acclimate.cli.reading import settings_of
+    from acclimate.settings import UsageError
+
+    settings = settings_of(AugmentSettings, assignments)
+    if settings.ratio is not None and "source_sentences" in settings.model_fields_set:
+        raise UsageError("source_sentences and ratio both say how many source sentences to use: give one of them.")
+    if out == "-" and as_json:
+        raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
+    return settings
+
+
+def _account(made: Augmentation, out: str) -> list[str]:
+
+    lines = [f"{out}: {count(len(made.variants), 'new sentence')}, seed {made.seed}"]
+    sides = {"target": made.target, "source": made.source}
+    return [*lines, *(_line(side, report) for side, report in sides.items() if report.variants_each)]
+
+
+def _line(side: str, report: SideReport) -> str:
+    replaced = ", ".join(f"{label} {count:,}" for label, count in report.replaced.items()) or "none"
+    used = f"{report.used:,} of {report.given:,} sentences, {report.variants_each} variants each"
+    return f"{side}: {report.made:,} from {used}; entities replaced: {replaced}"
+
+
+def _examples(made: Augmentation, most: int) -> list[str]:
+    """Some of each domain, each from another sentence."""
+    lines = []
+    for side in ("target", "source"):
+        first = {variant.original.words: variant for variant in reversed(made.variants) if variant.side == side}
+        lines += [f"{side}: {variant}" for variant in list(first.values())[::-1][:most]]
+    return lines

@@ -1,92 +1,13 @@
-"""What `--set` takes in the commands that read, write and label corpora: first of all, how files are read."""
+"""The settings of the data commands: what their `--set` takes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeVar
+from typing import Literal
 
 from pydantic import Field
 
-from acclimate.settings import Seed, Settings, UsageError, complete, gathered
-
-
-class ReadingSettings(Settings):
-    """How files are read."""
-
-    format: str | None = None
-    """Format of the files, such as conll, jsonl or text; null: detect it."""
-    column: int | str | None = None
-    """Column of the tags: a number from 0, a negative number counted from the end, or a name; null: the last."""
-    words_column: int | str | None = None
-    """Column of the words, given in the same way as the column of the tags; null: the first."""
-    labels: Literal["spans", "plain"] | None = None
-    """Kind of tags: spans (B-PER, I-PER, O) or plain (one label per word); null: detect it."""
-    scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
-    """Tag scheme of the files; null: detect it."""
-    comments: bool = False
-    """Treat lines that begin with # in column files as comments."""
-    borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
-    """If a span begins or ends inside a word: split the word, expand, contract or drop the span, or report an error."""
-    pre_split: bool = False
-    """Plain text is already tokenized: words are separated by spaces."""
-    paragraphs: bool = False
-    """Plain text is running text: split it into sentences first."""
-    skip_bad: bool = False
-    """Skip sentences that contain an invalid line, and list them; false: stop with an error."""
-    map: str | None = None
-    """Label map that renames entity types: a YAML file, or the name of a bundled map; null: none."""
-    typeless: bool = False
-    """Replace all entity types by a single one, so that only the span boundaries matter."""
-
-    def options(self) -> dict[str, Any]:
-        """What `read_corpus` and `stream_corpus` take of it."""
-        shared = self.model_dump(
-            include={"format", "column", "words_column", "labels", "scheme", "comments", "borders", "paragraphs"}
-        )
-        return {**shared, "skip_bad": self.skip_bad, "tokenize": "blanks" if self.pre_split else None}
-
-    def require_only(self, *names: str) -> Self:
-        """Refuse settings that the command at hand would not look at."""
-        for name in sorted(self.model_fields_set - set(names)):
-            if getattr(self, name) != type(self).model_fields[name].default:
-                known = ", ".join(f"reading.{each}" for each in names)
-                raise UsageError(f"This command does not use reading.{name}. It uses {known}.")
-        return self
-
-
-class PairReadingSettings(ReadingSettings):
-    """How files of two domains are read. What is set for one domain wins over what is set for both."""
-
-    source_format: str | None = None
-    """Format of the source files, in place of `format`; null: use `format`."""
-    target_format: str | None = None
-    """Format of the target files, in place of `format`; null: use `format`."""
-    source_column: int | str | None = None
-    """Column of the tags in the source files, in place of `column`; null: use `column`."""
-    target_column: int | str | None = None
-    """Column of the tags in the target files, in place of `column`; null: use `column`."""
-    map: str | None = None
-    """Label map for the target files: a YAML file, or a bundled map by name."""
-    map_source: str | None = None
-    """Label map for the source files: a YAML file, or a bundled map by name."""
-
-    def of_source(self) -> ReadingSettings:
-        return self._of(self.source_format, self.source_column, self.map_source)
-
-    def of_target(self) -> ReadingSettings:
-        return self._of(self.target_format, self.target_column, self.map)
-
-    def _of(self, format: str | None, column: int | str | None, map: str | None) -> ReadingSettings:
-        own = {"format": format or self.format, "column": self.column if column is None else column, "map": map}
-        shared = self.model_dump(include=set(ReadingSettings.model_fields))
-        return ReadingSettings(**{**shared, **own})
-
-
-class CorpusSettings(Settings):
-    """A command that has no other settings than how it reads."""
-
-    reading: ReadingSettings = ReadingSettings()
-    """How files are read."""
+from acclimate.cli.reading import PairReadingSettings, ReadingSettings
+from acclimate.settings import Seed, Settings
 
 
 class InspectSettings(Settings):
@@ -161,8 +82,6 @@ class WeakLabelSettings(Settings):
     """File with names that are never matched, one per line; null: none."""
     abbreviations: bool = True
     """Also label abbreviations that the text itself defines, as in: polyposis (FAP)."""
-    seed: Seed = 0
-    """With --split: random seed for dividing the sentences into parts."""
     most: int = Field(10, ge=0)
     """Number of frequent names and of conflicts to print."""
     reading: ReadingSettings = ReadingSettings()
@@ -195,15 +114,3 @@ BY_COMMAND: dict[str, type[Settings]] = {
     "weak-label": WeakLabelSettings,
     "collocations": CollocationSettings,
 }
-
-S = TypeVar("S", bound=Settings)
-
-
-def settings_of(kind: type[S], assignments: Sequence[str] | None, given: Mapping[str, Any] | None = None) -> S:
-    """The settings of one of these commands, from `--set` and from options that stand for settings."""
-    return complete(kind, gathered(None, given or {}, assignments), "--set")
-
-
-def reading_of(assignments: Sequence[str] | None, map_name: str | None = None) -> ReadingSettings:
-    """How a command reads that has no other settings."""
-    return settings_of(CorpusSettings, assignments, {"reading.map": map_name}).reading

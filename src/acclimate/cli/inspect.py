@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from acclimate.cli.options import CsvFolder, Json, Overwrite, Quiet, set_option
-from acclimate.cli.places import check_file_to_write, check_folder_to_write, place_of
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
-    from acclimate.cli.data_settings import ReadingSettings
+    from acclimate.cli.reading import ReadingSettings
     from acclimate.data.corpus import Corpus
 
 MOST_READ = 50_000  # sentences of raw text: more of them change no figure that is shown
@@ -50,6 +50,15 @@ def inspect_command(
 
     Nothing is trained. Tags in TARGET are looked at for label counts only. Without arguments: news and social.
     """
+    from acclimate.cli.outputs import (
+        check_file_to_write,
+        check_folder_to_write,
+        place_of,
+        sentence_bar,
+        stderr_console,
+        warn,
+    )
+
     *source, target = _source_and_target(corpora or [])
     if out is not None:
         check_file_to_write("--out", out, overwrite, [*map(place_of, source), target, target_labelled, *(extra or ())])
@@ -57,9 +66,8 @@ def inspect_command(
     from acclimate.analysis.inspection.facts import Given
     from acclimate.analysis.inspection.inspection import inspect_corpora, markdown, render
     from acclimate.analysis.text_comparison import compare_text
-    from acclimate.cli.data_settings import InspectSettings, settings_of
-    from acclimate.cli.progress import sentence_bar, stderr_console, warn
-    from acclimate.cli.reading import read
+    from acclimate.cli.data_settings import InspectSettings
+    from acclimate.cli.reading import read, settings_of
     from acclimate.cli.sources import read_source
     from acclimate.data.writers.shared import write_tables
 
@@ -112,7 +120,7 @@ def _source_and_target(names: list[str]) -> list[str]:
 
 def _open_target(name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
     """The target as `adapt` reads it, a bundled one with its unlabelled part; and whether only a part was read."""
-    from acclimate.cli.progress import warn
+    from acclimate.cli.outputs import warn
     from acclimate.cli.reading import is_bundled, read
 
     if is_bundled(name):
@@ -139,11 +147,10 @@ def _is_raw(name: str, reading: ReadingSettings) -> bool:
 
 
 def _beginning(files: list[str], name: str, reading: ReadingSettings) -> tuple[Corpus, bool]:
-    from acclimate.cli.progress import warn
+    from acclimate.cli.outputs import warn
     from acclimate.data.corpus import Corpus, Sentence
     from acclimate.data.problems import InputError
     from acclimate.data.selection.text_files import RawText
-    from acclimate.spelling import count
 
     stream = RawText(files, "blanks" if reading.pre_split else "words", reading.paragraphs)
     rows = list(islice(stream.words(), MOST_READ + 1))

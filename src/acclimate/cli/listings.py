@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from acclimate.cli.options import Json
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
     from acclimate.settings import Settings
@@ -27,7 +28,6 @@ def info_command(context: typer.Context) -> None:
     from acclimate import __version__
     from acclimate.data.reading import BUNDLED
     from acclimate.recipes.catalogue import RECIPES
-    from acclimate.spelling import count
 
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     lines = {
@@ -50,22 +50,23 @@ def info_command(context: typer.Context) -> None:
 def _extras() -> str:
     """The optional parts of the package, and whether what they need is installed."""
     import re
-    from importlib.metadata import PackageNotFoundError, distributions, requires
+    from importlib.metadata import PackageNotFoundError, requires, version
 
-    installed = {re.sub(r"[-_.]+", "-", found.name).lower() for found in distributions()}
-    is_whole: dict[str, bool] = {}
+    missing: dict[str, bool] = {}
     try:
         requirements = requires("acclimate") or []
     except PackageNotFoundError:
         return "unknown, as acclimate runs from a folder and is not installed"
     for requirement in requirements:
-        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", requirement)
-        package = re.match(r"[\w.-]+", requirement)
-        if extra and package and extra[1] not in ("test", "docs"):
-            is_there = re.sub(r"[-_.]+", "-", package[0]).lower() in installed
-            is_whole[extra[1]] = is_whole.get(extra[1], True) and is_there
-    lacking = [extra for extra, is_there in is_whole.items() if not is_there]
-    whole = ", ".join(extra for extra in is_whole if extra not in lacking) or "none"
+        found = re.match(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]", requirement)
+        if found and found[2] not in ("test", "docs"):
+            try:
+                version(found[1])
+            except PackageNotFoundError:
+                missing[found[2]] = True
+            missing.setdefault(found[2], False)
+    lacking = [extra for extra, is_missing in missing.items() if is_missing]
+    whole = ", ".join(extra for extra in missing if extra not in lacking) or "none"
     return f"{whole}; not installed: {', '.join(lacking)} (pip install 'acclimate[NAME]')" if lacking else whole
 
 
@@ -76,17 +77,16 @@ def recipes_command(
     as_json: Json = False,
 ) -> None:
     """List the recipes and their own settings."""
-    from acclimate.comparison.race_settings import AUTO, RaceSettings
-    from acclimate.recipes.catalogue import RECIPES, find_recipe
+    from acclimate.recipes.catalogue import AUTO, RECIPES, find_recipe
     from acclimate.recipes.compose import COMPOSE, parts
 
-    race = "a race of the others, of which the winner is taken (see docs/how-to/race-recipes.md)"
+    auto = "a committee of two or three recipes that suit the corpora (see docs/how-to/ask-a-committee.md)"
     listed = {
         **{
             name: {"summary": recipe.summary, "options": recipe.options().model_dump(mode="json")}
             for name, recipe in RECIPES.items()
         },
-        AUTO: {"summary": race, "options": RaceSettings().model_dump(mode="json")},
+        AUTO: {"summary": auto, "options": {}},
     }
     if names:
         listed = {name: listed[name if name == AUTO else find_recipe(name).name] for name in names}
@@ -151,14 +151,14 @@ def settings_command(
 
 
 def _settings_named(name: str) -> Settings:
-    from acclimate.cli.data_settings import BY_COMMAND, CorpusSettings
+    from acclimate.cli.data_settings import BY_COMMAND
+    from acclimate.cli.reading import CorpusSettings
 
     if name in BY_COMMAND:
         return BY_COMMAND[name]()
     if name == "reading":
         return CorpusSettings()
-    from acclimate.cli.compare_settings import CompareSettings
-    from acclimate.cli.settings import AdaptSettings
+    from acclimate.cli.settings import AdaptSettings, CompareSettings
     from acclimate.cli.task import options_of
     from acclimate.runs.domain_tune import DomainTuneSettings
     from acclimate.runs.pretrain import PretrainSettings

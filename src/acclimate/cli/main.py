@@ -1,7 +1,4 @@
-"""`acclimate`: the commands, and how every failure is told.
-
-Only typer is imported here: heavy libraries wait inside the commands, so that `--help` answers at once.
-"""
+"""`acclimate`: the commands, and how failures are reported. Heavy libraries are imported when a command runs."""
 
 from __future__ import annotations
 
@@ -20,34 +17,29 @@ from typer.core import TyperGroup
 
 from acclimate import __version__
 from acclimate.cli.adapt import adapt_command
-from acclimate.cli.augment import augment_command
-from acclimate.cli.collocations import collocations_command
 from acclimate.cli.compare import compare_command
-from acclimate.cli.corpora import check_command, convert_command, split_command, subset_command
-from acclimate.cli.domain_tune import domain_tune_command
-from acclimate.cli.evaluate import evaluate_command
-from acclimate.cli.export import export_command
+from acclimate.cli.corpora import augment_command, check_command, convert_command, split_command, subset_command
+from acclimate.cli.encoder import domain_tune_command, pretrain_command
 from acclimate.cli.inspect import inspect_command
 from acclimate.cli.listings import corpora_command, info_command, recipes_command, settings_command
 from acclimate.cli.options import taking_many
-from acclimate.cli.predict import predict_command
-from acclimate.cli.pretrain import pretrain_command
+from acclimate.cli.predict import evaluate_command, export_command, predict_command
+from acclimate.cli.raw_text import collocations_command, select_command
 from acclimate.cli.report_page import report_command
 from acclimate.cli.reproduce import list_tables_command, reproduce_command
-from acclimate.cli.select import select_command
 from acclimate.cli.weak_label import weak_label_command
-from acclimate.spelling import spelled_by
+from acclimate.spelling import describe_failure, spelled_by
 
 _COMMAND = "acclimate.command"
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, as `kill`, a shutdown or a scheduler sends it: the work ends as after Ctrl-C."""
+    """SIGTERM: the work ends as after Ctrl-C."""
 
 
 @contextmanager
 def _terminated_like_ctrl_c() -> Iterator[None]:
-    """A handler of the caller's own stays, and so does the order to ignore the signal."""
+    """Treat SIGTERM like Ctrl-C, unless the caller handles or ignores it."""
     in_main = threading.current_thread() is threading.main_thread()  # no other may say what a signal does
     if not in_main or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
@@ -93,10 +85,8 @@ def _last_words(group: Any) -> list[str]:
 
 
 class Commands(Group):
-    """The commands. A mistake of the user's ends in one sentence, not in a page of program.
-
-    Failures are met here and not around `app()`: typer swallows Ctrl-C and a closed pipe on their way out.
-    """
+    """All commands. A mistake of the user ends in one sentence. Failures are caught here: typer hides Ctrl-C from its
+    caller."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -109,32 +99,27 @@ class Commands(Group):
             typer.echo(" ".join(["Stopped.", *getattr(stop, "__notes__", ())]), err=True)
             raise typer.Exit(143 if isinstance(stop, Terminated) else 130) from None
         except BrokenPipeError:  # `acclimate predict … | head` is no error
-            os.dup2(
-                os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-            )  # or Python complains when it flushes at exit
+            # or Python complains when it flushes at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None
         except Exception as failure:
             code = exit_code(failure)
             if code is None:
                 raise
-            message = " ".join([_sentence(failure), *getattr(failure, "__notes__", ())])
+            message = " ".join([describe_failure(failure), *getattr(failure, "__notes__", ())])
             typer.echo(f"error: {message}", err=True)
             raise typer.Exit(code) from None
 
 
 def as_option(command: Any, name: str, value: Any) -> str:
     """An argument of the library as the command at hand takes it: `--target-dev`, `--set reading.skip_bad=true`."""
-    from acclimate.cli.data_settings import PairReadingSettings
+    from acclimate.cli.reading import PairReadingSettings
 
     own = {} if command is None else {parameter.name: parameter.opts[0] for parameter in command.params}
     option = own.get(name) or (f"--{name}" if f"--{name}" in own.values() else "")
-    spelled = (
-        {"to": "FORMAT"}.get(name, name.upper())
-        if value in (None, ...)
-        else str(value).lower()
-        if isinstance(value, bool)
-        else str(value)
-    )
+    spelled = str(value).lower() if isinstance(value, bool) else str(value)
+    if value in (None, ...):
+        spelled = {"to": "FORMAT"}.get(name, name.upper())
     if name == "to" and not option:  # only convert writes in a format that the file's name does not say
         return f"--to {spelled} (acclimate data convert)"
     of_reading = name in PairReadingSettings.model_fields and option != "--map"
@@ -155,12 +140,6 @@ def exit_code(failure: Exception) -> int | None:
     expected = {"InputError", "StorageError", "EncoderNotFound", "Diverged"}
     known = kinds & {f"acclimate.{name}" for name in expected} or "torch.OutOfMemoryError" in kinds
     return 1 if known or isinstance(failure, OSError) else None
-
-
-def _sentence(failure: Exception) -> str:
-    if isinstance(failure, OSError) and failure.strerror:
-        return f"{failure.strerror}." if failure.filename is None else f"{failure.filename}: {failure.strerror}."
-    return str(failure)
 
 
 app = typer.Typer(
@@ -231,8 +210,7 @@ def _options(
 
 
 def _fill_closed_streams() -> None:
-    """A file that is opened must not take the number of a standard stream that the caller has closed, or what is
-    written to that stream would land in the file. Nothing is read from a closed standard input."""
+    """Open the standard streams that the caller has closed: no file may get their numbers."""
     for number in range(3):
         try:
             os.fstat(number)

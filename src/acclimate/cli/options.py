@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, csv, tsv, parquet, text"
+
+
+def set_option(name: str, metavar: str = "A.B=C") -> Any:
+    """`--set` of a command whose settings `acclimate info settings NAME` lists."""
+    listing = f"acclimate info settings {name}".rstrip()
+    return typer.Option("--set", metavar=metavar, help=f"One setting; `{listing}` lists them.")
+
 
 SourceOption = Annotated[
     list[str] | None,
@@ -22,43 +32,66 @@ SourceDev = Annotated[
     list[str] | None,
     typer.Option(metavar="CORPUS", help="Labelled; chooses the model. Without it, a tenth of the source does."),
 ]
-
-
-def one_or_several(values: list[str] | None) -> str | list[str] | None:
-    """What a setting holds that may be one name or a list of them."""
-    return values[0] if values and len(values) == 1 else values or None
-
-
-OUR_TARGET = "social, if --source is left out; else none"
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CORPUS",
+        help="Target text; tags in it are ignored.",
+        show_default="social, if --source is left out; else none",
+    ),
+]
 TargetLabelled = Annotated[
     str | None, typer.Option(metavar="CORPUS", help="A few labelled target sentences to learn from.")
 ]
-
-
-def set_option(name: str, metavar: str = "A.B=C") -> Any:
-    """`--set` of a command whose settings `acclimate info settings NAME` lists."""
-    return typer.Option("--set", metavar=metavar, help=f"One setting; `acclimate info settings {name}` lists them.")
-
-
+TargetTest = Annotated[
+    str | None, typer.Option(metavar="CORPUS", help="Labelled; scored at the end, never seen in training.")
+]
+EncoderOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="acclimate-mini, character-cnn-lstm, or a Hugging Face model by name or folder.",
+        show_default="acclimate-mini",
+    ),
+]
+RunFolder = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where the results go.", show_default="below runs/")
+]
+Config = Annotated[Path | None, typer.Option(metavar="YAML", help="Settings file.")]
+SeedOption = Annotated[int | None, typer.Option(help="Seed of everything random.", show_default="1")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="Runs side by side, one thread each.", show_default="one per GPU, else 1"),
+]
 ReadingSet = Annotated[list[str] | None, set_option("reading", "reading.X=Y")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there. What is read is never replaced.")]
+RunOverwrite = Annotated[bool, typer.Option("--overwrite", help="Start anew in a folder that holds a run.")]
 Map = Annotated[
     str | None, typer.Option("--map", metavar="MAP", help="Rename labels: a YAML file, or a bundled map by name.")
 ]
 CsvFolder = Annotated[Path | None, typer.Option("--csv", metavar="DIR", help="Write the tables there, a file each.")]
-FORMAT_NAMES = "conll, conllu, jsonl, doccano, label_studio, prodigy, brat, docbin, hub, csv, tsv, parquet, text"
-
-
 Device = Annotated[str, typer.Option(help="auto, cpu or cuda.")]
 TaggerFolder = Annotated[
     str,
     typer.Argument(
-        metavar="TAGGER",
-        help="Folder of a run (RUN/before: not adapted), or of an export; or general, part-of-speech.",
+        metavar="TAGGER", help="Folder of a run (RUN/before: not adapted), or of an export; or general, part-of-speech."
     ),
 ]
+
+
+_NO_SETTINGS = ("out", "jobs", "config", "assignments", "overwrite", "quiet", "as_json")
+
+
+def as_settings(options: Mapping[str, Any], names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The options of a command (its `locals()`) as settings. `names`: settings that are called otherwise than their
+    option. An option left out is None; of several sources, a single one is no list."""
+    given = {(names or {}).get(name, name): value for name, value in options.items() if name not in _NO_SETTINGS}
+    for name in ("source", "source_dev"):
+        if isinstance(given.get(name), list) and len(given[name]) == 1:
+            given[name] = given[name][0]
+    return {name: None if value == [] else value for name, value in given.items()}
 
 
 def taking_many(*options: str) -> type[TyperCommand]:
@@ -66,22 +99,22 @@ def taking_many(*options: str) -> type[TyperCommand]:
 
     class TakingMany(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-            return super().parse_args(ctx, _spelled_out(args, options))
+            return super().parse_args(ctx, _repeated(args, options))
 
     return TakingMany
 
 
-def _spelled_out(words: list[str], options: tuple[str, ...]) -> list[str]:
+def _repeated(words: list[str], options: tuple[str, ...]) -> list[str]:
     """`--from a b` as `--from a --from b`."""
-    spelled: list[str] = []
-    repeated, has_value = "", False
+    result: list[str] = []
+    current, has_value = "", False
     for word in words:
         if word.startswith("-") and word != "-":
             option, equals, _ = word.partition("=")
-            repeated, has_value = option if option in options else "", bool(equals)
-        elif repeated and has_value:
-            spelled.append(repeated)
+            current, has_value = option if option in options else "", bool(equals)
+        elif current and has_value:
+            result.append(current)
         else:
             has_value = True
-        spelled.append(word)
-    return spelled
+        result.append(word)
+    return result

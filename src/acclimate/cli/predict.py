@@ -1,19 +1,22 @@
-"""`acclimate predict`: tag text."""
+"""`acclimate predict`, `evaluate` and `export`: a tagger in use."""
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from acclimate.cli.options import Device, Overwrite, Quiet, ReadingSet, TaggerFolder
-from acclimate.cli.places import check_place_to_write, remark_on_folder
+from acclimate.cli.options import Device, Json, Map, Overwrite, Quiet, ReadingSet, TaggerFolder
+from acclimate.spelling import count
 
 if TYPE_CHECKING:
+    from acclimate.data.corpus import Corpus
     from acclimate.data.reading import CorpusStream
     from acclimate.data.writing import Parts
+    from acclimate.evaluation.counts import Reading
 
 
 _WORDS, _WORDS_ON_GPU = 1 << 13, 1 << 17  # that are read, tagged and written at a time; a GPU would wait for few
@@ -46,14 +49,11 @@ def predict_command(
 
     Every word of the input gets one tag, whatever its characters and however long the sentence.
     """
-    from acclimate.cli.data_settings import reading_of
-    from acclimate.cli.progress import TaggingBar, stderr_console, warn
-    from acclimate.cli.reading import read_stream, tell_notes
-    from acclimate.cli.tagger import load_tagger
+    from acclimate.cli.outputs import TaggingBar, check_place_to_write, remark_on_folder, stderr_console, warn
+    from acclimate.cli.reading import load_tagger, read_stream, reading_of, tell_notes
     from acclimate.data.corpus import Corpus
     from acclimate.data.writing import writing_parts
     from acclimate.inference.predict import predict_stream
-    from acclimate.spelling import count
 
     is_text = out is not None and ".txt" in out.suffixes  # plain text could not hold the tags
     soft = output_format is OutputFormat.guesses
@@ -91,3 +91,141 @@ def _held_whole(stream: CorpusStream, parts: Parts) -> str:
     if stream.is_whole:
         return f": all of it is in memory, as {stream.format} cannot be read in parts"
     return f": all of it is kept in memory, as {parts.format} cannot be written in parts" if parts.is_whole else ""
+
+
+def evaluate_command(
+    tagger_folder: TaggerFolder,
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Labelled sentences: a file, or a bundled corpus.")],
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Count only spans whose tags follow IOB2 exactly (seqeval's strict).")
+    ] = False,
+    predictions: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the predicted tags there; the name says the format.")
+    ] = None,
+    errors: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write every mistake and their sums there, as JSON, and show the sums."),
+    ] = None,
+    map_name: Map = None,
+    assignments: ReadingSet = None,
+    device: Device = "auto",
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Score a tagger: spans, words, exact match, by label, seen and unseen apart. The scorer is named."""
+    from acclimate.cli.outputs import (
+        check_file_to_write,
+        check_place_to_write,
+        remark_on_folder,
+        sentence_bar,
+        stderr_console,
+        warn,
+    )
+    from acclimate.cli.reading import load_tagger, read, reading_of
+    from acclimate.data.mapping import typeless as without_types
+    from acclimate.data.writers.shared import encoded, save
+    from acclimate.data.writing import write_corpus
+    from acclimate.evaluation.counts import remark_on_open_words, require_gold
+    from acclimate.evaluation.errors import report_errors
+    from acclimate.evaluation.scores import score
+    from acclimate.evaluation.table import render
+    from acclimate.inference.predict import lacks_spans, predict, require_comparable
+    from acclimate.settings import UsageError
+
+    check_place_to_write("--predictions", predictions, overwrite, [gold], has_tags=True)
+    if predictions is not None and predictions == errors:
+        raise UsageError(f"--predictions and --errors both name {errors}: give each a file of its own.")
+    if str(errors) != "-":
+        check_file_to_write("--errors", errors, overwrite, [gold])
+    console = stderr_console(quiet)
+    reading = reading_of(assignments, map_name)
+    typeless = reading.typeless  # the tagger's own labels become one, too
+    corpus = read(gold, reading.model_copy(update={"typeless": False}), tell=warn)
+    require_gold(corpus)
+    tagger, _ = load_tagger(tagger_folder, device)
+    corpus = corpus.open_to(tagger.labels)
+    if not typeless:
+        require_comparable(tagger, corpus)
+    if unknown := remark_on_open_words(corpus):
+        warn(unknown)
+    with sentence_bar(console, "tagging") as bar:
+        task = bar.add_task("", total=len(corpus))
+        predicted = predict(tagger, corpus, progress=lambda count: bar.advance(task, count))
+    if predictions is not None:
+        written = write_corpus(predicted, predictions)
+        if others := remark_on_folder(predictions, written):
+            warn(others)
+    if typeless:
+        corpus, predicted = without_types(corpus), without_types(predicted)
+    counting: Reading = "strict" if strict else "lenient"
+    scores = score(corpus, predicted, seen=tagger.seen, reading=counting)
+    if lacks_spans(corpus):
+        warn(
+            f"{gold} has no labelled span: recall and F1 say nothing, and none of what the tagger finds there "
+            f"({count(scores.span.predicted, 'span')}) can be right."
+        )
+    typer.echo(json.dumps(scores.as_dict(), ensure_ascii=False) if as_json else render(scores))
+    if errors is not None:
+        report = report_errors(corpus, predicted, reading=counting)
+        save(encoded(f"{json.dumps(report.as_dict(), ensure_ascii=False, indent=1)}\n"), errors)
+        if not as_json:
+            typer.echo(f"\n{report.render()}")
+
+
+class Form(StrEnum):
+    onnx = "onnx"
+
+
+def export_command(
+    tagger_folder: TaggerFolder,
+    to: Annotated[Form, typer.Option("--to", help="onnx: a compact tagger, which needs no torch.")] = Form.onnx,
+    int8: Annotated[bool, typer.Option("--int8", help="Weights in 8 bits: smaller and faster.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where to write.", show_default="TAGGER-onnx, TAGGER-onnx-int8")
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(metavar="CORPUS", help="Text to compare on.", show_default="the run's target, else news/dev"),
+    ] = None,
+) -> None:
+    """Write a tagger as a compact one: an ONNX graph, faster on a CPU, without torch.
+
+    Example: acclimate export runs/a --to onnx --int8
+
+    It tags the same text as the original first. Where too few tags are equal, nothing is written.
+    """
+    from acclimate.cli.outputs import check_folder_to_write
+    from acclimate.cli.reading import read, tagger_in
+    from acclimate.settings import UsageError
+
+    folder = tagger_in(tagger_folder)
+    place = out or Path(f"{tagger_folder.rstrip('/')}-{to.value}{'-int8' if int8 else ''}")
+    check_folder_to_write("--out", place, "an export")
+    if place.is_dir() and any(place.iterdir()):
+        raise UsageError(f"{place} is there already. Name another --out, or remove it.")
+    compared = _text_of_run(folder) if text is None else read(text)
+
+    from acclimate.inference.export import export_onnx
+    from acclimate.model.tagger import Tagger
+
+    own = folder / "README.md"
+    card = own.read_text(encoding="utf-8") if own.is_file() else None
+    parity = export_onnx(Tagger.load(folder), place, compared, int8=int8, card=card)
+    size = sum(file.stat().st_size for file in place.iterdir()) / 1e6
+    typer.echo(f"{place}: {size:.0f} MB, {parity}")
+
+
+def _text_of_run(folder: Path) -> Corpus:
+    """The text that a run was adapted to; for a tagger without any, bundled news."""
+    from acclimate.cli.reading import PairReadingSettings, read
+    from acclimate.settings import UsageError, complete, load_yaml
+
+    file = folder / "settings.yaml"
+    settings = load_yaml(file) if file.is_file() else {}
+    name = settings.get("target") or settings.get("source") or "news/dev"
+    reading = complete(PairReadingSettings, settings.get("reading", {}), where="reading").of_target()
+    try:
+        return read(name if isinstance(name, str) else name[0], reading.model_copy(update={"map": None}))
+    except (OSError, ValueError) as failure:
+        raise UsageError(f"the run's own text cannot be read ({failure}). Give --text CORPUS to compare on.") from None

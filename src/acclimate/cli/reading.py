@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.progress import ReadingBar, stderr_console, warn
+from acclimate.cli.outputs import ReadingBar, stderr_console, warn
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
@@ -22,13 +21,110 @@ from acclimate.data.reading import (
     stream_corpus,
     unknown_format,
 )
-from acclimate.settings import UsageError
-from acclimate.spelling import count
+from acclimate.inference.compact import CompactTagger, is_compact
+from acclimate.layout import has_progress, is_comparison, runs_of_comparison
+from acclimate.model.shipped import SHIPPED_TAGGERS, resolved_tagger
+from acclimate.model.storage import MANIFEST
+from acclimate.settings import Settings, UsageError, complete, gathered
+from acclimate.spelling import count, did_you_mean
+
+if TYPE_CHECKING:
+    from acclimate.model.text_tagger import TextTagger
 
 PARTS = ("train", "dev", "test", "unlabelled")
 Tell = Callable[[str], Any]
 _ORDER = ("train", "dev", "valid", "test", "unlabelled")
 _SUFFIXES = (".conll", ".txt", ".conllu", ".jsonl", ".json", ".csv", ".tsv", ".parquet", ".spacy", ".iob", ".bio")
+S = TypeVar("S", bound=Settings)
+
+
+class ReadingSettings(Settings):
+    """How files are read."""
+
+    format: str | None = None
+    """Format of the files, such as conll, jsonl or text; null: detect it."""
+    column: int | str | None = None
+    """Column of the tags: a number from 0, a negative number counted from the end, or a name; null: the last."""
+    words_column: int | str | None = None
+    """Column of the words, given in the same way as the column of the tags; null: the first."""
+    labels: Literal["spans", "plain"] | None = None
+    """Kind of tags: spans (B-PER, I-PER, O) or plain (one label per word); null: detect it."""
+    scheme: Literal["IOB1", "IOB2", "BIOES", "IO"] | None = None
+    """Tag scheme of the files; null: detect it."""
+    comments: bool = False
+    """Treat lines that begin with # in column files as comments."""
+    borders: Literal["split", "error", "expand", "contract", "drop"] = "split"
+    """If a span begins or ends inside a word: split the word, expand, contract or drop the span, or report an error."""
+    pre_split: bool = False
+    """Plain text is already tokenized: words are separated by spaces."""
+    paragraphs: bool = False
+    """Plain text is running text: split it into sentences first."""
+    skip_bad: bool = False
+    """Skip sentences that contain an invalid line, and list them; false: stop with an error."""
+    map: str | None = None
+    """Label map that renames entity types: a YAML file, or the name of a bundled map; null: none."""
+    typeless: bool = False
+    """Replace all entity types by a single one, so that only the span boundaries matter."""
+
+    def options(self) -> dict[str, Any]:
+        """What `read_corpus` and `stream_corpus` take of it."""
+        shared = self.model_dump(
+            include={"format", "column", "words_column", "labels", "scheme", "comments", "borders", "paragraphs"}
+        )
+        return {**shared, "skip_bad": self.skip_bad, "tokenize": "blanks" if self.pre_split else None}
+
+    def require_only(self, *names: str) -> Self:
+        """Refuse settings that the command at hand would not look at."""
+        for name in sorted(self.model_fields_set - set(names)):
+            if getattr(self, name) != type(self).model_fields[name].default:
+                known = ", ".join(f"reading.{each}" for each in names)
+                raise UsageError(f"This command does not use reading.{name}. It uses {known}.")
+        return self
+
+
+class PairReadingSettings(ReadingSettings):
+    """How files of two domains are read. What is set for one domain wins over what is set for both."""
+
+    source_format: str | None = None
+    """Format of the source files, in place of `format`; null: use `format`."""
+    target_format: str | None = None
+    """Format of the target files, in place of `format`; null: use `format`."""
+    source_column: int | str | None = None
+    """Column of the tags in the source files, in place of `column`; null: use `column`."""
+    target_column: int | str | None = None
+    """Column of the tags in the target files, in place of `column`; null: use `column`."""
+    map: str | None = None
+    """Label map for the target files: a YAML file, or a bundled map by name."""
+    map_source: str | None = None
+    """Label map for the source files: a YAML file, or a bundled map by name."""
+
+    def of_source(self) -> ReadingSettings:
+        return self._of(self.source_format, self.source_column, self.map_source)
+
+    def of_target(self) -> ReadingSettings:
+        return self._of(self.target_format, self.target_column, self.map)
+
+    def _of(self, format: str | None, column: int | str | None, map: str | None) -> ReadingSettings:
+        own = {"format": format or self.format, "column": self.column if column is None else column, "map": map}
+        shared = self.model_dump(include=set(ReadingSettings.model_fields))
+        return ReadingSettings(**{**shared, **own})
+
+
+class CorpusSettings(Settings):
+    """A command that has no other settings than how it reads."""
+
+    reading: ReadingSettings = ReadingSettings()
+    """How files are read."""
+
+
+def settings_of(kind: type[S], assignments: Sequence[str] | None, given: Mapping[str, Any] | None = None) -> S:
+    """The settings of one of these commands, from `--set` and from options that stand for settings."""
+    return complete(kind, gathered(None, given or {}, assignments), "--set")
+
+
+def reading_of(assignments: Sequence[str] | None, map_name: str | None = None) -> ReadingSettings:
+    """How a command reads that has no other settings."""
+    return settings_of(CorpusSettings, assignments, {"reading.map": map_name}).reading
 
 
 def is_bundled(name: str) -> bool:
@@ -115,8 +211,7 @@ def expand(places: Sequence[str]) -> dict[str, str]:
 
 
 def short_names(places: Sequence[str]) -> dict[str, str]:
-    """The last part of each path as its name; two of one name are told apart by their folders. One that is named twice
-    is taken once, and that is said."""
+    """The last part of each path as its name, with its folder where two are equal."""
     for place in sorted({place for place in places if places.count(place) > 1}):
         warn(f"{place} is named {places.count(place)} times: it is read once.")
     names = {place: Path(place).name or place for place in places}
@@ -188,3 +283,50 @@ class TextReading:
 
     def nothing_found(self) -> InputError:
         return InputError("there are no words in it.", file=", ".join(self._names))
+
+
+def tagger_in(place: str) -> Path:
+    """The folder of a tagger: of a shipped one, or of a run's adapted one."""
+    folder = resolved_tagger(place)
+    require_finished(folder)
+    return folder
+
+
+def load_tagger(place: str, device: str) -> tuple[TextTagger, str]:
+    """A tagger, and the device it works on. Where a compact one stands, torch is not waited for."""
+    folder = tagger_in(place)
+    if is_compact(folder):
+        if device not in ("auto", "cpu"):
+            raise UsageError(f"--device {device}: {folder} holds a compact tagger, which works on the CPU.")
+        return CompactTagger.load(folder), "cpu"
+    from acclimate.model.tagger import Tagger
+
+    chosen = choose_device(device)
+    return Tagger.load(folder, chosen), chosen
+
+
+def require_finished(folder: Path) -> None:
+    """Tell a run that was cut off, and a comparison of many, from a folder that never held a tagger."""
+    if not folder.exists():
+        raise InputError(
+            f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote, or a tagger "
+            f"that comes with the package: {', '.join(SHIPPED_TAGGERS)}.{did_you_mean(folder.name, SHIPPED_TAGGERS)}"
+        )
+    if is_comparison(folder) and not (folder / MANIFEST).is_file():
+        runs = runs_of_comparison(folder)
+        such = f", such as {runs[0]}" if runs else ""
+        raise InputError(f"{folder}: this is a comparison, which holds many taggers. Name one of its runs{such}.")
+    if has_progress(folder) and not (folder / MANIFEST).is_file():
+        raise InputError(
+            f"{folder}: this run is not finished. Give its `acclimate adapt` command again to go on with it."
+        )
+
+
+def choose_device(name: str) -> str:
+    import torch
+
+    if name not in ("auto", "cpu", "cuda"):
+        raise UsageError(f"--device {name}: expected auto, cpu or cuda.")
+    if name == "cuda" and not torch.cuda.is_available():
+        raise UsageError("--device cuda: torch sees no CUDA device here. Use auto or cpu.")
+    return "cuda" if name == "auto" and torch.cuda.is_available() else "cpu" if name == "auto" else name

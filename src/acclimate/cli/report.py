@@ -21,8 +21,7 @@ from acclimate.spelling import count
 
 
 def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, origin: str = "") -> str:
-    """What happened, in the order a reader asks: how good, compared with what, how sure, where is it. `origin` tells of
-    the race that chose the recipe, or of the committee that taught the tagger."""
+    """What happened: how good, compared with what, how sure, and where it is. `origin` describes the committee."""
     lines = [origin, ""] if origin else []
     lines += [f"recipe {outcome.recipe}, seed {settings.seed}, model chosen by {outcome.selector}", ""]
     lines += _table(outcome, outcome.before == TARGET_ONLY.name)
@@ -40,14 +39,6 @@ def summary(outcome: Outcome, settings: AdaptSettings, folder: Path, origin: str
     return "\n".join(lines)
 
 
-def _part_row(name: str, part: Change) -> tuple[str, str, str, str, str, str]:
-    """One of several sources."""
-    before, after = headline(part.before), headline(part.after)
-    moved = "" if part.comparison is None else f"{100 * (after - before):+.2f}"
-    size = count(part.after.sentences, "sentence")
-    return ("", f"  {name}", f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size)
-
-
 def advice_sentence(advice: Advice) -> str:
     which = {"before": 'the tagger "before", which was not adapted', "after": "the adapted tagger"}[advice.tagger]
     return f"Use {which}: {advice.why}."
@@ -62,31 +53,28 @@ def _no_target(settings: AdaptSettings) -> list[str]:
     return ["There was nothing to adapt to: no --target was given."] if has_no_target(settings) else []
 
 
-def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
+def _table(outcome: Outcome, has_target_labels: bool) -> list[str]:
     rows = [("", "", "before", "after", "change", "")]
     for domain, change in (("source", outcome.source), ("target", outcome.target)):
-        if change is None:
-            own = is_target_s_own and domain == "source"
+        if change is not None:
+            rows.append(_row(domain, change.corpus, change))
+            rows += [_row("", f"  {name}", part) for name, part in change.parts.items()]
+        elif outcome.before != START.name or domain == "target":
+            own = has_target_labels and domain == "source"
             why = "none: the tagger is the target's own" if own else "no labelled test sentences given"
-            if outcome.before == START.name and domain == "source":
-                continue
             rows.append((domain, why, "-", "-", "-", ""))
-            continue
-        before, after = headline(change.before), headline(change.after)
-        moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
-        size = count(change.after.sentences, "sentence")
-        rows.append((domain, change.corpus, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size))
-        rows += [_part_row(name, part) for name, part in change.parts.items()]
     for name, sibling in outcome.siblings.items():
         if sibling.scores is not None and sibling.corpus is not None:
             size = count(sibling.scores.sentences, "sentence")
             rows.append((name, sibling.corpus, "-", f"{100 * headline(sibling.scores):.2f}", "-", size))
-    widths = [max(len(row[column]) for row in rows) for column in range(6)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
-        cells += [row[column].rjust(widths[column]) for column in (2, 3, 4)]
-        lines.append("  ".join([*cells, row[5]]).rstrip())
+        cells = [
+            cell.rjust(width) if 2 <= at <= 4 else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
     scored = outcome.target or outcome.source
     if scored is not None:
         lines.append(f"Scores in percent: {scored.after.scorer}.")
@@ -96,6 +84,13 @@ def _table(outcome: Outcome, is_target_s_own: bool) -> list[str]:
         now = "taught by the committee" if outcome.recipe == COMMITTEE else f"adapted by recipe {outcome.recipe}"
         lines.append(f"Before: {start}. After: {now}.")
     return lines
+
+
+def _row(domain: str, name: str, change: Change) -> tuple[str, str, str, str, str, str]:
+    before, after = headline(change.before), headline(change.after)
+    moved = "" if change.comparison is None else f"{100 * (after - before):+.2f}"
+    size = count(change.after.sentences, "sentence")
+    return domain, name, f"{100 * before:.2f}", f"{100 * after:.2f}", moved, size
 
 
 def headline(scores: Scores) -> float:
@@ -136,12 +131,8 @@ def markdown(outcome: Outcome, settings: AdaptSettings, origin: str = "") -> str
     """The page kept with the tagger."""
     lines = [*_page(outcome, settings)]
     if origin:
-        title = "The committee that taught this tagger" if settings.committee.members else _RACE
-        lines += ["", f"## {title}", "", "```", origin, "```"]
+        lines += ["", "## The committee that taught this tagger", "", "```", origin, "```"]
     return "\n".join(lines) + "\n"
-
-
-_RACE = "The race that chose this recipe"
 
 
 def _page(outcome: Outcome, settings: AdaptSettings) -> Iterator[str]:

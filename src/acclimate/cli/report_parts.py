@@ -1,13 +1,15 @@
-"""The parts of a report that `acclimate report --only` prints: text, JSON, tables and pictures of each."""
+"""What `acclimate report` makes: a page, or with --only some parts as text, JSON, tables and pictures."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import typer
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from acclimate.analysis.curves import compare_curves, read_curves, render_curves
@@ -22,19 +24,19 @@ from acclimate.analysis.features import (
 from acclimate.analysis.mask_log import Yardsticks, read_masks
 from acclimate.analysis.mask_statistics import mask_statistics, mask_tables, policies_as_dict, render_masks
 from acclimate.analysis.terms import compare_term_confidences
-from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.progress import sentence_bar, warn
-from acclimate.cli.reading import read, short_names, tell_notes
-from acclimate.cli.tagger import choose_device, require_finished
+from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, sentence_bar, stderr_console, warn
+from acclimate.cli.reading import ReadingSettings, choose_device, read, require_finished, short_names, tell_notes
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.writers.shared import write_tables
 from acclimate.inference.part_of_speech import part_of_speech_tagger
 from acclimate.inference.predict import guess_terms, require_comparable
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.siblings import load_sibling
 from acclimate.model.tagger import Tagger
-from acclimate.reporting.charts.frame import Figure
+from acclimate.reporting.charts.frame import Figure, save_sheet
 from acclimate.reporting.pictures import compared_figure, confidence_figure, mask_figures
+from acclimate.reporting.report import Look, report_page
 from acclimate.reporting.run_data import collect_run
 from acclimate.reporting.sections.domains import map_figure
 from acclimate.reporting.sections.training import adversary_figures, curve_figures
@@ -259,3 +261,75 @@ PARTS: Mapping[str, Callable[[Request], Part]] = {
     "confidence": confidence_part,
     "feature-map": feature_map_part,
 }
+PRINTED = tuple(PARTS)
+
+
+def write_page(
+    folders: Sequence[str], parts: Sequence[str], out: Path | None, settings: ReportSettings, quiet: bool, as_json: bool
+) -> None:
+    """Write the page of one folder, or some parts of it."""
+
+    if len(folders) > 1:
+        raise UsageError("A page is of one folder. Several go with --only curves, masks, confidence or feature-map.")
+    folder = Path(folders[0])
+    place = folder / "report.html" if out is None else out
+    if folder.is_dir():  # what else it may be is told by who reads it
+        check_file_to_write("--out", place, overwrite=True)
+    console = stderr_console(quiet)
+    with console.status("making the report"):
+        look = Look(settings.quick, settings.sentences, console.print, settings.title, tuple(parts))
+        page = report_page(folder, look)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    aside = place.with_name(f"{place.name}.part")
+    aside.write_text(page, encoding="utf-8")
+    aside.replace(place)
+    result = {"report": str(place), "bytes": place.stat().st_size}
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else f"report: {place}")
+
+
+def print_parts(
+    folders: Sequence[str],
+    names: Sequence[str],
+    settings: ReportSettings,
+    csv: Path | None,
+    plot: Path | None,
+    gold: Sequence[str],
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Print some parts as text or JSON, and write their tables and pictures."""
+
+    check_folder_to_write("--csv", csv)
+    _check_plot(plot)
+    request = Request(folders, gold, settings, plot is not None, stderr_console(quiet))
+    parts = {name: PARTS[name](request) for name in names}
+    if plot is not None:
+        _draw(parts, plot)
+    if csv is not None:
+        write_tables({name: rows for part in parts.values() for name, rows in part.tables.items()}, csv)
+    result = {name: part.result for name, part in parts.items()}
+    text = "\n\n".join(part.text for part in parts.values())
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else text)
+
+
+def _check_plot(plot: Path | None) -> None:
+    """Refuse a picture that cannot be drawn before anything is read."""
+
+    if plot is None:
+        return
+    if plot.suffix.lower() == ".svg":
+        check_file_to_write("--plot", plot, overwrite=True)  # a picture is drawn again
+    elif plot.suffix and not plot.is_dir():
+        raise UsageError(f"--plot {plot}: the name of a picture must end in .svg. Any other name is a folder.")
+    else:
+        check_folder_to_write("--plot", plot)
+
+
+def _draw(parts: dict[str, Part], plot: Path) -> None:
+
+    pictures = {name: figures for part in parts.values() for name, figures in part.pictures.items()}
+    is_file = plot.suffix.lower() == ".svg"
+    if is_file and len(pictures) > 1:
+        raise UsageError(f"--plot {plot}: there are {len(pictures)} pictures ({', '.join(pictures)}). Name a folder.")
+    for name, figures in pictures.items():
+        save_sheet(plot if is_file else plot / f"{name}.svg", name.replace("-", " ").capitalize(), figures)

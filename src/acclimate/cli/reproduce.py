@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from acclimate.cli.options import Quiet
-from acclimate.cli.places import check_folder_to_write
+from acclimate.cli.options import Jobs, Quiet
 
 
 class ScaleOption(StrEnum):
@@ -32,10 +31,7 @@ def reproduce_command(
         ScaleOption, typer.Option(help="small: bundled corpora and a few updates, in a few minutes on a CPU.")
     ] = ScaleOption.full,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Where trainings and tables go.")] = Path("runs/reproduce"),
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Trainings side by side, one thread each.", show_default="one per GPU, else 1"),
-    ] = None,
+    jobs: Jobs = None,
     assignments: Annotated[
         list[str] | None,
         typer.Option(
@@ -50,6 +46,7 @@ def reproduce_command(
 
     Interrupted, the same command goes on. Tables with the same trainings share them.
     """
+    from acclimate.cli.outputs import check_folder_to_write
     from acclimate.reproduction.table import find_table
     from acclimate.settings import UsageError
 
@@ -78,15 +75,14 @@ def _run(
     assignments: list[str],
     quiet: bool,
 ) -> None:
-    from acclimate.cli.progress import stderr_console
-    from acclimate.cli.run_folder import told_how_to_go_on
+    from acclimate.cli.outputs import resumable, stderr_console
     from acclimate.comparison.scheduler import visible_gpus
     from acclimate.reproduction.reproduce import reproduce
     from acclimate.reproduction.table import find_table
 
     console = stderr_console(quiet)
     table = find_table(name)
-    with told_how_to_go_on(out, False), console.status("making trainings"):
+    with resumable(out, False), console.status("making trainings"):
         reproduce(
             name,
             data,

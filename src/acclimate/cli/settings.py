@@ -1,14 +1,19 @@
-"""Everything that one `adapt` run depends on, in one tree: saved beside its result, and enough to run it again."""
+"""The settings of `acclimate adapt` and `compare`: saved beside the result, and enough to make it again."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from pydantic import Field
 
-from acclimate.cli.data_settings import PairReadingSettings
+from acclimate.cli.reading import PairReadingSettings
 from acclimate.comparison.committee import CommitteeSettings
+from acclimate.comparison.selectors import ALL_SELECTORS
 from acclimate.data.selection.ngram_scores import Measure
-from acclimate.runs.settings import RunSettings
-from acclimate.settings import Settings
+from acclimate.recipes.catalogue import BASELINE
+from acclimate.runs.settings import RunSettings, SharedSettings
+from acclimate.settings import Settings, SettingsError
 
 
 class CorporaSettings(Settings):
@@ -56,3 +61,67 @@ class AdaptSettings(RunSettings, CorporaSettings):
     """Time that all of the run may take: domain tuning is shortened first, then the other stages; null: no limit."""
     watch: str | None = None
     """Labelled sentences on which the tagger's confidence in the gold tags is recorded during training; null: none."""
+
+
+_MOST_SEEDS = 10_000
+
+
+class CompareSettings(SharedSettings, CorporaSettings):
+    """One comparison."""
+
+    recipes: str | list[str] = "all"
+    """Recipes to compare: comma-separated names, a list, or all."""
+    seeds: int | str | list[int] = 3
+    """Number of random seeds to run each recipe with, or a list of the seeds themselves."""
+    against: str = BASELINE.name
+    """The baseline recipe that every other recipe is compared with."""
+    selectors: str | list[str] = "all"
+    """Model-selection methods to evaluate that need no target labels: names, all, or none."""
+    rounds: int = Field(1000, ge=1)
+    """Number of resamples in the bootstrap and in the permutation test."""
+    each: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Settings for single recipes, keyed by recipe name; they override the shared settings."""
+
+    @property
+    def shared(self) -> SharedSettings:
+        return SharedSettings(**{name: getattr(self, name) for name in SharedSettings.model_fields})
+
+    @property
+    def recipe_names(self) -> list[str]:
+        """Empty for all."""
+        if self.recipes == "all":
+            return []
+        names = listed(self.recipes)
+        if not names:
+            raise SettingsError(f"recipes cannot be {self.recipes!r}: names with commas between, or all.")
+        return names
+
+    @property
+    def selector_names(self) -> list[str]:
+        if self.selectors == "none":
+            return []
+        return list(ALL_SELECTORS) if self.selectors == "all" else listed(self.selectors)
+
+    @property
+    def seed_numbers(self) -> int | list[int]:
+        """`3` are three seeds, `3,` and `[3]` are seed 3 alone."""
+        found = self.seeds if not isinstance(self.seeds, str) else self._spelled_seeds(self.seeds)
+        if isinstance(found, int) and found > _MOST_SEEDS:
+            raise SettingsError(
+                f"seeds cannot be {found}: nobody trains so often. One seed alone has a comma: {found},"
+            )
+        return found
+
+    @staticmethod
+    def _spelled_seeds(seeds: str) -> int | list[int]:
+        try:
+            numbers = [int(seed) for seed in listed(seeds)]
+        except ValueError:
+            raise SettingsError(f"seeds cannot be {seeds!r}: a number, or numbers with commas between.") from None
+        return numbers if "," in seeds or not numbers else numbers[0]
+
+
+def listed(names: str | Sequence[str]) -> list[str]:
+    """`a, b` as two names."""
+    parts = names.split(",") if isinstance(names, str) else names
+    return [part.strip() for part in parts if part.strip()]

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.places import place_of
-from acclimate.cli.reading import is_bundled, read, short_names
+from acclimate.cli.outputs import place_of
+from acclimate.cli.reading import ReadingSettings, is_bundled, read, short_names
 from acclimate.data.corpus import Corpus
 from acclimate.data.mapping import typeless
 from acclimate.data.sources import annotated_labels, join_sources, remarks_on_sources
@@ -32,7 +31,7 @@ class NamedSource:
 
     @classmethod
     def of(cls, spec: str) -> NamedSource:
-        """A place, and behind it options with commas between them. A place that exists may itself hold commas."""
+        """A place, and options behind it with commas between them."""
         place = place_of(spec)
         options = spec.removeprefix(place).split(",")[1:]
         given: dict[str, Any] = {}
@@ -96,8 +95,7 @@ def weights_of(given: Spec | None) -> dict[str, float]:
 
 
 def read_each(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any]) -> dict[str, Corpus]:
-    """The sources by their names, which are those of the corpora where there are several. `tell` hears what each of
-    them does not annotate."""
+    """The sources by their names; `tell` receives what each of them does not annotate."""
     sources = sources_of(given)
     corpora = {name: source.read(source.place, reading, tell) for name, source in sources.items()}
     _require_known(sources, corpora)
@@ -121,8 +119,7 @@ def _require_known(sources: Mapping[str, NamedSource], corpora: Mapping[str, Cor
 
 
 def read_source(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any]) -> Corpus:
-    """All sources as one corpus. Types, if they are not wanted, are dropped last: then it is known what each source
-    does not annotate."""
+    """All sources as one corpus. Types are dropped last: then it is known what each source annotates."""
     joined = join_sources(list(read_each(given, reading.model_copy(update={"typeless": False}), tell).values()))
     return typeless(joined) if reading.typeless else joined
 
@@ -130,8 +127,7 @@ def read_source(given: Spec, reading: ReadingSettings, tell: Callable[[str], Any
 def read_sources(
     given: Spec | None, dev: Spec | None, test: Spec | None, reading: ReadingSettings, tell: Callable[[str], Any]
 ) -> tuple[Corpus, Corpus | None, Corpus | None]:
-    """All sources as one corpus, and their dev and test parts likewise: one for each source in the same order, a single
-    one, or those that bundled corpora bring along."""
+    """All sources as one corpus, with their dev and test parts: one each, a single one, or the bundled ones."""
     sources = sources_of(given)
     if not sources:
         one, other = (None if part is None else read(specs_of(part)[0], reading, tell=tell) for part in (dev, test))

@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
+from itertools import count
+from pathlib import Path
 from typing import Any
 
-from acclimate.cli.reading import is_bundled, read
-from acclimate.cli.settings import AdaptSettings
-from acclimate.cli.sources import read_sources, title_of, weights_of
-from acclimate.cli.tagger import require_finished
-from acclimate.comparison.race_settings import AUTO, RaceSettings
+from acclimate.cli.reading import is_bundled, read, require_finished
+from acclimate.cli.settings import AdaptSettings, CompareSettings, CorporaSettings
+from acclimate.cli.sources import read_sources, sources_of, title_of, weights_of
+from acclimate.comparison.scheduler import merged
 from acclimate.data.corpus import Corpus, kind_of_tags
 from acclimate.data.mapping import LabelMap, fitting_map, require_labels, shared_labels, typeless
 from acclimate.data.problems import InputError
 from acclimate.data.sources import all_labels
+from acclimate.layout import has_progress
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.shipped import GENERAL, resolved_tagger
+from acclimate.model.storage import StorageError
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, default_recipe, find_recipe, for_target_labels, require_source
+from acclimate.recipes.acclimate import ACCLIMATE
+from acclimate.recipes.catalogue import (
+    AUTO,
+    BASELINE,
+    RECIPES,
+    default_recipe,
+    find_recipe,
+    for_target_labels,
+    require_source,
+)
+from acclimate.runs.fingerprint import changes
+from acclimate.runs.folder import is_finished, stored_fingerprint
+from acclimate.runs.prepare import missing_data
 from acclimate.runs.task import Task, require_start
-from acclimate.settings import Settings, UsageError, complete
+from acclimate.settings import Settings, SettingsError, UsageError, complete, gathered
 
 
 def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as they were given, in which options of the LSTM tagger (word vectors above all) choose that tagger,
-    unless another encoder was chosen: then they would be read by nobody, and that is told."""
+    """Options of the LSTM tagger (word vectors above all) choose that tagger; refuses them beside another encoder."""
     tagger = values.get("tagger")
     options = tagger.get("lstm") if isinstance(tagger, Mapping) else None
     if not isinstance(tagger, Mapping) or not isinstance(options, Mapping):
@@ -46,23 +60,18 @@ def with_fitting_encoder(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def options_of(recipe: str) -> type[Settings]:
-    """The settings group of a recipe, or of the race of them."""
-    return RaceSettings if recipe == AUTO else find_recipe(recipe).options
+    """The settings group of a recipe; recipe auto has no settings of its own."""
+    return Settings if recipe == AUTO else find_recipe(recipe).options
 
 
 def with_recipe_options(settings: AdaptSettings) -> AdaptSettings:
     """The settings with the recipe's own filled in; refuses a recipe that lacks what it needs."""
     name = settings.recipe
-    recipe = None if name == AUTO else find_recipe(name)
-    if recipe is not None:
-        require_source(recipe, settings.source is not None)
-    elif settings.source is None:
-        raise UsageError("A race trains its recipes on a labelled source: give --source.")
-    if recipe is not None and "target labels" in recipe.needs and settings.target_labelled is None:
-        raise UsageError(f"Recipe {name} learns from labelled target sentences: give --target-labelled.")
-    needs_target = recipe is None or "target" in recipe.needs
-    if needs_target and settings.target is None and settings.target_labelled is None:
-        raise UsageError(f"Recipe {name} needs target text: give --target.")
+    recipe = replace(ACCLIMATE, name=AUTO) if name == AUTO else find_recipe(name)
+    require_source(recipe, settings.source is not None)
+    has_labels = settings.target_labelled is not None
+    if missing := missing_data(recipe, settings.target is not None or has_labels, has_labels):
+        raise UsageError(missing)
     require_start(settings.tagger, settings.source is not None)
     if settings.tagger.start is not None:
         require_finished(resolved_tagger(settings.tagger.start))
@@ -137,8 +146,7 @@ def _without_types(task: Task) -> Task:
 
 
 def trains_target(recipe: str, source: Corpus, few: Corpus) -> bool:
-    """Whether the tagger is one of the target's own. In a race there are candidates of both kinds, and the labels must
-    be the same for them."""
+    """Whether the tagger has the target's labels. A committee has those of the source."""
     return recipe != AUTO and find_recipe(recipe).trains_target(source, few)
 
 
@@ -212,10 +220,10 @@ def _named(given: str | None, whole: str | None, part: str) -> str | None:
     return given
 
 
-def tell_coverage(
+def print_coverage(
     tagger: Tagger, settings: AdaptSettings, tell: Callable[[str], Any], warn: Callable[[str], Any]
 ) -> None:
-    """Say how many words of the text have a vector; vectors that know none of them are not to be passed over."""
+    """Print how many words of the text have a vector, and warn where none has."""
     coverage = tagger.encoder.coverage if isinstance(tagger.encoder, CharacterCnnLstm) else None
     if coverage is None:
         return
@@ -225,7 +233,7 @@ def tell_coverage(
 
 
 def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Who names a target or a tagger to start from, and no source, adapts that tagger without a source."""
+    """Settings with a target or a start and no source adapt that tagger without a source."""
     tagger = values.get("tagger") or {}
     named = isinstance(tagger, Mapping) and tagger.get("start") is not None
     if values.get("source") is not None or not ("source" in values or named or values.get("target")):
@@ -238,8 +246,7 @@ def with_start(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A source that was named is not adapted to our posts unasked: without a target there is none. Weights that stand
-    beside sources become settings."""
+    """A named source without a target has none. Weights beside sources become settings."""
     if "source" not in values:
         return dict(values)
     weights = weights_of(values["source"])
@@ -248,3 +255,52 @@ def with_own_source(values: Mapping[str, Any]) -> dict[str, Any]:
         more = {} if mix is None else mix
         values = {**values, "sources": {**more, "weights": {**weights, **(more.get("weights") or {})}}}
     return dict(values) if "target" in values else {**values, "target": None}
+
+
+def default_folder(settings: AdaptSettings, fingerprint: Mapping[str, Any], overwrite: bool) -> Path:
+    """runs/news-to-social-acclimate-seed-1; with a number behind it where that one is taken by another run."""
+    name = f"{name_of_task(settings, settings.tagger.start)}-{Path(settings.recipe).stem}-seed-{settings.seed}"
+    folders = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    return next(folder for folder in folders if overwrite or _is_free(folder, fingerprint))
+
+
+def name_of_task(settings: CorporaSettings, start: str | None = None) -> str:
+    """news-to-social; with several sources, news-and-btc-to-social; without any, general-to-social."""
+    sources = "-and-".join(name.replace("/", "-") for name in sources_of(settings.source))
+    sources = sources or (Path(start).name if start else "nothing")
+    return f"{sources}-to-{Path(settings.target).name.split('.')[0]}" if settings.target else sources
+
+
+def _is_free(folder: Path, fingerprint: Mapping[str, Any]) -> bool:
+    if not has_progress(folder):
+        return not is_finished(folder)
+    try:
+        return not changes(stored_fingerprint(folder), fingerprint)
+    except StorageError:
+        return False
+
+
+def compare_settings(
+    config: Path | None, given: Mapping[str, Any], assignments: Sequence[str] | None
+) -> CompareSettings:
+    """From a file and from the command line. A recipe's name in front makes a setting that recipe's own."""
+    values = with_own_source(gathered(config, given, assignments))
+    own = {name: values.pop(name) for name in list(values) if name in RECIPES}
+    for name, given_alone in own.items():
+        if not isinstance(given_alone, Mapping):
+            raise SettingsError(f"{name}={given_alone}: name one of its settings, such as {name}.options.….")
+    each = values.pop("each", None) or {}  # left empty in a file, it is None
+    values["each"] = merged(each, own) if isinstance(each, Mapping) else each
+    return complete(CompareSettings, with_fitting_encoder(values), where=str(config or "compare"))
+
+
+def task_to_compare(settings: CompareSettings, tell: Callable[[str], Any]) -> Task:
+    """The corpora as `adapt` reads them; the labels are the source's, unless every recipe has the target's."""
+    if settings.source is None:
+        raise UsageError("A comparison trains its recipes on a labelled source: give --source.")
+    names = [*settings.recipe_names, settings.against] if settings.recipe_names else list(RECIPES)
+    others = [name for name in names if name != BASELINE.name] or names
+    own = [name for name in others if find_recipe(name).own_tagger != "never"]
+    recipe = next((name for name in others if name not in own), others[0])
+    shared = settings.model_dump(include=set(AdaptSettings.model_fields) & set(CompareSettings.model_fields))
+    return read_task(AdaptSettings(**{**shared, "recipe": recipe}), tell)

@@ -51,12 +51,6 @@ def weak_label_command(
     single: Annotated[
         str | None, typer.Option("--label", metavar="LABEL", help="One label for everything that is not dropped.")
     ] = None,
-    split: Annotated[
-        str | None, typer.Option(metavar="SHARES", help="Write train, dev and test, such as 0.8,0.1,0.1: FILE-train, …")
-    ] = None,
-    gold: Annotated[
-        str | None, typer.Option(metavar="CORPUS", help="The same text with true labels, if the text has none itself.")
-    ] = None,
     assignments: Annotated[list[str] | None, set_option("weak-label")] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -70,29 +64,29 @@ def weak_label_command(
 
     `--set reading.map=MAP` renames true labels.
     """
-    from acclimate.cli.data_settings import WeakLabelSettings, settings_of
-    from acclimate.cli.progress import LabellingBar, stderr_console, warn
-    from acclimate.cli.weak_label_text import LabelledFiles, Stream, WeakLabelReport, shares_of
+    from acclimate.cli.data_settings import WeakLabelSettings
+    from acclimate.cli.outputs import LabellingBar, stderr_console, warn
+    from acclimate.cli.reading import settings_of
+    from acclimate.cli.weak_label_text import LabelledFile, Stream, WeakLabelReport
     from acclimate.data.concepts.labelling import Labeller
     from acclimate.settings import UsageError
 
     if out == "-" and as_json:
         raise UsageError("--out - prints the sentences, and --json its report, to the same place: name a file.")
     settings = settings_of(WeakLabelSettings, assignments)
-    inputs = [*texts, *(concepts or ()), gold, settings.leave_out]
-    files = LabelledFiles(out, None if split is None else shares_of(split), settings.seed, overwrite, inputs)
+    file = LabelledFile(out, overwrite, [*texts, *(concepts or ()), settings.leave_out])
     listed = _concepts(settings.annotator, concepts)
     grouped = _groups(groups, settings.annotator, listed, settings.others, single)
     finder, dictionary = _annotator(settings.annotator, listed, grouped, settings)
     labeller = Labeller(finder, grouped, abbreviations=settings.abbreviations)
     started = time.monotonic()
     with LabellingBar(stderr_console(quiet)) as bar:
-        stream = Stream(texts, gold, settings.reading, bar, warn)
-        files.write(stream.judged(labeller))
+        stream = Stream(texts, settings.reading, bar, warn)
+        file.write(stream.judged(labeller))
     report = WeakLabelReport(
-        dictionary, grouped, labeller.coverage, stream.agreement, files.written, time.monotonic() - started
+        dictionary, grouped, labeller.coverage, stream.agreement, file.written, time.monotonic() - started
     )
-    for warning in filter(None, [*stream.warnings(), *report.warnings(), files.remark]):
+    for warning in filter(None, [*stream.warnings(), *report.warnings(), file.remark]):
         warn(warning)
     if as_json:
         typer.echo(json.dumps(report.as_dict(settings.most), ensure_ascii=False))

@@ -10,10 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from acclimate.cli.data_settings import ReadingSettings
-from acclimate.cli.places import check_place_to_write, remark_on_folder
-from acclimate.cli.progress import LabellingBar
-from acclimate.cli.reading import is_bundled, read
+from acclimate.cli.outputs import LabellingBar, check_place_to_write, remark_on_folder
+from acclimate.cli.reading import ReadingSettings, is_bundled, read
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.labelling import NO_GROUPS, Coverage, Groups, Labeller
 from acclimate.data.corpus import Corpus, Sentence
@@ -21,51 +19,38 @@ from acclimate.data.problems import InputError
 from acclimate.data.readers.source import Tokenize, inner_name
 from acclimate.data.selection.ngram_scores import detected_format
 from acclimate.data.selection.text_files import RawText
-from acclimate.data.subsets import Size, split
 from acclimate.data.writers.formats import WRITERS
 from acclimate.data.writers.shared import atomic_file
 from acclimate.data.writing import write_corpus
 from acclimate.evaluation.agreement import Agreement
-from acclimate.evaluation.counts import first_difference, ratio
-from acclimate.settings import UsageError
+from acclimate.evaluation.counts import ratio
 from acclimate.spelling import count
 
-PARTS = ("train", "dev", "test")
 _AT_ONCE = 5_000  # sentences
+_NO_SENTENCES = "the text has no sentences. Is it the right file?"
 _STREAMED = {".conll": "conll", ".jsonl": "jsonl"}  # formats without a beginning and an end
 
 
 class Stream:
-    """Raw text is read as it is labelled; a corpus is read whole, and its tags are kept aside to judge by."""
+    """Raw text is read as it is labelled. A corpus is read whole, and its tags are only used to judge the labels."""
 
     def __init__(
-        self,
-        names: Sequence[str],
-        gold: str | None,
-        reading: ReadingSettings,
-        bar: LabellingBar,
-        tell: Callable[[str], Any],
+        self, names: Sequence[str], reading: ReadingSettings, bar: LabellingBar, tell: Callable[[str], Any]
     ) -> None:
         self.agreement = Agreement()
         self.bar = bar
         self.texts = [_opened(name, reading, tell) for name in names]
-        labelled = ReadingSettings(map=reading.map, skip_bad=reading.skip_bad)
-        self._corpus = None if gold is None else read(gold, labelled, tell=tell)
-        self._gold = None if self._corpus is None else iter(self._corpus)
-        self._aside: deque[tuple[Sentence, Corpus | None]] = deque()  # and the corpus that it is true in
-        self._number = 0
+        self._read: deque[tuple[Sentence, Corpus | None]] = deque()  # sentences, and the corpus with their true tags
 
     def judged(self, labeller: Labeller) -> Iterator[Sentence]:
         """The labelled sentences of all texts."""
         for text in self.texts:
             for sentence in labeller.label(self._sentences(text)):
-                true, corpus = self._aside.popleft()
+                true, corpus = self._read.popleft()
                 if true.tags is not None and corpus is not None:
-                    found = {span.label for span in sentence.spans}
-                    self.agreement.add(replace(corpus, sentences=(true,)).open_to(found)[0], sentence)
+                    labels = {span.label for span in sentence.spans}
+                    self.agreement.add(replace(corpus, sentences=(true,)).open_to(labels)[0], sentence)
                 yield sentence
-        if self._gold is not None and next(self._gold, None) is not None:
-            raise InputError(f"the gold corpus goes on after sentence {self._number:,}, where the text ends.")
 
     def _sentences(self, text: RawText | Corpus) -> Iterator[Sentence]:
         before, size = self.bar.done, text.size if isinstance(text, RawText) else len(text)
@@ -77,25 +62,13 @@ class Stream:
         if isinstance(text, RawText):
             text.watch = watch
         sentences = text.sentences() if isinstance(text, RawText) else iter(text)
-        gold = self._corpus or (text if isinstance(text, Corpus) and text.kind == "spans" else None)
+        gold = text if isinstance(text, Corpus) and text.kind == "spans" else None
         for number, sentence in enumerate(sentences, start=1):
-            self._aside.append((self._true(sentence) if self._gold else sentence, gold))
+            self._read.append((sentence, gold))
             yield sentence
             if isinstance(text, Corpus):
                 watch(number)
             self.bar.advance(len(sentence))
-
-    def _true(self, sentence: Sentence) -> Sentence:
-        assert self._gold is not None
-        self._number += 1
-        true = next(self._gold, None)
-        if true is None:
-            raise InputError(f"the gold corpus ends before sentence {self._number:,} of the text.")
-        if true.words != sentence.words:
-            problem = f"sentence {self._number:,}: {first_difference(true, sentence)} (the text). "
-            advice = "Both must be split into the same words: label the gold corpus itself, its tags are dropped."
-            raise InputError(problem + advice, file=sentence.place.file, line=sentence.place.line)
-        return true
 
     def warnings(self) -> Iterator[str]:
         for text in self.texts:
@@ -154,10 +127,7 @@ class WeakLabelReport:
                 "concepts": notes.concepts,
                 "names": notes.names,
                 "names_in_use": len(self.dictionary),
-                "twice": notes.twice,
-                "too_short": notes.too_short,
-                "without_letter": notes.without_letter,
-                "left_out": notes.excluded,
+                **{key: number for key, (_, number) in _not_taken(notes).items()},
                 "of_other_types": dict(notes.other_types.most_common()),
                 "conflicts": len(notes.conflicts),
                 "first_conflicts": [[each.name, each.kept, each.lost] for each in notes.conflicts[:most]],
@@ -168,19 +138,23 @@ class WeakLabelReport:
         return {**found, "seconds": round(self.seconds, 2)}
 
 
+def _not_taken(notes: Any) -> dict[str, tuple[str, int]]:
+    """Why names of a dictionary were left out, and how many."""
+    return {
+        "twice": ("twice there", notes.twice),
+        "too_short": ("too short", notes.too_short),
+        "without_letter": ("without a letter", notes.without_letter),
+        "left_out": ("left out as asked", notes.excluded),
+    }
+
+
 def _about_names(dictionary: ConceptDictionary, groups: Groups, most: int) -> Iterator[str]:
     notes = dictionary.notes
     labels = "labels: the types as they are" if groups.name == NO_GROUPS else f"types to labels: {groups.name}"
     yield f"{count(notes.concepts, 'concept')}, {count(notes.names, 'name')}; {len(dictionary):,} in use; {labels}"
-    gone = {
-        "twice there": notes.twice,
-        "too short": notes.too_short,
-        "without a letter": notes.without_letter,
-        "left out as asked": notes.excluded,
-    }
-    told = [f"{number:,} {why}" for why, number in gone.items() if number]
-    if told:
-        yield f"  not taken: {', '.join(told)}"
+    reasons = [f"{number:,} {why}" for why, number in _not_taken(notes).values() if number]
+    if reasons:
+        yield f"  not taken: {', '.join(reasons)}"
     if notes.other_types:
         types = _counted(notes.other_types, most)
         yield f"  dropped, as the map {groups.name} does not label their types: {notes.other_types.total():,} ({types})"
@@ -223,65 +197,25 @@ def _counted(counts: Counter[str], most: int | None) -> str:
     return ", ".join([*shown, *([f"{left:,} more"] if left else [])]) or "none"
 
 
-def shares_of(text: str) -> dict[str, Size]:
-    """`0.8,0.1,0.1` as the shares of train, dev and test."""
-    try:
-        shares = [float(share) for share in text.split(",")]
-    except ValueError:
-        shares = []
-    if len(shares) != len(PARTS) or min(shares) <= 0 or abs(sum(shares) - 1) > 1e-6:
-        raise UsageError(
-            f"--split {text}: expected the shares of {', '.join(PARTS)}, such as 0.8,0.1,0.1, which sum to 1."
-        )
-    return dict(zip(PARTS, shares, strict=True))
+class LabelledFile:
+    """The file that the user names. CoNLL and JSONL are written as the sentences come, other formats at the end."""
 
-
-class LabelledFiles:
-    """The file that the user names, or for a split that name with the part's: weak.conll.gz → weak-train.conll.gz.
-
-    A split holds all sentences in memory. Otherwise CoNLL and JSONL are written as the sentences come.
-    """
-
-    def __init__(
-        self,
-        out: str,
-        shares: dict[str, Size] | None,
-        seed: int,
-        overwrite: bool,
-        inputs: Sequence[str | None] = (),
-    ) -> None:
-        self.out, self.shares, self.seed = out, shares, seed
+    def __init__(self, out: str, overwrite: bool, inputs: Sequence[str | None] = ()) -> None:
+        self.out = out
         self.written: dict[str, int] = {}  # sentences by file
-        self.remark = ""  # on what else is there
-        if out == "-" and shares is not None:
-            raise UsageError("--split makes three files, and --out - prints one: name a file.")
-        for file in [self.place(part) for part in shares or ("",)]:
-            check_place_to_write("--out", file, overwrite, inputs, has_tags=True)
-
-    def place(self, part: str) -> str:
-        if not part:
-            return self.out
-        path = Path(self.out)
-        inner = inner_name(path.name)
-        suffix = Path(inner).suffix
-        return str(path.with_name(f"{inner.removesuffix(suffix)}-{part}{suffix}{path.name[len(inner) :]}"))
+        self.remark = ""  # on other files in a folder
+        check_place_to_write("--out", out, overwrite, inputs, has_tags=True)
 
     def write(self, sentences: Iterator[Sentence]) -> None:
-        if self.shares is not None:
-            corpus = Corpus.of(sentences, "weak labels")
-            _check(corpus)
-            for part, chosen in split(corpus, self.shares, self.seed).items():
-                write_corpus(chosen, self.place(part))
-                self.written[self.place(part)] = len(chosen)
-            return
         format = _STREAMED.get(Path(inner_name(self.out)).suffix.lower())
-        if format is None:
-            corpus = Corpus.of(sentences, "weak labels")
-            _check(corpus)
-            self.remark = remark_on_folder(self.out, write_corpus(corpus, self.out))
-            self.written[self.out] = len(corpus)
-        else:
+        if format is not None:
             self._stream(sentences, format)
+            return
+        corpus = Corpus.of(sentences, "weak labels")
+        if not len(corpus):
+            raise InputError(_NO_SENTENCES)
+        self.remark = remark_on_folder(self.out, write_corpus(corpus, self.out))
+        self.written[self.out] = len(corpus)
 
     def _stream(self, sentences: Iterator[Sentence], format: str) -> None:
         written = 0
@@ -292,10 +226,5 @@ class LabelledFiles:
                 file.write(data.removeprefix(codecs.BOM_UTF8) if written else data)
                 written += len(batch)
             if not written:
-                raise InputError("the text has no sentences. Is it the right file?")
+                raise InputError(_NO_SENTENCES)
         self.written[self.out] = written
-
-
-def _check(corpus: Corpus) -> None:
-    if not len(corpus):
-        raise InputError("the text has no sentences. Is it the right file?")

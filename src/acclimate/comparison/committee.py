@@ -1,11 +1,8 @@
-"""A committee: taggers that differ in their seed, and on request in their recipe, label the target's text together. One
-student learns what they say, beside the source.
+"""A committee: taggers that differ in seed or recipe label the target's text, and one student learns these labels.
 
-Each member is an ordinary run in `members/N` of the run's folder. It never sees the target test's labels. When all are
-trained, the members tag the target's text. Either the spans that all of them found are learnt, and a word on which they
-do not agree may be anything; or the mean of their probabilities is learnt as soft labels. The student is an ordinary
-tagger, which learns source and text plainly, and a batch of the labelled target sentences in each update if there are
-any.
+Each member is an ordinary run in `members/N` of the run's folder, and never sees the target test's labels. The student
+learns the source, the spans that all members found (a word on which they do not agree may be anything) or the mean of
+their probabilities, and a batch of the labelled target sentences in each update, if there are any.
 """
 
 from __future__ import annotations
@@ -17,22 +14,34 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from pydantic import Field
 
-from acclimate.comparison.answers import read_answer, write_answer
-from acclimate.comparison.plan import obstacle_for
-from acclimate.comparison.run_result import RunResult, read_run
-from acclimate.comparison.scheduler import Job, expected_seconds, make_all, seconds_of_all
+from acclimate.comparison.results import RunResult, read_run
+from acclimate.comparison.scheduler import (
+    Job,
+    expected_seconds,
+    fitting_recipes,
+    make_all,
+    obstacle_for,
+    seconds_of_all,
+)
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
+from acclimate.data.soft_labels import coherent, softened
 from acclimate.data.votes import agreed, averaged, open_share, voted
 from acclimate.evaluation.scores import score
 from acclimate.evaluation.table import align, duration
+from acclimate.inference.predict import guess, predict
 from acclimate.layout import BEFORE, MEMBERS
+from acclimate.model.encoders.shipped import CNN_LSTM
+from acclimate.model.storage import StorageError, read_tensors, write_tensors
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe
+from acclimate.recipes.catalogue import BASELINE, RecipeNames, find_recipe, for_target_labels
 from acclimate.recipes.la_dtl import LA_DTL
-from acclimate.runs.cost import expected_cost
+from acclimate.runs.budget import expected_cost
+from acclimate.runs.fingerprint import file_digest
+from acclimate.runs.folder import read_checksummed, write_checksummed
 from acclimate.runs.prepare import choose_selector
 from acclimate.runs.result import Outcome
 from acclimate.runs.run import PlannedRun, finish_run, using_threads, working_alone
@@ -45,7 +54,7 @@ from acclimate.training.engine import device_for
 from acclimate.training.rehearsal import RULE
 from acclimate.training.stage import DevelopmentScore
 
-COMMITTEE = "committee"  # what is told as the recipe of its student
+COMMITTEE = "committee"  # stands as the recipe of its student
 STRIDE = 1000  # between the seeds of two members: committees of neighbouring seeds share nobody
 
 
@@ -99,25 +108,40 @@ class Lesson:
         }
 
 
-def render_committee(found: dict[str, Any]) -> str:
+def render_committee(report: dict[str, Any]) -> str:
     """Members, committee and student in lines, as `Lesson.as_dict` tells of them."""
     rows = [["", "seed", "target F1", "seconds"]]
-    for one in found["members"]:
+    for one in report["members"]:
         rows.append([f"member, {one['recipe']}", str(one["seed"]), _percent(one["f1"]), f"{one['seconds']:.1f}"])
-    rows.append(["committee, by vote", "", _percent(found["committee_f1"]), ""])
-    rows.append(["student", "", _percent(found["student_f1"]), ""])
-    size = count(len(found["members"]), "member")
+    rows.append(["committee, by vote", "", _percent(report["committee_f1"]), ""])
+    rows.append(["student", "", _percent(report["student_f1"]), ""])
+    size = count(len(report["members"]), "member")
     learnt = (
-        f"The student learns the mean of their probabilities on {count(found['sentences'], 'target sentence')}."
-        if found["labels"] == "marginals"
-        else f"The student learns what all agree on in {count(found['sentences'], 'target sentence')}; "
-        f"{100 * found['open_share']:.1f} % of the words are left open."
+        f"The student learns the mean of their probabilities on {count(report['sentences'], 'target sentence')}."
+        if report["labels"] == "marginals"
+        else f"The student learns what all agree on in {count(report['sentences'], 'target sentence')}; "
+        f"{100 * report['open_share']:.1f} % of the words are left open."
     )
     return "\n".join([f"committee of {size}", "", *align(rows), "", learnt])
 
 
 def _percent(f1: float | None) -> str:
     return "-" if f1 is None else f"{100 * f1:.2f}"
+
+
+def auto_committee(task: Task, options: CommitteeSettings, encoder: str) -> CommitteeSettings:
+    """The committee of recipe auto: the three best recipes of the leaderboard, without those that the data forbids."""
+    if task.target_labelled is not None:
+        best = ("acclimate", "pdaln", "mat")
+    else:
+        best = ("acclimate", "datnet", "self-training" if encoder == CNN_LSTM else "mat")
+    permitted = fitting_recipes(task, encoder)
+    recipes = options.recipes or tuple(name for name in best if name in permitted and not task.trains_target(name))
+    if not recipes:
+        raise UsageError(
+            f"No recipe of a committee fits here. Train a tagger with the target's own labels: {for_target_labels()}."
+        )
+    return options.model_copy(update={"recipes": recipes, "members": options.members or max(2, len(recipes))})
 
 
 def require_committee(task: Task, settings: RunSettings, options: CommitteeSettings) -> None:
@@ -220,11 +244,8 @@ def _committee_f1(members: Sequence[RunResult], test: Corpus | None) -> float | 
 
 
 def student_of(task: Task, settings: RunSettings, text: Corpus) -> tuple[StudentTask, RunSettings]:
-    """What the student works on, and how it is trained: text that a committee has labelled, beside the source.
-
-    The same source sentences choose its state as would choose that of a run without a committee: never the committee's
-    labels.
-    """
+    """The student's corpora and settings: the text that a committee has labelled beside the source. The same gold
+    sentences choose its state as in a run without a committee."""
     gold, dev, select = task.source, task.source_dev, settings.select
     if settings.train_on_dev and dev is not None:
         gold, dev, select = gold + dev, None, "last" if select == "auto" else select
@@ -276,3 +297,46 @@ def expected_time(task: Task, settings: RunSettings, options: CommitteeSettings,
     whole = duration(student + seconds_of_all(left, expected, hands))
     parts = [f"{options.members} members", *(f"one of {name} {duration(each)}" for name, each in expected.items())]
     return f"expected time: about {whole} ({RULE}): {', '.join(parts)}, the student {duration(student)}."
+
+
+_TAGS, _NOTE, _MARGINALS = "text-tags.json", "text-marginals.json", "text-marginals.safetensors"
+
+
+def write_answer(tagger: Tagger, folder: Path, text: Corpus, soft: bool) -> None:
+    """Tag the text and keep the tags; `soft`: the probabilities of IOB2 tags, in half precision."""
+    answer = (guess if soft else predict)(tagger, text)
+    if not soft:
+        kept = {"kind": answer.kind, "tags": [sentence.tags for sentence in answer]}
+        return write_checksummed(folder / _TAGS, kept)
+    tags = tagger.labels.tags("IOB2")
+    numbers = {tag: number for number, tag in enumerate(tags)}
+    rows = [row for sentence in answer for row in sentence.probabilities or ()]
+    marginals = torch.zeros(len(rows), len(tags), dtype=torch.float16)
+    for place, row in enumerate(rows):
+        for tag, probability in row:
+            marginals[place, numbers[tag]] = probability
+    aside = folder / f"{_MARGINALS}.part"
+    write_tensors(aside, {"marginals": marginals})
+    aside.replace(folder / _MARGINALS)
+    write_checksummed(folder / _NOTE, {"tags": tags, "marginals": file_digest(folder / _MARGINALS)})
+
+
+def read_answer(folder: Path, text: Corpus, soft: bool) -> Corpus | None:
+    """The text as the member labelled it; None where that is not kept whole."""
+    try:
+        kept = read_checksummed(folder / (_NOTE if soft else _TAGS))
+        if not soft:
+            return Corpus(text.with_tags(kept["tags"]).sentences, text.name, kept["kind"], text.notes)
+        if kept["marginals"] == file_digest(folder / _MARGINALS):
+            return _softened(text, kept["tags"], read_tensors(folder / _MARGINALS)["marginals"])
+    except (OSError, StorageError, ValueError, KeyError):
+        pass
+    return None
+
+
+def _softened(text: Corpus, tags: list[str], marginals: torch.Tensor) -> Corpus:
+    sentences, rows = [], iter(marginals.float().tolist())
+    for sentence in text:
+        found = [dict(zip(tags, next(rows), strict=True)) for _ in sentence.words]
+        sentences.append(softened(sentence, coherent(found)))
+    return Corpus(tuple(sentences), text.name, "spans", text.notes)

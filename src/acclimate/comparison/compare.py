@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from acclimate.comparison.judging import (
+from acclimate.comparison.results import Choice, Comparison, RecipeResult, by_recipe, choices_of, read_run
+from acclimate.comparison.scheduler import (
+    Job,
+    estimate_lines,
+    make_all,
+    plan_runs,
+    require_scorable_test,
+    with_baseline,
+)
+from acclimate.comparison.selectors import (
     ALL_SELECTORS,
-    Choice,
-    choices_of,
     missing_judgements,
     read_judgements,
     require_selectors,
     run_and_judge,
 )
-from acclimate.comparison.plan import plan_runs, require_scorable_test, with_baseline
-from acclimate.comparison.run_result import read_run
-from acclimate.comparison.scheduler import Job, estimate_lines, make_all
-from acclimate.comparison.summary import Comparison, RecipeResult, by_recipe
 from acclimate.comparison.tables import MATERIAL, write_material, write_tables
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -29,8 +33,7 @@ from acclimate.inference.predict import require_spans
 from acclimate.layout import COMPARISON
 from acclimate.model.storage import forget_checksums, write_checksums
 from acclimate.recipes.catalogue import BASELINE, find_recipe
-from acclimate.runs.folder import State, require_same_data
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import in_locked_folder, require_same_data
 from acclimate.runs.prepare import (
     TARGET_TEST,
     LearntTests,
@@ -68,34 +71,30 @@ def compare(
 ) -> Comparison:
     """Train every recipe with every seed and compare them on the target's test sentences.
 
-    task: the corpora. The test's gold tags are used when all runs are over, and no run ever sees them; without any,
-        only what the selectors would choose is told.
+    task: the corpora. No run sees the test's gold tags; without any, only the choices of the selectors are shown.
     seeds: how many (1, 2, …), or which.
-    out: every run is a folder below it (`runs/RECIPE/seed-N`). What is finished there is not done again, what was cut
-        off goes on. The tables are written there, too: comparison.json, comparison.csv and comparison.md.
+    out: every run is a folder below it (`runs/RECIPE/seed-N`), beside the tables comparison.json, .csv and .md.
+        Finished runs are not made again, interrupted ones go on.
     settings: tagger, training, select, train_on_dev and share, for all recipes.
-    each: settings for single recipes, `{"datnet": {"options": …, "training": …, "tagger": …}}`, over the shared ones.
-    against: all others are compared with this one. It is added where it is not among the recipes.
-    executor: who makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same
-        files. Without one they are made here, by `jobs` processes, one after the other for one job. Several GPUs are
-        shared out among the processes.
-    threads: of each run; 1 where several are made side by side. The last digits of sums may depend on it.
-    estimate: time a few updates of each recipe first, and tell how long all will take.
-    tell: hears how it goes, a line at a time.
+    each: settings for single recipes, `{"datnet": {"options": …, "training": …, "tagger": …}}`.
+    against: the recipe that all others are compared with.
+    executor: makes the runs; a Dask cluster's (`client.get_executor()`) takes them to machines that see the same files.
+        Without one, `jobs` processes share the GPUs.
+    threads: of each run; 1 where several are made side by side.
+    estimate: time a few updates of each recipe first. tell: receives progress, a line at a time.
     """
-    task, test, out = replace(task, target=_text(task.target)), task.target_test, Path(out)
+    target = None if task.target is None else task.target.unlabelled()
+    task, test, out = replace(task, target=target), task.target_test, Path(out)
     if not isinstance(settings, SharedSettings):
         settings = complete(SharedSettings, settings or {}, where="settings of the comparison")
     selectors = tuple(dict.fromkeys(selectors))
     require_selectors(selectors)
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(dict.fromkeys(seeds))
     names = with_baseline(recipes, against)
-    planned = plan_runs(names, numbers, out, task, settings, each or {})
+    runs = plan_runs(names, numbers, out, task, settings, each or {})
     blind = BlindTask.of(task)
     require_same_data(out, blind.fingerprints)
-    states = {run.name: run.state(blind) for run in planned}
-    _tell_states(planned, states, tell)
-    left = [run for run in planned if states[run.name] != "finished"]
+    left = _unfinished(runs, blind, tell)
     require_spans(test, task.source_test)
     require_scorable_test(test, names, blind)
     if threads is None and (executor is not None or jobs > 1):
@@ -104,34 +103,16 @@ def compare(
         tell("timing a few updates of each recipe")
         for line in estimate_lines(left, blind, 1 if executor is not None else jobs, threads):
             tell(line)
-    failures = _make_runs(planned, blind, selectors, executor, jobs, threads, tell)
-    done = [run for run in planned if run.name not in failures]
+    by_folder = {run.folder: run.name for run in runs}
+    work = [
+        Job(run.name, run_and_judge, (run, blind, selectors, threads), by_folder.get(run.baseline or Path()))
+        for run in runs
+    ]
+    failures = make_all(work, executor, jobs, tell)
+    done = [run for run in runs if run.name not in failures]
     if not done:
         raise InputError(f"no run could be finished. {next(iter(failures.values()))}")
-    judgements = read_judgements(done, selectors)
-    runs = [read_run(run, test, judgements[run.name]) for run in done]
-    choices = choices_of(selectors, runs)
-    scored = task.source if test is None or not test.is_labelled else test
-    metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
-    learnt = learnt_by_any(names, task, settings.train_on_dev)
-    results = by_recipe(names, runs, against, test, metric, rounds)
-    comparison = Comparison(
-        title=f"{task.source.name} → {'(no target)' if task.target is None else task.target.name}",
-        against=against,
-        recipes=results,
-        choices=choices,
-        failures=failures,
-        remarks=(
-            *remarks_on_scores(test, selectors, choices),
-            *missing_judgements(selectors, choices, done, blind),
-            *remarks_on_share(settings.share),
-            *learnt.remarks,
-            *remarks_on_test(names, task, settings.select, settings.train_on_dev),
-            *remarks_on_makes(results, against),
-        ),
-        metric=metric,
-        learnt=learnt.target,
-    )
+    comparison = _summarise(task, blind, names, done, failures, against, selectors, settings, rounds)
     forget_checksums(out, COMPARISON, MATERIAL)
     write_tables(comparison, out)
     write_material(task, out)
@@ -139,40 +120,53 @@ def compare(
     return comparison
 
 
-def _text(target: Corpus | None) -> Corpus | None:
-    return None if target is None else target.unlabelled()
-
-
-def _tell_states(runs: Sequence[PlannedRun], states: Mapping[str, State], tell: Tell) -> None:
-    found = list(states.values())
+def _unfinished(runs: Sequence[PlannedRun], task: BlindTask, tell: Tell) -> list[PlannedRun]:
+    states = {run.name: run.state(task) for run in runs}
+    count_of = Counter(states.values())
     tell(
-        f"{count(len(runs), 'run')}: {found.count('finished')} finished before, {found.count('begun')} to go on "
-        f"with, {found.count('new') + found.count('damaged')} to begin"
+        f"{count(len(runs), 'run')}: {count_of['finished']} finished before, {count_of['begun']} to go on "
+        f"with, {count_of['new'] + count_of['damaged']} to begin"
     )
     for run in runs:
         if states[run.name] == "damaged":
             tell(f"{run.folder} is damaged: this run is made again.")
+    return [run for run in runs if states[run.name] != "finished"]
 
 
-def _make_runs(
-    runs: Sequence[PlannedRun],
-    task: BlindTask,
-    selectors: tuple[str, ...],
-    executor: Executor | None,
-    jobs: int,
-    threads: int | None,
-    tell: Tell,
-) -> dict[str, str]:
-    """Make what is missing; returns why runs failed, by their names."""
-    names = {run.folder: run.name for run in runs}
-    work = [
-        Job(run.name, run_and_judge, (run, task, selectors, threads), names.get(run.baseline or Path())) for run in runs
-    ]
-    return make_all(work, executor, jobs, tell)
+def _summarise(
+    task: Task,
+    blind: BlindTask,
+    names: Sequence[str],
+    done: Sequence[PlannedRun],
+    failures: Mapping[str, str],
+    against: str,
+    selectors: Sequence[str],
+    settings: SharedSettings,
+    rounds: int,
+) -> Comparison:
+    """Score the finished runs with the test's gold tags, and put them together."""
+    test = task.target_test
+    judgements = read_judgements(done, selectors)
+    runs = [read_run(run, test, judgements[run.name]) for run in done]
+    choices = choices_of(selectors, runs)
+    scored = task.source if test is None or not test.is_labelled else test
+    metric: Metric = "token accuracy" if scored.kind == "plain" else "span f1"
+    learnt = learnt_by_any(names, task, settings.train_on_dev)
+    results = by_recipe(names, runs, against, test, metric, rounds)
+    remarks = (
+        *remarks_on_scores(test, selectors, choices),
+        *missing_judgements(selectors, choices, done, blind),
+        *((f"A first look: every recipe made {100 * settings.share:.3g} % of its updates.",) * (settings.share < 1)),
+        *learnt.remarks,
+        *remarks_on_test(names, task, settings.select, settings.train_on_dev),
+        *remarks_on_makes(results, against),
+    )
+    title = f"{task.source.name} → {'(no target)' if task.target is None else task.target.name}"
+    return Comparison(title, against, results, choices, failures, remarks, metric, learnt.target)
 
 
 def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> LearntTests:
-    """Of all recipes together; nothing is said of a test without gold tags, which is not scored."""
+    """What all recipes together learn of the test with labels."""
     test, source = task.target_test, task.source
     if train_on_dev and task.source_dev is not None:
         source += task.source_dev
@@ -185,7 +179,7 @@ def learnt_by_any(recipes: Sequence[str], task: Task, train_on_dev: bool) -> Lea
 
 
 def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, train_on_dev: bool) -> Iterator[str]:
-    """Where the test's sentences choose the models as well, or stand in the target's text."""
+    """Where test sentences choose the models as well, or stand in the target's text."""
     test = task.target_test
     if test is None or not test.is_labelled:
         return
@@ -203,7 +197,7 @@ def remarks_on_test(recipes: Sequence[str], task: Task, select: SelectorName, tr
 
 
 def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Sequence[Choice]) -> Iterator[str]:
-    """Why nothing is scored on the target, and what is shown all the same."""
+    """Why nothing is scored on the target."""
     if test is not None and test.is_labelled:
         return
     why = "No target test sentences were given" if test is None else f"{test.name} has no gold tags"
@@ -215,14 +209,8 @@ def remarks_on_scores(test: Corpus | None, selectors: Sequence[str], choices: Se
     yield told
 
 
-def remarks_on_share(share: float) -> Iterator[str]:
-    if share < 1:
-        yield f"A first look: every recipe made {100 * share:.3g} % of its updates."
-
-
 def remarks_on_makes(recipes: Iterable[RecipeResult], against: str) -> Iterator[str]:
-    """Which recipes work on a tagger of another make than the one they are compared with, and what was done about
-    it."""
+    """Which recipes change the tagger itself, and how they were compared all the same."""
     results = {result.recipe: result for result in recipes if result.runs}
     base = results[against].runs[0].make if against in results else ()
     for name, result in results.items():

@@ -1,5 +1,4 @@
-"""Runs side by side: on this machine's processes and GPUs, or on any executor. A run that fails for a reason of its own
-does not stop the others."""
+"""Which runs a comparison is made of, and how they are made side by side: in processes, on GPUs, on any executor."""
 
 from __future__ import annotations
 
@@ -12,41 +11,155 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
 from acclimate.data.processes import CONTEXT, processes
 from acclimate.evaluation.table import duration
+from acclimate.inference.predict import require_scorable
+from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.storage import StorageError
-from acclimate.runs.cost import expected_cost
+from acclimate.recipes.catalogue import BASELINE, RECIPES, find_recipe, for_target_labels
+from acclimate.recipes.recipe import Recipe, has_other_labels
+from acclimate.runs.budget import expected_cost
+from acclimate.runs.prepare import missing_data
 from acclimate.runs.run import PlannedRun, using_threads
-from acclimate.runs.task import BlindTask
-from acclimate.settings import SettingsError, UsageError
+from acclimate.runs.settings import RunSettings, SharedSettings
+from acclimate.runs.task import BlindTask, Task
+from acclimate.settings import SettingsError, UsageError, complete, require_seed
+from acclimate.spelling import describe_failure
 from acclimate.training.rehearsal import RULE
 from acclimate.training.run import Diverged
 
 
-def told(failure: Exception) -> str:
-    """In words: what the machine says of a file comes with a number that helps nobody."""
-    if isinstance(failure, OSError) and failure.strerror:
-        return f"{failure.strerror}." if failure.filename is None else f"{failure.filename}: {failure.strerror}."
-    return str(failure)
+def with_baseline(recipes: Sequence[str], against: str) -> list[str]:
+    """The recipes once each, with the one that they are compared with."""
+    names = [find_recipe(name).name for name in dict.fromkeys(recipes)]
+    if find_recipe(against).name not in names:
+        names.insert(0, against)
+    return names
+
+
+def fitting_recipes(task: Task, encoder: str) -> list[str]:
+    """All recipes that can be run on this data with this encoder, as they are."""
+
+    def by_default(recipe: Recipe) -> bool:
+        """Whether nothing has to be set otherwise."""
+        if "target by default" in recipe.needs and not task.has_target:
+            return False
+        exchanges = "entities beside target labels" in recipe.needs and task.target_labelled is not None
+        return not (exchanges and task.source.kind == "plain")
+
+    return [name for name, recipe in RECIPES.items() if by_default(recipe) and not obstacle_for(recipe, task, encoder)]
+
+
+def plan_runs(
+    recipes: Sequence[str],
+    seeds: Sequence[int],
+    out: Path,
+    task: Task,
+    shared: SharedSettings,
+    each: Mapping[str, Mapping[str, Any]],
+) -> list[PlannedRun]:
+    """All runs, seed by seed with the baseline first. `shared` are settings of all recipes, `each` those of single
+    ones."""
+    if not seeds:
+        raise UsageError("a comparison needs one seed at least.")
+    for seed in seeds:
+        require_seed(seed)
+    for name in each:
+        if name not in recipes:
+            raise SettingsError(f"settings for {name!r}, which is not compared. Compared: {', '.join(recipes)}.")
+    settings = {name: _settings(name, shared, each.get(name, {})) for name in recipes}
+    for name in recipes:
+        obstacle = obstacle_for(find_recipe(name), task, settings[name].tagger.encoder)
+        if obstacle:
+            raise UsageError(obstacle)
+    baseline = settings.get(BASELINE.name)
+    ordered = sorted(recipes, key=lambda name: name != BASELINE.name)
+    return [
+        PlannedRun(
+            settings[name].model_copy(update={"seed": seed}),
+            folder_of(out, name, seed),
+            folder_of(out, BASELINE.name, seed) if name != BASELINE.name and _alike(baseline, settings[name]) else None,
+        )
+        for seed in seeds
+        for name in ordered
+    ]
+
+
+def folder_of(out: Path, recipe: str, seed: int) -> Path:
+    """Of one run of a comparison."""
+    return out / "runs" / recipe / f"seed-{seed}"
+
+
+def require_scorable_test(test: Corpus | None, recipes: Sequence[str], task: BlindTask) -> None:
+    """Refuse gold tags that the taggers could not be scored on."""
+    if test is not None and test.is_labelled:
+        for recipe in recipes:
+            require_scorable(task.labels_for(recipe), test)
+
+
+def _alike(baseline: RunSettings | None, settings: RunSettings) -> bool:
+    """Whether a baseline under these settings is the one that is there."""
+    if baseline is None:
+        return False
+    own = {"recipe": baseline.recipe, "options": baseline.options}
+    return settings.model_copy(update=own) == baseline
+
+
+def _settings(recipe: str, shared: SharedSettings, own: Mapping[str, Any]) -> RunSettings:
+    where = f"settings of {recipe}"
+    for name in ("recipe", "seed"):
+        if name in own:
+            raise SettingsError(f"{where}: {name} is not a recipe's own: all recipes are trained with every seed.")
+    settings = complete(RunSettings, {**merged(shared.model_dump(), own), "recipe": recipe}, where=where)
+    options = complete(find_recipe(recipe).options, settings.options, where=f"options of recipe {recipe}")
+    return settings.model_copy(update={"options": options.model_dump(mode="json")})
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Two trees of settings as one; where both say something, the second counts."""
+    result = dict(below)
+    for name, value in above.items():
+        here = result.get(name)
+        both = isinstance(here, Mapping) and isinstance(value, Mapping)
+        result[name] = merged(here, value) if both else value  # type: ignore[arg-type]
+    return result
+
+
+def obstacle_for(recipe: Recipe, task: Task, encoder: str) -> str:
+    """Why a recipe cannot be run; empty if it can."""
+    if missing := missing_data(recipe, task.has_target, task.target_labelled is not None):
+        return missing
+    if "language model" in recipe.needs and encoder == CNN_LSTM:
+        return f"Recipe {recipe.name} needs a pre-trained encoder, and {CNN_LSTM} is none."
+    if "entities" in recipe.needs and task.source.kind == "plain":
+        return f"Recipe {recipe.name} learns from entities, and the plain tags of {task.source.name} have none."
+    few = task.target_labelled
+    if few is not None and has_other_labels(task.source, few) and not recipe.trains_target(task.source, few):
+        return (
+            f"Recipe {recipe.name} has the source's labels, and the labelled target sentences have others. Compare "
+            f"{for_target_labels()}, which train a tagger with the target's own labels, against target-only."
+        )
+    return ""
 
 
 def is_expected(failure: Exception) -> bool:
-    """Something about data, settings or the machine, and no fault of the program: other runs may still go well."""
+    """Whether data, settings or the machine are at fault, and not the program: other runs may still go well."""
     kinds = (InputError, UsageError, SettingsError, StorageError, Diverged, OSError)
     return isinstance(failure, kinds) or type(failure).__name__ == "OutOfMemoryError"
 
 
 def sendable(failure: Exception) -> Exception:
-    """The failure itself, or, where another process could not open it, one that says the same: in words for an expected
-    one, with its traceback for a fault of the program."""
+    """The failure, or one with the same words where another process could not unpickle it."""
     try:
         pickle.loads(pickle.dumps(failure))
     except Exception:
         if is_expected(failure):
-            return InputError(told(failure))
+            return InputError(describe_failure(failure))
         return RuntimeError("".join(traceback.format_exception(failure)))
     return failure
 
@@ -67,7 +180,7 @@ class Job:
 def do_all(
     jobs: Sequence[Job], executor: Executor | None, done: Callable[[Job, Any], None], failed: Callable[[Job, Any], None]
 ) -> None:
-    """Do all jobs, each as soon as the one it waits for is over. `failed` decides about an exception: it may raise."""
+    """Do each job as soon as the one it waits for is over. `failed` decides about an exception."""
     if executor is None:
         for job in jobs:  # in their order, in which each stands behind the one it waits for
             _settle(job, partial(job.call, *job.arguments), done, failed)
@@ -76,11 +189,14 @@ def do_all(
     over: set[str] = set()
     waiting: dict[Future[Any], Job] = {}
     names = {job.name for job in jobs}
+    is_pool = isinstance(executor, ProcessPoolExecutor)
     try:
         while left or waiting:
             ready = [job for job in left if job.after is None or job.after in over or job.after not in names]
             left = [job for job in left if job not in ready]
-            waiting |= {_submitted(executor, job): job for job in ready}
+            for job in ready:
+                send = partial(_answer, job.call, job.arguments) if is_pool else partial(job.call, *job.arguments)
+                waiting[executor.submit(send)] = job
             ended, _ = wait(waiting, return_when=FIRST_COMPLETED)
             for future in ended:
                 job = waiting.pop(future)
@@ -91,23 +207,12 @@ def do_all(
             future.cancel()
 
 
-def _submitted(executor: Executor, job: Job) -> Future[Any]:
-    if isinstance(executor, ProcessPoolExecutor):
-        return executor.submit(_answer, job.call, job.arguments)
-    return executor.submit(job.call, *job.arguments)
-
-
 def _answer(call: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """A job in another process. A failure that cannot be sent from there would look like the end of the process."""
     try:
         return call(*arguments)
     except Exception as failure:
-        from acclimate.comparison.scheduler import sendable  # heavy, and there by now
-
-        sent = sendable(failure)
-        if sent is failure:
-            raise
-        raise sent from None
+        raise sendable(failure) from None
 
 
 def _settle(
@@ -125,8 +230,8 @@ def _settle(
 
 @contextmanager
 def workers(executor: Executor | None, jobs: int, gpus: Sequence[str] = ()) -> Iterator[Executor | None]:
-    """The executor that was given; else `jobs` processes with one thread each, each with one of the GPUs in turn; else,
-    for one job and one GPU at most, nobody: the work is done here."""
+    """The given executor, else `jobs` processes with one thread and one of the GPUs each, else None: work is done
+    here."""
     if executor is not None or jobs < 2:
         yield executor
         return
@@ -134,11 +239,11 @@ def workers(executor: Executor | None, jobs: int, gpus: Sequence[str] = ()) -> I
     for number in range(jobs):
         numbers.put(gpus[number % len(gpus)] if gpus else None)
     advice = "perhaps there was too little memory: name fewer jobs. The same command goes on where it stands"
-    with processes(jobs, "made a run", advice, _settle_in, numbers) as pool:  # what is ended leaves its checkpoints
+    with processes(jobs, "made a run", advice, _start_worker, numbers) as pool:  # what is ended leaves its checkpoints
         yield pool
 
 
-def _settle_in(numbers: Any) -> None:
+def _start_worker(numbers: Any) -> None:
     """Where and how a new process works."""
     os.environ |= {**dict.fromkeys(_ONE_THREAD, "1"), "TOKENIZERS_PARALLELISM": "false"}
     gpu = numbers.get()
@@ -156,7 +261,7 @@ def visible_gpus() -> list[str]:
 
 
 def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Callable[[str], Any]) -> dict[str, str]:
-    """Do the work, whose calls say how many seconds they took; returns why some of it failed, by its names."""
+    """Do the work, whose calls return seconds; returns the reasons of failures, by name."""
     failures: dict[str, str] = {}
     ended = 0
 
@@ -170,7 +275,7 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
         if not is_expected(failure):
             raise failure
         ended += 1
-        failures[job.name] = told(failure)
+        failures[job.name] = describe_failure(failure)
         tell(f"{ended} of {len(work)}: {job.name} FAILED: {failures[job.name]}")
 
     gpus = visible_gpus() if jobs > 1 and executor is None else []
@@ -180,8 +285,7 @@ def make_all(work: Sequence[Job], executor: Executor | None, jobs: int, tell: Ca
 
 
 def estimate_lines(left: Sequence[PlannedRun], task: BlindTask, jobs: int, threads: int | None) -> Iterator[str]:
-    """What to tell of the runs that are left. A recipe that refuses is named, and no more than that: its runs will fail
-    by themselves, and the others are made. Timed with as many threads as a run will have."""
+    """The expected time of the remaining runs. A recipe that refuses is named; its runs will fail by themselves."""
     expected: dict[str, float] = {}
     for recipe, run in {run.recipe: run for run in left}.items():
         try:
@@ -190,7 +294,7 @@ def estimate_lines(left: Sequence[PlannedRun], task: BlindTask, jobs: int, threa
         except Exception as failure:
             if not is_expected(failure):
                 raise
-            yield f"{recipe} cannot be timed, and its runs will fail: {told(failure)}"
+            yield f"{recipe} cannot be timed, and its runs will fail: {describe_failure(failure)}"
     if expected:
         hands = min(jobs, len(left))
         parts = ", ".join(f"{recipe} {duration(seconds)}" for recipe, seconds in expected.items())

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acclimate.analysis.text_comparison import sampled
-from acclimate.comparison.judging import Choice
-from acclimate.comparison.run_result import RunResult
-from acclimate.comparison.summary import Comparison, Mean, RecipeResult
+from acclimate.comparison.results import Choice, Comparison, Mean, RecipeResult, RunResult
 from acclimate.data.corpus import Corpus
 from acclimate.data.writers.shared import encoded, save, write_csv
 from acclimate.evaluation.table import Row, align
@@ -25,41 +23,41 @@ _COSTS = ("source before", "after", "seconds", "MB")
 _TEST = ("change", "95 % interval", "bootstrap p", "permutation p")
 
 
-def score_rows(found: Comparison) -> list[Row]:
+def score_rows(comparison: Comparison) -> list[Row]:
     """A row for each recipe, the head first. Scores in percent, mean ± deviation; p-values after Holm's correction."""
-    head = [*(_SCORES if found.is_scored else _SCORES[:2]), *_COSTS, *(_TEST if found.is_scored else ())]
+    head = [*(_SCORES if comparison.is_scored else _SCORES[:2]), *_COSTS, *(_TEST if comparison.is_scored else ())]
     rows: list[Row] = [head]
-    leaders = found.leaders
-    for recipe in found.recipes:
+    leaders = comparison.leaders
+    for recipe in comparison.recipes:
         if not recipe.runs:
             rows.append([recipe.recipe, "0", *["-"] * (len(head) - 2)])
             continue
         means = recipe.means
         cells = [f"{recipe.recipe}{' *' if recipe.recipe in leaders else ''}", str(len(recipe.runs))]
-        if found.is_scored:
+        if comparison.is_scored:
             names = ("target_f1", "target_precision", "target_recall", "seen_f1", "unseen_f1")
             cells += [percents(means[name]) for name in names]
         cells += [percents(means["source_before"]), percents(means["source_after"])]
         cells += [plain(means["seconds"], 1), plain(means["megabytes"], 0)]
-        rows.append([*cells, *(_against(recipe) if found.is_scored else ())])
+        rows.append([*cells, *(_against(recipe) if comparison.is_scored else ())])
     return rows
 
 
 def _against(recipe: RecipeResult) -> list[str]:
     if recipe.against is None:
         return [""] * len(_TEST)
-    found = recipe.against.found
+    test = recipe.against.found
     return [
-        f"{100 * found.difference:+.2f}",
-        f"{100 * found.low:+.2f} to {100 * found.high:+.2f}",
+        f"{100 * test.difference:+.2f}",
+        f"{100 * test.low:+.2f} to {100 * test.high:+.2f}",
         f"{recipe.against.bootstrap_holm:.3f}",
         f"{recipe.against.permutation_holm:.3f}",
     ]
 
 
-def source_rows(found: Comparison) -> list[Row]:
+def source_rows(comparison: Comparison) -> list[Row]:
     """The score of each source after training, where several were joined; nothing otherwise."""
-    means = {recipe.recipe: recipe.sources_after for recipe in found.recipes if recipe.sources_after}
+    means = {recipe.recipe: recipe.sources_after for recipe in comparison.recipes if recipe.sources_after}
     names = list(dict.fromkeys(name for row in means.values() for name in row))
     rows: list[Row] = [["source after", *names]] if names else []
     return [*rows, *([recipe, *(percents(row.get(name)) for name in names)] for recipe, row in means.items())]
@@ -76,52 +74,51 @@ def choice_rows(choices: Sequence[Choice], is_scored: bool) -> list[Row]:
     return rows
 
 
-def legend(found: Comparison) -> Iterator[str]:
+def legend(comparison: Comparison) -> Iterator[str]:
     """What the tables say, and what they do not."""
-    reserved = found.reservation
+    reserved = comparison.reservation
     if reserved is not None:
         yield f"{reserved.headline}. {reserved.why}"
-    yield from found.remarks
-    for name, why in found.failures.items():
+    yield from comparison.remarks
+    for name, why in comparison.failures.items():
         yield f"Missing: {name}. {why}"
-    if found.is_scored:
-        score = "accuracy" if found.metric == "token accuracy" else "span F1"
-        yield f"Target test in percent ({score}), mean ± standard deviation over seeds; {_star(found)}."
+    if comparison.is_scored:
+        score = "accuracy" if comparison.metric == "token accuracy" else "span F1"
+        yield f"Target test in percent ({score}), mean ± standard deviation over seeds; {_star(comparison)}."
         yield (
-            f"Change: against {found.against}. Paired bootstrap and permutation test over sentences, all seeds of a "
-            "sentence together; p-values after Holm's correction."
+            f"Change: against {comparison.against}. Paired bootstrap and permutation test over sentences, all seeds of "
+            "a sentence together; p-values after Holm's correction."
         )
-        what = "words of" if found.metric == "token accuracy" else "mentions labelled in"
+        what = "words of" if comparison.metric == "token accuracy" else "mentions labelled in"
         yield f"Seen: {what} the source or the labelled target sentences, the same for every line."
-    for choice in found.choices:
+    for choice in comparison.choices:
         if choice.tied:
             yield f"{choice.selector}: {choice.tied} more with the same value; the first is named."
-    if any(choice.silent for choice in found.choices):
-        silent = ", ".join(choice.selector for choice in found.choices if choice.silent)
+    if any(choice.silent for choice in comparison.choices):
+        silent = ", ".join(choice.selector for choice in comparison.choices if choice.silent)
         yield (
             f"Not all runs could be judged by: {silent} (no held-out source sentences for a run that learnt them all, "
             "or for a tagger of the target's own)."
         )
-    yield from (remark for remark in remarks_of_runs(found) if reserved is None or reserved.why not in remark)
+    yield from (remark for remark in remarks_of_runs(comparison) if reserved is None or reserved.why not in remark)
 
 
 _FIGURE = re.compile(r"\d[\d,.]*\d|\d")
 
 
-def remarks_of_runs(found: Comparison) -> Iterator[str]:
-    """What the runs remark themselves, each once: with the recipes whose runs do, unless all do or it names one. Of a
-    recipe's remarks that differ in figures alone, the first seed's is told."""
+def remarks_of_runs(comparison: Comparison) -> Iterator[str]:
+    """The remarks of runs, each once, with its recipes; of those that differ in figures alone, the first seed's."""
     sayers: dict[str, dict[str, None]] = {}
-    for result in found.recipes:
+    for result in comparison.recipes:
         for alike in _by_words(result.runs).values():
-            sayers.setdefault(_told(alike), {})[result.recipe] = None
-    everybody = {run.recipe for run in found.runs}
+            sayers.setdefault(_of_seeds(alike), {})[result.recipe] = None
+    everybody = {run.recipe for run in comparison.runs}
     for remark, recipes in sayers.items():
         is_clear = recipes.keys() == everybody or all(remark.startswith(f"{name} ") for name in recipes)
         yield remark if is_clear else f"{', '.join(recipes)}: {remark}"
 
 
-def _told(alike: Mapping[int, str]) -> str:
+def _of_seeds(alike: Mapping[int, str]) -> str:
     """A remark of several seeds, whose figures may differ."""
     (seed, remark), *others = alike.items()
     if all(other == remark for _, other in others):
@@ -138,31 +135,35 @@ def _by_words(runs: Iterable[RunResult]) -> dict[str, dict[int, str]]:
     return alike
 
 
-def _star(found: Comparison) -> str:
-    return "* is the best mean" if len(found.leaders) == 1 else "* are the best means, equal as far as they are printed"
+def _star(comparison: Comparison) -> str:
+    return (
+        "* is the best mean"
+        if len(comparison.leaders) == 1
+        else "* are the best means, equal as far as they are printed"
+    )
 
 
-def render(found: Comparison) -> str:
+def render(comparison: Comparison) -> str:
     """The tables for a terminal."""
-    parts = ["\n".join(align(rows)) for rows in (score_rows(found), source_rows(found)) if rows]
-    if found.choices:
-        parts.append("\n".join(align(choice_rows(found.choices, found.is_scored), words=2)))
-    return "\n\n".join([found.title, *parts, "\n".join(legend(found))])
+    parts = ["\n".join(align(rows)) for rows in (score_rows(comparison), source_rows(comparison)) if rows]
+    if comparison.choices:
+        parts.append("\n".join(align(choice_rows(comparison.choices, comparison.is_scored), words=2)))
+    return "\n\n".join([comparison.title, *parts, "\n".join(legend(comparison))])
 
 
-def markdown(found: Comparison) -> str:
+def markdown(comparison: Comparison) -> str:
     """The same as a page."""
-    lines = [f"# {found.title}", "", *markdown_table(score_rows(found))]
-    if rows := source_rows(found):
+    lines = [f"# {comparison.title}", "", *markdown_table(score_rows(comparison))]
+    if rows := source_rows(comparison):
         lines += ["", "## Source by source", "", *markdown_table(rows)]
-    if found.choices:
+    if comparison.choices:
         lines += [
             "",
             "## What the selectors would choose",
             "",
-            *markdown_table(choice_rows(found.choices, found.is_scored)),
+            *markdown_table(choice_rows(comparison.choices, comparison.is_scored)),
         ]
-    for line in legend(found):
+    for line in legend(comparison):
         lines += ["", line]
     return "\n".join(lines) + "\n"
 
@@ -172,24 +173,24 @@ def markdown_table(rows: Sequence[Row]) -> list[str]:
     return [shown[0], f"|---|{'---:|' * (len(rows[0]) - 1)}", *shown[1:]]
 
 
-def percents(found: Mean | None) -> str:
-    return "-" if found is None else plain(Mean(100 * found.mean, 100 * found.deviation), 2)
+def percents(figure: Mean | None) -> str:
+    return "-" if figure is None else plain(Mean(100 * figure.mean, 100 * figure.deviation), 2)
 
 
-def plain(found: Mean | None, digits: int) -> str:
-    if found is None or not math.isfinite(found.mean):
+def plain(figure: Mean | None, digits: int) -> str:
+    if figure is None or not math.isfinite(figure.mean):
         return "-"
-    shown = f"{found.mean:.{digits}f}"
-    return f"{shown} ± {found.deviation:.{digits}f}" if found.deviation else shown
+    shown = f"{figure.mean:.{digits}f}"
+    return f"{shown} ± {figure.deviation:.{digits}f}" if figure.deviation else shown
 
 
-def write_tables(found: Comparison, folder: Path) -> None:
+def write_tables(comparison: Comparison, folder: Path) -> None:
     """comparison.json with all there is, comparison.csv with a row per run, comparison.md for reading."""
-    save(encoded(json.dumps(found.as_dict(), indent=2, ensure_ascii=False) + "\n"), folder / COMPARISON)
-    save(encoded(markdown(found)), folder / "comparison.md")
+    save(encoded(json.dumps(comparison.as_dict(), indent=2, ensure_ascii=False) + "\n"), folder / COMPARISON)
+    save(encoded(markdown(comparison)), folder / "comparison.md")
     nested = ("selectors", "remarks", "target_scores", "sources_after")
     rows = []
-    for run in found.runs:
+    for run in comparison.runs:
         row = run.as_dict()
         judged = {f"selector {name}": value for name, value in run.judgements.items()}
         rows.append({name: value for name, value in row.items() if name not in nested} | judged)

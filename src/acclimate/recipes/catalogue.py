@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator
@@ -24,6 +27,7 @@ from acclimate.settings import UsageError
 from acclimate.spelling import argument, did_you_mean
 
 __all__ = [
+    "AUTO",
     "BASELINE",
     "RECIPES",
     "START",
@@ -35,6 +39,7 @@ __all__ = [
     "require_source",
 ]
 
+AUTO = "auto"  # in place of a recipe: a committee of the recipes that suit the corpora
 RECIPES: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
@@ -90,16 +95,31 @@ def for_target_labels() -> str:
 
 
 def find_recipe(name: str) -> Recipe:
+    """By its name, or out of a Python file that holds one."""
     if name in RECIPES:
         return RECIPES[name]
-    if name == "auto":
+    if name.endswith(".py"):
+        return _recipe_in(name)
+    if name == AUTO:
         raise UsageError(
-            "auto is a race of recipes, and no recipe: acclimate adapt --recipe auto, or race(...) in Python. See "
-            "docs/how-to/race-recipes.md."
+            "auto is a committee of several recipes, and no recipe: acclimate adapt --recipe auto. See "
+            "docs/how-to/ask-a-committee.md."
         )
     raise UsageError(
         f"Unknown recipe {name!r}.{did_you_mean(name, RECIPES)} Known: {', '.join(RECIPES)}; for adapt, also auto."
     )
+
+
+@lru_cache
+def _recipe_in(file: str) -> Recipe:
+    """The recipe that a Python file makes."""
+    if not Path(file).is_file():
+        raise UsageError(f"Recipe {file}: there is no such file.")
+    recipes = [value for value in runpy.run_path(file).values() if isinstance(value, Recipe)]
+    own = {recipe.name: recipe for recipe in recipes if recipe.name not in RECIPES}
+    if len(own) != 1:
+        raise UsageError(f"Recipe {file}: expected one Recipe with a new name in it, found {len(own)}.")
+    return own.popitem()[1]
 
 
 def record_remarks(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:

@@ -51,7 +51,6 @@ from acclimate.reporting.sections.training import (
     adversary_sections,
     committee_sections,
     curves_section,
-    race_sections,
     settings_section,
 )
 from acclimate.runs.evidence import SOURCE, TARGET
@@ -141,7 +140,6 @@ def run_sections(run: RunData, look: Look) -> list[Section]:
         "masks": lambda: [masks_section(run)],
         "distance": lambda: [features.distance()],
         "feature-map": lambda: [features.map()],
-        "race": lambda: race_sections(run),
         "committee": lambda: committee_sections(run),
         "settings": lambda: [settings_section(run)],
     }

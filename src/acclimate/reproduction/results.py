@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from acclimate.comparison.summary import Mean
+from acclimate.comparison.results import Mean
 from acclimate.evaluation.significance import SeedsComparison, compare_seeds, holm
 from acclimate.reproduction.datasets import Datasets, Missing
 from acclimate.reproduction.measures import MEASURES, STATISTICS, Finished, Place

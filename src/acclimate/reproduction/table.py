@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from acclimate.comparison.plan import merged
+from acclimate.comparison.scheduler import merged
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.recipes.catalogue import RECIPES, find_recipe
 from acclimate.reproduction.measures import MEASURES, STATISTICS

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
-from itertools import islice
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import Accelerator
 
-from acclimate.data.corpus import Corpus
 from acclimate.layout import RUN
 from acclimate.model.encoders.pretrained import load_masked_language_model, load_tokenizer
 from acclimate.model.encoders.shipped import SHIPPED
@@ -21,16 +18,12 @@ from acclimate.model.language_model import MaskedLanguageModel, save_language_mo
 from acclimate.recipes.domain_tuning import DomainTuning, Tuning, tuning_stage
 from acclimate.recipes.tuning_text import TextFiles
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
 from acclimate.settings import Seed, UsageError, dump_yaml
 from acclimate.spelling import count
 from acclimate.training.engine import build_engine, is_main_process
 from acclimate.training.record import Record
-from acclimate.training.rehearsal import Cost, rehearse
 from acclimate.training.run import Watcher, run_stages
-
-_REHEARSED = 200  # sentences of each text that the expected time is found with
 
 
 class DomainTuneSettings(DomainTuning):
@@ -80,10 +73,8 @@ def domain_tune(
     watcher: Watcher | None = None,
     tell: Callable[[str], None] = lambda message: None,
     overwrite: bool = False,
-    estimate: bool = False,
 ) -> DomainTuned:
-    """Tune the encoder to the text, and write it to `out` as `transformers` does. Goes on where it was cut off; where
-    it is finished, nothing is trained. `overwrite` starts anew. `estimate` tells first how long it will take."""
+    """Tune the encoder to the text, and write it to `out` as `transformers` does; goes on where it was cut off."""
     if not settings.text:
         raise UsageError("Domain tuning needs text of the domain: --text FILE...")
     training = Path(out) / "training"
@@ -102,8 +93,6 @@ def domain_tune(
     tell(f"{settings.masking}: {count(tuning.mixture.sentences, 'sentence')}, {rows}")
     if is_main_process():
         begin(Path(out), fingerprint, overwrite)
-    if estimate and engine.num_processes == 1 and not any(training.glob("[0-9][0-9]-*")):
-        tell(_expected_cost(settings, tuning, source, text, engine).told())
     record = Record(training if engine.is_main_process else None, settings.tensorboard)
     # the stage has a selector of its own; where it holds nothing out, that is a blind one
     assert tuning.stage.selector is not None
@@ -122,8 +111,8 @@ def domain_tune(
 
 
 def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> str:
-    """What anybody should know who finds this folder."""
-    files = "\n".join(f"- `{Path(file).name}`" for file in (*settings.text, *settings.extra))
+    """The page for whoever finds this folder."""
+    files = ", ".join(f"`{Path(file).name}`" for file in (*settings.text, *settings.extra))
     measured = "No text was held out."
     if done.loss_before is not None and done.loss_after is not None:
         measured = (
@@ -134,12 +123,8 @@ def tuning_card(name: str, settings: DomainTuneSettings, done: DomainTuned) -> s
     return f"""# {name}
 
 `{Path(settings.encoder).name}`, tuned to a domain by `acclimate encoder domain-tune`: masked-language-model training on
-{done.sentences:,} sentences of
-
-{files}
-
-{done.updates:,} updates of {done.rows_per_batch} rows, masking by the policy {done.masking}; the state after
-update {done.kept_update:,} was kept. {measured} `settings.yaml` holds every setting.
+{done.sentences:,} sentences of {files}: {done.updates:,} updates of {done.rows_per_batch} rows, masking by the policy
+{done.masking}; the state after update {done.kept_update:,} was kept. {measured} `settings.yaml` holds every setting.
 """
 
 
@@ -169,22 +154,6 @@ def _fingerprint(settings: DomainTuneSettings) -> dict[str, Any]:
 def _files(place: Path) -> list[Path]:
     """The file itself, or all that a folder of texts holds."""
     return sorted(file for file in place.rglob("*") if file.is_file()) if place.is_dir() else [place]
-
-
-def _expected_cost(
-    settings: DomainTuneSettings, tuning: Tuning, source: TextFiles | None, target: TextFiles, engine: Accelerator
-) -> Cost:
-    """What the tuning will take, tried out on another reader and a part of the text."""
-    with torch.random.fork_rng():
-        reader = _reader(settings.encoder)
-        part = None if source is None else Corpus.of(islice(source, _REHEARSED))
-        fixed = settings.model_copy(update={"rows_per_batch": tuning.rows_per_batch})
-        beginning = Corpus.of(islice(target, _REHEARSED))
-        short = tuning_stage(reader.encoder, None, part, beginning, fixed, settings.seed).stage
-        as_long = {"updates": tuning.stage.updates, "evaluate_every": tuning.stage.evaluate_every}
-        stage = replace(short, settings=short.settings.model_copy(update=as_long))
-        assert tuning.stage.selector is not None
-        return rehearse(reader, reader, stage, engine, tuning.stage.selector)
 
 
 def _outcome(settings: DomainTuneSettings, tuning: Tuning, summary: dict[str, Any]) -> DomainTuned:

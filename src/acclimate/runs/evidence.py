@@ -1,5 +1,4 @@
-"""What a run keeps beside its tagger, so that a report can be made of its folder alone: what was predicted before and
-after, how far apart the texts are, and random words of both domains as the taggers see them."""
+"""What a run keeps for its report: predictions, distances between texts, and random words as the taggers see them."""
 
 from __future__ import annotations
 
@@ -79,10 +78,8 @@ def text_figures(source: Corpus, target: Corpus | None) -> dict[str, Any] | None
 
 @dataclass
 class FeatureKeeper:
-    """Takes the features of random words of both domains, as each tagger that it is shown sees them.
-
-    What cannot be measured (a text without words, say) must not end a run that is trained: the reason is kept.
-    """
+    """Takes the features of random words of both domains under each tagger. A text without words must not end a trained
+    run: then `problem` says why there are none."""
 
     corpora: Mapping[str, Corpus]  # of `source` and `target`; tags are not looked at
     found: dict[str, FeaturePoints] = field(default_factory=dict)

@@ -14,7 +14,7 @@ from acclimate.data.problems import InputError
 from acclimate.model.encoders.pretrained import weight_files
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.tagger import Tagger
-from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.catalogue import AUTO, find_recipe
 from acclimate.runs.prepare import Preparation
 from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import Task
@@ -28,29 +28,32 @@ _FILES = ("second", "source_vectors", "synonyms", "vectors", "file")  # options;
 
 
 def run_fingerprint(task: Task, settings: RunSettings, has_own_tagger: bool = False) -> dict[str, Any]:
-    """All that is known of a run before its tagger is built: settings, corpora, and what the files that it reads hold.
-    `has_own_tagger`: the tagger is given to it, and not built from the settings."""
+    """Settings, corpora, and what the files hold that a run reads. `has_own_tagger`: it is not built from the
+    settings."""
     values = settings.model_dump(mode="json", include=set(RunSettings.model_fields))
     values["training"] = {name: value for name, value in values["training"].items() if name not in _UNIMPORTANT}
     if has_own_tagger:
         values["tagger"] = None
-    if settings.recipe in RECIPES:
-        kind = RECIPES[settings.recipe].options
+    if settings.recipe != AUTO:
+        kind = find_recipe(settings.recipe).options
         options = complete(kind, settings.options, where=f"options of recipe {settings.recipe}")
         values["options"] = options.model_dump(mode="json")
     labels = task.target_labels
+    files = files_read(None if has_own_tagger else settings.tagger, values["options"])
+    if settings.recipe.endswith(".py"):
+        files[settings.recipe] = file_digest(Path(settings.recipe))
     return _as_read(
         {
             **values,
             "data": task.fingerprints,
             "target_labels": None if labels is None else list(labels.names),
-            "files": files_read(None if has_own_tagger else settings.tagger, values["options"]),
+            "files": files,
         }
     )
 
 
 def start_fingerprint(tagger: Tagger, ready: Preparation) -> dict[str, Any]:
-    """What is known when nothing is left to refuse: the first weights, and what really is learnt."""
+    """What is known when preparing is over: the first weights, and what is learnt."""
     plan, selector = ready.plan, ready.selector
     return _as_read(
         {
@@ -71,8 +74,8 @@ def _as_read(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def changes(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What is not as it was when a run began, a line each. Of files only those count that are here now: a finished run
-    does not need them any more. What `now` does not know yet, it does not contradict."""
+    """What differs from the beginning of a run, a line each; names that `now` lacks are skipped, as are files that are
+    gone."""
     kept = {name: value for name, value in then.items() if name in now and name not in ("data", "files")}
     rest = {name: value for name, value in now.items() if name in then and name not in ("data", "files")}
     return [
@@ -112,7 +115,7 @@ def fingerprint(tagger: Tagger) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Of every byte, however large the file is. One that has not been touched since is not read twice."""
+    """Of every byte. A file that has not been changed since is not read twice."""
     if path.is_dir():
         raise InputError("this is a folder; name the text files in it.", file=path)
     if not path.is_file():
@@ -140,7 +143,7 @@ def encoder_digest(encoder: str) -> dict[str, str] | str:
 
 
 def files_in(values: Any) -> Iterator[str]:
-    """The files that a tree of settings names: more text, and what stands under the names of files."""
+    """The files that a tree of settings names."""
     if isinstance(values, list):
         for value in values:
             yield from files_in(value)
@@ -153,8 +156,7 @@ def files_in(values: Any) -> Iterator[str]:
 
 
 def files_read(tagger: TaggerSettings | None, options: Mapping[str, Any]) -> dict[str, str]:
-    """What each file holds, by its name. What is not here has no part in it: a model of the hub, the vectors of a
-    package, a file that is gone."""
+    """The digest of each file that settings name, as far as it is here."""
     chosen: dict[str, Any] = {}
     if tagger is not None:
         own = tagger.encoder == CNN_LSTM

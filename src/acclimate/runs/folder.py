@@ -1,42 +1,24 @@
-"""The folder of a run. There is one format, whoever makes the run: adapt, compare, a race, a paper's table.
-
-While the run is under way, everything stands in `training/`:
-
-    training/run.json                    whose run it is: its fingerprint, with a checksum. While this file is there,
-                                         the run is not finished, even if an older tagger stands in the folder
-    training/RECIPE/records.jsonl        losses, scores and notes, a line each; it stays when the run is finished
-    training/RECIPE/NN-STAGE/            checkpoints of a stage, and `finished/` with its weights when it has ended
-
-When it is finished, the folder is sealed: `manifest.json` lists every file with its SHA-256.
-
-    manifest.json                        the list of sealed files
-    run.json                             the fingerprint
-    report.json                          scores before and after, stages, seconds, memory, remarks
-    predictions.json                     the test sentences with gold tags and with both taggers' tags. A comparison's
-                                         runs have no gold tags of the target: they never see them
-    config.json, weights.safetensors …   the tagger, as `Tagger.save` writes it
-    siblings/NAME/                       taggers that were trained beside it
-    before/                              adapt: the tagger that was not adapted
-    settings.yaml, report.md             adapt: all settings, and a page to read
-    domains.json, features.safetensors   adapt: how far apart the texts are, and random words as the taggers see them
-    members/N/                           adapt with committee.keep: the run of each member
-    race.json                            adapt with recipe auto: how the race went
-    facts.json                           reproduce: what was measured on the trained taggers
-
-Beside the sealed files a comparison writes `selectors.json` and `answers.json`, which have checksums of their own.
-`encoder pretrain` and `encoder domain-tune` write an encoder in place of the tagger; the rest is the same.
-"""
+"""The folder of a run, in one format: its state, its fingerprint, its lock. docs/reference/run-folder.md lists all
+files."""
 
 from __future__ import annotations
 
+import glob
+import hashlib
+import json
+import os
 import shutil
+import socket
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal, ParamSpec, TypeVar
 
 from acclimate.data.problems import InputError
-from acclimate.layout import MEMBERS, REPORT, RUN, TRAINING, is_begun, runs_of_comparison
+from acclimate.layout import MEMBERS, REPORT, RUN, TRAINING, has_progress, is_begun, is_comparison, runs_of_comparison
 from acclimate.model.storage import (
     MANIFEST,
     StorageError,
@@ -46,11 +28,12 @@ from acclimate.model.storage import (
     read_json,
     remove_listed,
     verify,
+    write_json,
 )
-from acclimate.runs.checksummed_json import read_checksummed, write_checksummed
 from acclimate.runs.fingerprint import changed_data, changes
 from acclimate.settings import UsageError
 from acclimate.spelling import argument
+from acclimate.training.engine import is_main_process
 
 JUDGEMENTS = ("selectors.json", "answers.json")
 _MOST_LINES = 12  # of what has changed
@@ -59,10 +42,10 @@ State = Literal["new", "begun", "finished", "damaged"]
 
 
 def state_of(folder: Path, wanted: Mapping[str, Any]) -> State:
-    """What the folder holds of the run with this fingerprint. Refuses another run, and what no run has written."""
+    """What the folder holds of the run with this fingerprint. Refuses another run and foreign files."""
     if is_begun(folder):
         try:
-            found = begun_with(folder)
+            found = stored_fingerprint(folder)
         except StorageError:
             return "damaged"
         _require_same(folder, found, wanted)
@@ -89,12 +72,12 @@ def _state_of_saved(folder: Path, wanted: Mapping[str, Any]) -> State:
 
 
 def is_finished(folder: Path) -> bool:
-    """Whether something saved stands there, and no run that is to replace it is under way."""
+    """Whether the folder holds a saved result, and no run is replacing it."""
     return (folder / MANIFEST).is_file() and not is_begun(folder)
 
 
-def begun_with(folder: Path) -> dict[str, Any]:
-    """The fingerprint of the run that is under way."""
+def stored_fingerprint(folder: Path) -> dict[str, Any]:
+    """The fingerprint of the run that is not finished."""
     found = read_checksummed(folder / TRAINING / RUN)
     if not isinstance(found, dict):
         raise StorageError(f"{folder / TRAINING / RUN}: damaged (something else was expected in it).")
@@ -102,8 +85,8 @@ def begun_with(folder: Path) -> dict[str, Any]:
 
 
 def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False) -> None:
-    """Make the folder ready: without anything of a run, or holding the beginning of the very same one. What a damaged
-    run has written is taken away. `overwrite` starts anew; a tagger stays until the new one is whole."""
+    """Prepare the folder for this run, or for going on with it; the files of a damaged run are removed. `overwrite`
+    starts anew, and keeps an older tagger until the new one is saved."""
     state = "new" if overwrite else state_of(folder, fingerprint)
     if overwrite or state == "damaged":
         shutil.rmtree(folder / MEMBERS, ignore_errors=True)
@@ -119,10 +102,10 @@ def begin(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool = False)
 
 
 def add_start(folder: Path, fingerprint: Mapping[str, Any]) -> None:
-    """Note what is known since nothing is left to refuse, or see that it is what the run was begun with."""
+    """Add what is known since preparing is over, or check it against what the run was begun with."""
     place = folder / TRAINING / RUN
     try:
-        found = begun_with(folder)
+        found = stored_fingerprint(folder)
     except StorageError:
         raise damaged(folder) from None
     _require_same(folder, found, fingerprint)
@@ -139,7 +122,7 @@ def damaged(folder: Path) -> InputError:
 
 
 def finish(folder: Path) -> None:
-    """All is saved: weights along the way are not needed any more."""
+    """Remove checkpoints when all is saved."""
     training = folder / TRAINING
     (training / RUN).unlink(missing_ok=True)
     for stage in (*training.glob("*/[0-9][0-9]-*"), *training.glob("[0-9][0-9]-*")):
@@ -149,7 +132,7 @@ def finish(folder: Path) -> None:
 def finished_report(
     folder: Path, fingerprint: Mapping[str, Any], tell: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any] | None:
-    """The report of an encoder's training, where the folder holds it finished; None where there is work to do."""
+    """The report of an encoder's finished training; None where there is work to do."""
     state = state_of(folder, fingerprint)
     if state == "damaged":
         try:
@@ -164,7 +147,7 @@ def finished_report(
 
 
 def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
-    """Refuse to put a comparison where there is one on other data: its tables would be written over."""
+    """Refuse the folder of a comparison on other data, whose tables would be overwritten."""
     for found in _fingerprints_below(out):
         changed = changed_data(found.get("data") or {}, data)
         if changed:
@@ -176,11 +159,11 @@ def require_same_data(out: Path, data: Mapping[str, str | None]) -> None:
 
 
 def _fingerprints_below(out: Path) -> Iterator[Mapping[str, Any]]:
-    """Of all runs of a comparison; without damaged ones, which do not say whose they are."""
+    """The fingerprints of all undamaged runs of a comparison."""
     for folder in runs_of_comparison(out):
         if is_begun(folder):
             with suppress(StorageError):
-                yield begun_with(folder)
+                yield stored_fingerprint(folder)
         elif is_intact(folder, RUN):
             yield read_json(folder / RUN)
 
@@ -194,4 +177,170 @@ def _require_same(folder: Path, found: Mapping[str, Any], wanted: Mapping[str, A
             f"{folder} holds {kind} run that was begun with other settings or data:\n{shown}\n"
             "To go on with it give the same settings, data and first weights; otherwise choose another folder "
             f"({argument('out')})."
+        )
+
+
+def write_checksummed(place: Path, content: Any) -> None:
+    """Write a small JSON file with a checksum of its own, whole or not at all."""
+    aside = place.with_name(f"{place.name}.part")
+    write_json(aside, {"checksum": _checksum(content), "content": content})
+    aside.replace(place)
+
+
+def read_checksummed(place: Path) -> Any:
+    """The content of such a file; a StorageError where it is damaged."""
+    try:
+        file = read_json(place)
+        if file["checksum"] == _checksum(file["content"]):
+            return file["content"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    raise StorageError(f"{place}: damaged (its checksum does not fit).")
+
+
+def _checksum(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+try:
+    import fcntl
+except ImportError:  # pragma: no cover - a system without such locks
+    fcntl = None  # type: ignore[assignment]
+
+LOCK = ".lock"
+_held: dict[Path, int] = {}  # folders that this process has locked, and by which thread
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@contextmanager
+def locked(folder: str | Path) -> Iterator[None]:
+    """Keep every other process out of this folder until the block ends; the same thread may lock it again.
+
+    The operating system releases the lock of a killed process. Of processes that train together the first one locks."""
+    folder = Path(folder)
+    known = folder.resolve()
+    if not is_main_process() or _held.get(known) == threading.get_ident():
+        yield
+        return
+    made = _made(folder)
+    file = _opened(folder)
+    _held[known] = threading.get_ident()
+    try:
+        _sweep(folder)
+        yield
+    finally:
+        del _held[known]
+        if file is not None:
+            with suppress(OSError):
+                os.unlink(folder / LOCK)  # while it is held: who waits for this one sees that it is gone
+            file.close()
+        for place in made:
+            with suppress(OSError):
+                place.rmdir()
+
+
+def in_locked_folder(work: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function that works in the folder `out` so that it locks it."""
+
+    asked = signature(work)
+
+    @wraps(work)
+    def locked_work(*given: P.args, **named: P.kwargs) -> R:
+        out = asked.bind(*given, **named).arguments.get("out")
+        with nullcontext() if out is None else locked(out):
+            return work(*given, **named)
+
+    return locked_work
+
+
+def _made(folder: Path) -> list[Path]:
+    """Make the folder; returns what was made, the innermost first."""
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+def _opened(folder: Path) -> IO[str] | None:
+    """The lock file, locked; None where folder or file system permit none."""
+    if fcntl is None:  # pragma: no cover
+        return None
+    place = folder / LOCK
+    while True:
+        try:
+            file = place.open("a+", encoding="utf-8")
+        except OSError:
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            with file:
+                raise UsageError(_in_use(folder, file)) from None
+        except OSError:
+            file.close()
+            return None
+        if place.exists() and os.path.samestat(os.fstat(file.fileno()), place.stat()):
+            file.truncate(0)
+            file.write(f"{os.getpid()} {socket.gethostname()}\n")
+            file.flush()
+            return file
+        file.close()  # whoever had it took the file away in the meantime
+
+
+def _in_use(folder: Path, file: IO[str]) -> str:
+    file.seek(0)
+    pid, _, host = file.read().strip().partition(" ")
+    where = "" if host in ("", socket.gethostname()) else f" on {host}"
+    who = f"process {pid}{where}" if pid else "another process"
+    return (
+        f"{folder} is in use: {who} trains there. Wait until it has ended, or choose another folder "
+        f"({argument('out')})."
+    )
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what a killed process left half written, beside the folder and in its `training`."""
+    beside = folder.absolute().parent.glob(f".{glob.escape(folder.name)}.????????.part")
+    for leftover in (*beside, *(folder / "training").rglob("*.part")):
+        if leftover.is_dir() and not leftover.is_symlink():
+            shutil.rmtree(leftover, ignore_errors=True)
+        else:
+            leftover.unlink(missing_ok=True)
+
+
+def require_no_run(folder: Path) -> None:
+    """Refuse the folder of a run to a comparison, which would overwrite settings and report."""
+    if (folder / MANIFEST).is_file() or has_progress(folder):
+        raise UsageError(
+            f"{folder} holds a run of adapt. Choose another {argument('out')}: a comparison needs its own folder."
+        )
+
+
+def require_free(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> bool:
+    """Refuse a folder that holds anything but the beginning of the same run. Returns whether that run goes on there."""
+    out = argument("out")
+    if is_comparison(folder):
+        raise UsageError(f"{folder} holds a comparison. Choose another {out}: a run needs a folder of its own.")
+    if overwrite:
+        return False
+    if is_finished(folder):
+        raise UsageError(f"{folder} already holds a finished run. Choose another {out}, or pass --overwrite.")
+    if not has_progress(folder):
+        (folder / TRAINING / RUN).unlink(missing_ok=True)  # nothing would be lost
+        return False
+    if state_of(folder, fingerprint) == "damaged":
+        raise InputError(
+            f"damaged: it does not say what the unfinished run there was begun with. Choose another {out}, or pass "
+            "--overwrite to start anew.",
+            file=folder / TRAINING / RUN,
+        )
+    return True
+
+
+def require_no_encoder(folder: Path, overwrite: bool) -> None:
+    """Refuse the folder of a finished encoder, unless it is to be overwritten."""
+    if is_main_process() and not overwrite and is_finished(folder):
+        raise UsageError(
+            f"{folder} already holds a finished encoder. Choose another {argument('out')}, or pass --overwrite."
         )

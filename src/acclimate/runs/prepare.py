@@ -1,4 +1,4 @@
-"""What stands before any training: who chooses the state to keep, what a recipe is given, and whether all fits."""
+"""Before any training: what chooses the state to keep, what a recipe is given, and whether all fits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acclimate.model.tagger import Tagger
 from acclimate.recipes.catalogue import BASELINE, START, TARGET_ONLY, find_recipe, require_source
 from acclimate.recipes.recipe import Plan, Recipe
 from acclimate.runs.settings import RunSettings, SelectorName
-from acclimate.runs.task import Beginning, StudentTask, Task
+from acclimate.runs.task import FittedStart, StudentTask, Task
 from acclimate.settings import UsageError, complete
 from acclimate.spelling import argument, count, either
 from acclimate.training.engine import require_device
@@ -45,9 +45,8 @@ class Preparation:
 
     @property
     def seen(self) -> SeenWords | None:
-        """What counts as seen in training: all that is labelled and there to learn from, whichever of it a recipe
-        takes, or scores of unseen mentions could not be compared. Sentences held out to choose the model are not. A
-        trained tagger has seen what it was trained on; None where it does not say what that was."""
+        """The words and mentions that count as seen: all labelled sentences to learn from, and what a trained tagger
+        has seen before (None where that is unknown)."""
         now = SeenWords.of(self.gold, self.plan.target.labelled())
         if self.first is not START:
             return now
@@ -60,11 +59,12 @@ class Preparation:
 
 
 def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
-    """Refuse what cannot be meant, better now than after an hour of training; and say what training is given."""
+    """Refuse what cannot be trained, and collect what training is given."""
     chosen = find_recipe(settings.recipe)
     require_source(chosen, task.has_source)
-    _require_target(chosen, task)
-    begun = Beginning(tagger, task) if task.has_source else Beginning.of(tagger, task)
+    if missing := missing_data(chosen, task.has_target, task.target_labelled is not None):
+        raise UsageError(missing)
+    begun = FittedStart(tagger, task) if task.has_source else FittedStart.of(tagger, task)
     tagger, task = begun.tagger, begun.task
     for_target = task.trains_target(settings.recipe)
     task = task.opened(tagger.labels, task.source_labels if for_target else tagger.labels)
@@ -113,17 +113,17 @@ def prepare(tagger: Tagger, task: Task, settings: RunSettings) -> Preparation:
     return Preparation(tagger, chosen, first, plan, selector, tests, (*remarks, *more), learnt, gold)
 
 
-def _require_target(recipe: Recipe, task: Task) -> None:
-    if "target labels" in recipe.needs and task.target_labelled is None:
-        raise UsageError(
-            f"Recipe {recipe.name} learns from labelled target sentences: give some ({argument('target_labelled')})."
-        )
-    if "target" in recipe.needs and not task.has_target:
-        raise UsageError(f"Recipe {recipe.name} needs target text: give it ({argument('target')}).")
+def missing_data(recipe: Recipe, has_target: bool, has_target_labels: bool) -> str:
+    """What of the target a recipe needs and is not given; empty if nothing is missing."""
+    if "target labels" in recipe.needs and not has_target_labels:
+        return f"Recipe {recipe.name} learns from labelled target sentences: give {argument('target_labelled')}."
+    if "target" in recipe.needs and not has_target:
+        return f"Recipe {recipe.name} needs target text: give {argument('target')}."
+    return ""
 
 
 def _what_chooses(task: Task, settings: RunSettings, for_target: bool) -> tuple[Task, SelectorName, tuple[str, ...]]:
-    """The task as it is learnt, which sentences choose the state to keep, and what to say about it."""
+    """The task as it is learnt, which sentences choose the state to keep, and remarks."""
     select, remarks = settings.select, tuple[str, ...]()
     if settings.train_on_dev:
         task, select = _with_dev(task, select)
@@ -154,7 +154,7 @@ def _with_dev(task: Task, select: SelectorName) -> tuple[Task, SelectorName]:
 
 
 def _target(task: Task) -> Corpus:
-    """The target as a recipe sees it: text whose tags are gone, and behind it the few sentences meant to teach."""
+    """The target as a recipe sees it: text without tags, and behind it the labelled sentences."""
     text = Corpus(()) if task.target is None else task.target.unlabelled()
     labelled = task.target_labelled
     return text if labelled is None else (text + labelled.labelled()).renamed(text.name)
@@ -196,7 +196,7 @@ def _remarks_on_data(
 def _what_is_learnt(
     recipe: Recipe, task: Task, select: SelectorName, for_target: bool
 ) -> tuple[Shared | None, list[str]]:
-    """How much of the target's test is learnt with labels, and what to say of sentences that stand in two parts."""
+    """How much of the target's test is learnt with labels, and remarks on shared sentences."""
     scored = {TARGET_TEST: task.gold_test, "source test": None if for_target else task.source_test}
     choosing = {
         "source dev": task.source_dev if select == "source-dev" else None,
@@ -213,7 +213,7 @@ def _what_is_learnt(
 def choose_selector(
     source: Corpus, source_dev: Corpus | None, target_dev: Corpus | None, select: SelectorName, seed: int
 ) -> tuple[Corpus, Selector, tuple[str, ...]]:
-    """The selector, the source that is left to train on, and what to tell the user about it."""
+    """The selector, the source that is left to train on, and remarks."""
     if select == "last":
         return source, LastUpdate(), ()
     if select == "target-dev":
@@ -244,7 +244,7 @@ def choose_selector(
 
 
 def _hold_out(source: Corpus, seed: int) -> dict[str, Corpus] | None:
-    """A tenth of the source: of whole documents if that can be done, and of single sentences if not."""
+    """A tenth of the source: whole documents if possible, else single sentences."""
     for by_document in (True, False):
         for tied_from in (1, 6):  # equal headlines may tie everything into one lump
             with suppress(InputError):
@@ -273,7 +273,7 @@ def taught_by(recipe: Recipe, source: Corpus, target_labelled: Corpus | None) ->
 
 
 def look_for_learnt(held_out: Mapping[str, Corpus | None], taught: Mapping[str, Corpus]) -> LearntTests:
-    """Held-out parts by their names, and what is learnt by where a sentence of it stands."""
+    """How much of the held-out parts is learnt, by where it stands."""
     parts = {name: part for name, part in held_out.items() if part is not None}
     wanted = set().union(*map(texts_of, parts.values()))
     found = {where: texts_in(corpus, wanted) for where, corpus in taught.items()}
@@ -300,8 +300,7 @@ def remarks_on_choice(tests: Mapping[str, Corpus | None], judges: Mapping[str, C
 
 
 def remarks_on_text(test: Corpus | None, text: Corpus | None) -> Iterator[str]:
-    """Adapting to the very text of the test is usual, and worth a word. Compared as it is written: there may be much
-    text."""
+    """A remark where the target text holds the sentences of the test."""
     if test is None or text is None:
         return
     wanted = {sentence.words for sentence in test}

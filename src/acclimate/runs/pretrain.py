@@ -48,8 +48,7 @@ from acclimate.model.storage import (
     write_checksums,
 )
 from acclimate.runs.fingerprint import encoder_digest, file_digest
-from acclimate.runs.folder import begin, finish, finished_report
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import begin, finish, finished_report, in_locked_folder
 from acclimate.settings import Seed, Settings, UsageError, dump_yaml
 from acclimate.training.engine import build_engine, is_main_process, main_process_first
 from acclimate.training.record import Record
@@ -78,51 +77,25 @@ class Pretrained:
 
 
 def model_card(name: str, settings: PretrainSettings, done: Pretrained) -> str:
-    """What anybody should know who finds this folder."""
-    sizes, training = settings.encoder, settings.training
-    files = "\n".join(f"- `{Path(file).name}`" for file in settings.text)
-    curve = "\n".join(
-        f"| {update:,} | {loss:.3f} | {math.exp(loss):.2f} |" for update, loss in thinned(done.evaluations)
-    )
-    held_out = f"{done.held_out_pieces:,} pieces were held out; the loss is in nats per hidden piece."
-    evaluations = (
-        f"{held_out}\n\n| update | held-out loss | perplexity |\n|---:|---:|---:|\n{curve}\n"
-        if curve
-        else "No text was held out."
-    )
-    masks = settings.masks
-    unit = "pieces, whole words at a time," if masks.whole_words else "pieces"
+    """The page for whoever finds this folder."""
+    sizes = settings.encoder
+    files = ", ".join(f"`{Path(file).name}`" for file in settings.text)
     begun = "trained from nothing" if settings.start is None else f"trained further from {Path(settings.start).name}"
+    measured = "No text was held out."
+    if done.held_out_loss is not None:
+        measured = (
+            f"On {done.held_out_pieces:,} held-out pieces the loss is {done.held_out_loss:.3f} nats per hidden piece "
+            f"(perplexity {done.held_out_perplexity:.2f})."
+        )
     return f"""# {name}
 
 A masked language model, {begun} by `acclimate encoder pretrain`: a BERT of {sizes.layers} layers of width
-{sizes.width} with {sizes.heads} heads, {done.parameters:,} parameters, {done.vocabulary:,} word
-pieces, rows of {sizes.row} pieces.
+{sizes.width} with {sizes.heads} heads, {done.parameters:,} parameters, {done.vocabulary:,} word pieces, rows of
+{sizes.row} pieces.
 
-## Text
-
-{done.pieces:,} pieces from:
-
-{files}
-
-Share of paragraphs read in capitals or lower case: {settings.case_noise:g}.
-
-## Training
-
-{done.updates:,} updates ({done.pieces_seen:,} pieces seen) of {training.rows_per_batch} rows in {done.seconds:,.0f}
-seconds; {training.optimizer}, rate {training.learning_rate}, betas {training.betas[0]}, {training.betas[1]}, weight
-decay {training.shrinking}, clipping at {training.clip}, dropout {sizes.dropout:g}; {masks.share:.0%} of the {unit}
-hidden ({masks.swapped:.0%} of them swapped, {masks.kept:.0%} kept); seed {settings.seed}. `settings.yaml`
-holds every setting.
-
-{evaluations}"""
-
-
-def thinned(evaluations: list[tuple[int, float]], most: int = 12) -> list[tuple[int, float]]:
-    """A dozen points of a long curve, first and last among them."""
-    if len(evaluations) <= most:
-        return evaluations
-    return [evaluations[round(place * (len(evaluations) - 1) / (most - 1))] for place in range(most)]
+It made {done.updates:,} updates ({done.pieces_seen:,} pieces seen) in {done.seconds:,.0f} seconds on {done.pieces:,}
+pieces of {files}. {measured} `settings.yaml` holds every setting, `report.json` every evaluation.
+"""
 
 
 _STAGE = "masked-words"
@@ -176,8 +149,7 @@ def pretrain(
     tell: Callable[[str], None] = lambda message: None,
     overwrite: bool = False,
 ) -> Pretrained:
-    """Train tokenizer and encoder, and write them to `out` as `transformers` does. Goes on where it was cut off; where
-    they are finished, nothing is trained. `overwrite` starts anew."""
+    """Train tokenizer and encoder, and write them to `out` as `transformers` does; goes on where it was cut off."""
     out = Path(out)
     training = out / "training"
     _require_sense(settings)
@@ -198,31 +170,18 @@ def pretrain(
     model = model or new_language_model(settings.encoder, tokenizer)
     reader = MaskedLanguageModel(model, tokenizer)
     engine = build_engine(settings.training, reader)
-    pieces = Pieces(tokenizer, settings.encoder.row)
-    common: dict[str, Any] = {"before": pieces.before, "after": pieces.after, "length": settings.encoder.row}
-    rows = Rows(text, **common, rows_per_batch=settings.training.rows_per_batch, seed=settings.seed)
-    objective = build_objective(settings, tokenizer)
-    training_settings = settings.training
-    if training_settings.compile is None:
-        training_settings = training_settings.model_copy(update={"compile": engine.device.type == "cuda"})
-    if training_settings.compile:
-        objective.speed_up()
-    measure = None
-    if len(held_out) >= pieces.room:
-        parts = Rows(held_out, **common, rows_per_batch=256).in_order
-        size = f"{len(held_out) // pieces.room * pieces.room:,} pieces"
-        measure = HeldOutLoss(parts, build_objective(settings, tokenizer), size, is_blind=True)
+    stage, measure = _stage(settings, tokenizer, text, held_out, engine.device.type == "cuda")
+    rows = stage.batches
+    assert isinstance(rows, Rows)
     parameters = sum(parameter.numel() for parameter in reader.parameters())
     tell(
         f"{parameters:,} parameters; {len(text):,} pieces of text, {len(held_out):,} held out; "
         f"{rows.epoch_length:,} batches a pass"
     )
     record = Record(training if engine.is_main_process else None, settings.training.tensorboard)
-    stage = Stage(_STAGE, {"masked_words": objective}, rows, training_settings)
     started = time.monotonic()
-    summary = run_stages(
-        reader, [stage], engine, measure or LastUpdate("nothing held out"), settings.seed, training, watcher, record
-    )[0]
+    selector = measure or LastUpdate("nothing held out")
+    (summary,) = run_stages(reader, [stage], engine, selector, settings.seed, training, watcher, record)
     record.close()
     evaluations = [(update, -score) for update, score in summary["evaluations"]] if measure else []
     loss = evaluations[-1][1] if evaluations else None
@@ -244,9 +203,34 @@ def pretrain(
     return done
 
 
+def _stage(
+    settings: PretrainSettings,
+    tokenizer: Any,
+    text: np.ndarray[Any, Any],
+    held_out: np.ndarray[Any, Any],
+    is_on_gpu: bool,
+) -> tuple[Stage, HeldOutLoss | None]:
+    """The only stage, and the loss on held-out text; None without any."""
+    pieces = Pieces(tokenizer, settings.encoder.row)
+    common: dict[str, Any] = {"before": pieces.before, "after": pieces.after, "length": settings.encoder.row}
+    rows = Rows(text, **common, rows_per_batch=settings.training.rows_per_batch, seed=settings.seed)
+    objective = build_objective(settings, tokenizer)
+    training = settings.training
+    if training.compile is None:
+        training = training.model_copy(update={"compile": is_on_gpu})
+    if training.compile:
+        objective.speed_up()
+    measure = None
+    if len(held_out) >= pieces.room:
+        parts = Rows(held_out, **common, rows_per_batch=256).in_order
+        size = f"{len(held_out) // pieces.room * pieces.room:,} pieces"
+        measure = HeldOutLoss(parts, build_objective(settings, tokenizer), size, is_blind=True)
+    return Stage(_STAGE, {"masked_words": objective}, rows, training), measure
+
+
 @contextmanager
 def _unclaimed_if_refused(training: Path) -> Iterator[None]:
-    """Text that cannot be read must not keep the folder from other text: nothing is trained there yet."""
+    """Text that cannot be read must not keep the folder from other text."""
     try:
         yield
     except (InputError, UsageError):

@@ -21,7 +21,7 @@ from acclimate.training.settings import TrainingSettings
 
 @dataclass(frozen=True)
 class Change:
-    """One test corpus, before and after. `comparison` says how sure the difference is; None if nothing was adapted."""
+    """One test corpus before and after; `comparison` is None if nothing was adapted."""
 
     corpus: str
     before: Scores
@@ -42,8 +42,8 @@ class Change:
         return self.after.span.f1 - self.before.span.f1
 
     @property
-    def told_before(self) -> float | None:
-        """The score before; None where nothing was to be found, as may be in a held-out part."""
+    def score_before(self) -> float | None:
+        """The score before; None where the test has no span."""
         return self.before.span.f1 if self.before.span.gold else None
 
     def as_dict(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Outcome:
 
     @property
     def own_stages(self) -> list[dict[str, Any]]:
-        """The stages of the recipe alone: with the baseline's only where it starts from that."""
+        """The stages of the recipe; with those of the baseline if it starts from that."""
         return self.stages if self.needs_plain_stages else self.stages[self.plain_stages :]
 
     @property
@@ -137,11 +137,11 @@ class Outcome:
 
     @property
     def reservation(self) -> Reservation | None:
-        """Why nothing may be claimed of the change; None as well where nothing was adapted."""
+        """Why nothing may be claimed of the change; None if nothing was adapted."""
         changes = [change for change in (self.source, self.target) if change is not None]
         if not any(change.comparison is not None for change in changes):
             return None
-        source, target = (None if change is None else change.told_before for change in (self.source, self.target))
+        source, target = (None if change is None else change.score_before for change in (self.source, self.target))
         return reservation(source, target, self.learnt)
 
     def as_dict(self) -> dict[str, Any]:
@@ -166,8 +166,7 @@ def predict_all(tagger: Tagger, tests: Mapping[str, Corpus | None]) -> dict[str,
 
 
 def change_of(gold: Corpus, before: Corpus, after: Corpus, tagger: Tagger) -> Change:
-    """Both answers scored; equal ones, of a tagger that was not adapted, are not compared. Where the corpus was joined
-    from several sources, each of them is scored by itself, too."""
+    """Both predictions scored and compared, for all sentences and for each of several sources."""
     first = score(gold, before, seen=tagger.seen)
     parts = _by_source(gold, before, after, tagger)
     if after is before:

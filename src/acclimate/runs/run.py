@@ -20,8 +20,7 @@ from acclimate.model.storage import MANIFEST, atomic_folder, remove_listed
 from acclimate.model.tagger import Tagger
 from acclimate.runs.evidence import SOURCE, TARGET, answers_dict
 from acclimate.runs.fingerprint import run_fingerprint
-from acclimate.runs.folder import State, begin, begun_with, finish, state_of
-from acclimate.runs.lock import locked
+from acclimate.runs.folder import State, begin, finish, locked, state_of, stored_fingerprint
 from acclimate.runs.result import Outcome
 from acclimate.runs.settings import RunSettings
 from acclimate.runs.task import Task
@@ -31,7 +30,7 @@ _STATUS, _CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def forget_peak() -> None:
-    """Count anew from here on: one process may do many runs."""
+    """Measure the peak of the memory anew from here on."""
     if torch.cuda.is_available():
         torch.cuda.reset_peak_memory_stats()
     with suppress(OSError):
@@ -39,8 +38,7 @@ def forget_peak() -> None:
 
 
 def peak_megabytes() -> dict[str, float | None]:
-    """Of the whole process, libraries included (elsewhere than on Linux its peak since it was started), and of tensors
-    on the GPU; None without one."""
+    """The peak of the process, and of tensors on the GPU (None without one)."""
     on_gpu = torch.cuda.max_memory_allocated() / 1e6 if torch.cuda.is_available() else None
     return {"process": round(_peak_of_process(), 1), "gpu": None if on_gpu is None else round(on_gpu, 1)}
 
@@ -61,8 +59,7 @@ Files = Mapping[str, str | bytes]
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A recipe with a seed, and the folder of the run. `baseline` is the folder of the source-only run with the same
-    seed."""
+    """A recipe with a seed, the folder of the run, and the folder of the source-only run with the same seed."""
 
     settings: RunSettings
     folder: Path
@@ -96,7 +93,7 @@ def finish_run(
     keeps_tagger: bool = True,
     more: Callable[[Outcome], Files] = lambda outcome: {},
 ) -> None:
-    """Train from where the run stands, and save; where it is finished, nothing is done. `more`: further files."""
+    """Train from where the run stands, and save. `more`: further files."""
     state = run.state(task)
     if state == "finished":
         return
@@ -117,7 +114,7 @@ def save_run(
     keeps_tagger: bool = True,
     keeps_before: bool = False,
 ) -> dict[str, Any]:
-    """Seal the folder of a run that is over; returns its report. `about`: what the report says besides."""
+    """Save the folder of a finished run; returns its report. `about`: further entries of the report."""
     report = {
         **(about or {}),
         "seed": seed,
@@ -127,7 +124,7 @@ def save_run(
         "peak_megabytes": peak_megabytes(),
     }
     written: dict[str, str | bytes] = {
-        RUN: _json(begun_with(folder)),
+        RUN: _json(stored_fingerprint(folder)),
         REPORT: _json(report),
         PREDICTIONS: json.dumps(predictions(outcome)),  # pure ASCII: a word may hold half a surrogate pair
         **files,
@@ -147,7 +144,7 @@ def save_run(
 
 
 def predictions(outcome: Outcome) -> dict[str, Any]:
-    """The test sentences, and what was predicted before and after. Gold tags only where the run was given them."""
+    """The test sentences with the tags predicted before and after; gold tags only where the run was given them."""
     changes = {SOURCE: outcome.source, TARGET: outcome.target}
     found: dict[str, Any] = {}
     for name, change in changes.items():
@@ -162,7 +159,7 @@ def _json(content: Any) -> str:
 
 
 def _save_before(folder: Path, tagger: Tagger | None) -> None:
-    """Keep the tagger "before" in the folder of its run; where there is none, no older one stays."""
+    """Save the tagger "before"; where there is none, remove an older one."""
     if tagger is not None:
         tagger.save(folder / BEFORE)
     elif (folder / BEFORE / MANIFEST).is_file():

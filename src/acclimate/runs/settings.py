@@ -71,7 +71,7 @@ class RunSettings(SharedSettings):
     """One run: a recipe with a seed."""
 
     recipe: str = default_recipe()
-    """Adaptation method: a name listed by `acclimate info recipes`, or auto."""
+    """Adaptation method: a name listed by `acclimate info recipes`, a Python file that makes a Recipe, or auto."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Settings of the recipe."""
     seed: Seed = 1

@@ -21,10 +21,8 @@ NO_SOURCE = Corpus((), "no source")
 
 @dataclass(frozen=True)
 class Task:
-    """All corpora of a run. Without a source, `source` is empty, and a trained tagger is adapted. `target` is text: its
-    tags are dropped before a recipe sees it. Labelled target sentences to learn from are `target_labelled`. Test parts
-    are scored when all training is over. `watch` are labelled sentences: how sure the tagger is of their tags is
-    written down along training."""
+    """All corpora of a run. Without a source, a trained tagger is adapted. The tags of `target` are dropped; test parts
+    are scored when training is over; the tagger's confidence in the tags of `watch` is recorded."""
 
     source: Corpus = NO_SOURCE
     source_dev: Corpus | None = None
@@ -51,7 +49,7 @@ class Task:
 
     @property
     def fingerprints(self) -> dict[str, str | None]:
-        """Of each corpus; None where there is none. They change with any word or tag. `watch` changes no weight."""
+        """Of each corpus; None where there is none. `watch` changes no weight, and has no part in it."""
         corpora = {part.name: getattr(self, part.name) for part in fields(Task) if part.name != "watch"}
         return {name: None if corpus is None else corpus.fingerprint for name, corpus in corpora.items()}
 
@@ -66,8 +64,8 @@ class Task:
 
     @property
     def target_labels(self) -> LabelSet | None:
-        """All labels of the target; None without labelled sentences. Ten of them do not show every type that there is:
-        which types exist at all is taken from the development and test sentences as well."""
+        """All labels of the target; None without labelled sentences. Dev and test may show types that few sentences
+        lack."""
         if self.target_labelled is None:
             return None
         labels = self.target_labelled.labels
@@ -96,8 +94,7 @@ class Task:
         return replace(self, **{name: change(name, corpus) for name, corpus in parts.items() if corpus is not None})
 
     def opened(self, labels: LabelSet, of_source: LabelSet) -> Self:
-        """The task in which each word says for itself what it may hide (`Corpus.open_to`) of the labels that a tagger
-        has; `of_source` are those of the tagger that learns the source."""
+        """The task with every word open to the labels that nobody looked for (`Corpus.open_to`)."""
         return self.map(lambda part, corpus: corpus.open_to(of_source if part.startswith("source") else labels))
 
     def describe(self) -> str:
@@ -112,15 +109,14 @@ class Task:
 
 @dataclass(frozen=True)
 class BlindTask(Task):
-    """A task whose target test has no tags: no run that is given this one can see them, wherever it is made. Which
-    labels there are at all was read before the tags were taken off."""
+    """A task without the tags of its target test, as runs get it. The labels that exist were read before."""
 
     known_source_labels: LabelSet | None = None
     known_target_labels: LabelSet | None = None
 
     @classmethod
     def of(cls, task: Task) -> BlindTask:
-        """Of a task with its gold tags. Nothing is watched: what is watched, is labelled."""
+        """Of a task with gold tags; without `watch`, which is labelled."""
         corpora = {part.name: getattr(task, part.name) for part in fields(Task)}
         test = None if task.target_test is None else task.target_test.unlabelled()
         labels = {"known_source_labels": task.source_labels, "known_target_labels": task.target_labels}
@@ -141,8 +137,7 @@ class BlindTask(Task):
 
 @dataclass(frozen=True)
 class StudentTask(Task):
-    """A task whose source holds text as well that other taggers have labelled: what is learnt from it has not been seen
-    with its labels. `gold` is the source without it."""
+    """A task whose source holds text that other taggers have labelled. `gold` is the source without it."""
 
     gold: Corpus = NO_SOURCE
 
@@ -152,8 +147,7 @@ class StudentTask(Task):
 
 
 def tagger_for(task: Task, settings: RunSettings) -> Tagger:
-    """A new tagger for one recipe, which decides whose labels it has and which words it knows; or the trained one to
-    start from."""
+    """A new tagger with the labels and words that this recipe needs; or the trained one to start from."""
     choice = settings.tagger
     if choice.start is not None:
         require_start(choice, task.has_source)
@@ -200,7 +194,7 @@ def require_start(choice: TaggerSettings, has_source: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Beginning:
+class FittedStart:
     """A trained tagger and a task as they fit each other."""
 
     tagger: Tagger
@@ -209,15 +203,15 @@ class Beginning:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, tagger: Tagger, task: Task) -> Beginning:
-        """The tagger with the labels of the labelled target sentences besides its own. Where some are new, they are
-        those of another annotation: what the tagger knows and they do not name is open, and not learnt as O."""
+    def of(cls, tagger: Tagger, task: Task) -> FittedStart:
+        """The tagger with the labels of the labelled target sentences besides its own. Where these do not name a label
+        that it knows, words are open to it, and not learnt as O."""
         few, labels = task.target_labelled, task.target_labels
         if few is None or labels is None or labels.kind != tagger.labels.kind:
             return cls(tagger, task)
         new = tuple(label for label in labels if label not in tagger.labels)
         if not new:
-            return cls(tagger, task, remarks=_of_silence(tagger, few, labels))
+            return cls(tagger, task, remarks=_unlearnt_labels(tagger, few, labels))
         tagger = tagger.with_labels(labels)
         remarks = [f"The tagger learns {', '.join(new)} besides what it knows."]
         if hidden := [label for label in tagger.labels if label not in (few.annotates or labels)]:
@@ -229,8 +223,8 @@ class Beginning:
         return cls(tagger, annotated, new, tuple(remarks))
 
 
-def _of_silence(tagger: Tagger, few: Corpus, labels: LabelSet) -> tuple[str, ...]:
-    """What a tagger unlearns if nobody looked for it."""
+def _unlearnt_labels(tagger: Tagger, few: Corpus, labels: LabelSet) -> tuple[str, ...]:
+    """A remark on labels that the tagger unlearns if nobody looked for them."""
     silent = [] if few.annotates else [label for label in tagger.labels if label not in labels]
     if not silent or labels.kind == "plain":
         return ()

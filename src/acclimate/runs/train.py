@@ -26,10 +26,9 @@ from acclimate.recipes.catalogue import BASELINE, default_recipe, record_remarks
 from acclimate.recipes.recipe import Recipe
 from acclimate.runs.budget import Budget
 from acclimate.runs.fingerprint import run_fingerprint, start_fingerprint
-from acclimate.runs.folder import add_start, begin, damaged, state_of
-from acclimate.runs.lock import in_locked_folder
+from acclimate.runs.folder import add_start, begin, damaged, in_locked_folder, state_of
 from acclimate.runs.prepare import Preparation, prepare
-from acclimate.runs.result import Outcome, SiblingResult, change_of, predict_all
+from acclimate.runs.result import Change, Outcome, SiblingResult, change_of, predict_all
 from acclimate.runs.settings import RunSettings, SelectorName, SourcesSettings
 from acclimate.runs.task import NO_SOURCE, Task, tagger_for
 from acclimate.settings import UsageError, complete, require_seed
@@ -74,36 +73,30 @@ def adapt(
 ) -> Outcome:
     """Adapt the tagger, in place, from the source to the target.
 
-    Several sources are a list, each under a name of its own (`Corpus.renamed`); they are joined as `join_sources` does
-    it, and `sources` says how they are learnt from: `{"smoothing": 0.5, "weights": {"a": 2}, "heads": True}`.
+    source: one corpus or a list, each under a name of its own (`Corpus.renamed`); `sources` says how several are learnt
+        from: `{"smoothing": 0.5, "weights": {"a": 2}, "heads": True}`.
+    target: text; its tags are dropped. `target_labelled` are labelled target sentences to learn from.
+    recipe: `acclimate` by default; without a target `source-only`. `options` are the recipe's own settings.
+    start: without a source, `adapt(target=text, start=trained)` adapts a copy of a trained tagger, a folder, or the
+        name
+        of a shipped one (`general` by default), by recipe `source-free`. It learns labels that are new to it.
+    source_dev: chooses the state that is kept; without it, a tenth of the source does. `select` names another judge.
+    source_test, target_test: scored once, when all training is over; no recipe and no selector sees them.
+    train_on_dev: learn from `source_dev` as well, and keep the last state.
+    out: keeps checkpoints, so that a run goes on where it was cut off; `tagger.save(out)` puts the tagger beside them.
+    look: is shown the taggers "before" and "after", with those that were trained beside them, by name.
+    shortened: the share of every stage's updates that is made. watch: labelled sentences; the record holds how sure
+        the tagger is of their tags. progress: whether to show a bar.
 
-    Without a source, `adapt(target=text, start=trained)` adapts a trained tagger: a copy of it, or one that is loaded
-    from its folder or by the name of a shipped one (`general`, where nothing is said). It is in the outcome, the recipe
-    is `source-free`, and "before" is the tagger as it was. It learns labels of `target_labelled` that are new to it.
-
-    `recipe` is `acclimate` when it is not given, as for the command; without anything of a target it is `source-only`.
-    While it trains, a terminal or a notebook shows how far it is; `progress=False` keeps silent.
-
-    The same tagger trained on the source alone is trained beside it; its scores are the "before". Test sentences are
-    scored once, when all training is over: no recipe and no selector ever sees them. `source_dev` decides which state
-    is kept; when it is not given, a tenth of the source is held out. Tags in `target` are dropped; labelled target
-    sentences to learn from are `target_labelled`. `options` are the recipe's own settings.
-
-    A recipe for two sets of labels (datnet) trains a tagger of the target's own when it has `target_labelled`: its
-    labels are the tagger's, "before" is the tagger trained on those sentences alone, and `target_dev`, if given,
-    chooses the state. `train_on_dev` adds `source_dev` to the source; nothing is chosen then, the last state is kept.
-    `watch` are labelled sentences: how sure the tagger is of their tags is written down along training.
-    `out` keeps the training, so that it goes on where it was cut off; `tagger.save(out)` puts the tagger beside it.
-    `look` is shown the tagger "before", where there is one, and "after", each with the taggers that were trained beside
-    it, by name: DATNet's of the "source", the "second" task's of MAT. The outcome keeps the tagger "before", too.
-    `shortened` is the share of every stage's updates that is made: below 1 to try a recipe out, as a race does.
+    The same tagger is trained on the source alone as well; its scores are the "before". A recipe of the target's own
+    labels (`target-only`, `datnet`) learns from `target_labelled`, and "before" is trained on those sentences alone.
     """
     require_seed(seed)
     if not isinstance(training, TrainingSettings):
         training = complete(TrainingSettings, training or {}, where="training settings")
     if source is not None and not isinstance(source, Corpus):
         source = join_sources(source)
-    tagger = _begun_with(tagger, source, start)
+    tagger = _tagger_to_train(tagger, source, start)
     parts = (source_dev, source_test, target, target_labelled, target_dev, target_test, watch)
     task = Task(NO_SOURCE if source is None else source, *parts)
     has_target = target is not None or target_labelled is not None
@@ -121,8 +114,8 @@ def adapt(
     return train_run(task, settings, out, tagger=tagger, watcher=watcher, look=look)
 
 
-def _begun_with(tagger: Tagger | None, source: Corpus | None, start: Tagger | str | Path | None) -> Tagger:
-    """A new tagger and a source to learn from; or a trained one without a source."""
+def _tagger_to_train(tagger: Tagger | None, source: Corpus | None, start: Tagger | str | Path | None) -> Tagger:
+    """The tagger to train: a new one with a source, or a trained one without."""
     if source is not None and tagger is not None and start is None:
         return tagger
     if source is not None or tagger is not None:
@@ -150,13 +143,11 @@ def train_run(
     """Train one recipe with one seed, and score it.
 
     folder: keeps checkpoints in `training/`; a run that was cut off goes on from there.
-    tagger: trained in place; one is built from the settings when none is given.
-    baseline: what is called "before". own: trained beside; a folder: of a finished source-only run, which is taken
-        where it was begun as this run's own baseline would be; a tagger: that one; none: nothing to compare with.
-    look: is shown the taggers "before" and "after".
-    began: is called when nothing is left to refuse, before anything is trained.
-    fingerprint: whose folder it is, where the settings do not tell: a race has chosen the recipe.
-    budget: the shares of their updates that stages make.
+    tagger: trained in place; built from the settings if None.
+    baseline: the "before". own: trained here; a folder: taken from a finished source-only run if that fits; a tagger:
+        that one; none: nothing to compare with.
+    began: called when nothing is left to refuse, before the training.
+    fingerprint: identifies the run in its folder. budget: the shares of their updates that stages make.
     """
     started = time.monotonic()
     known = dict(fingerprint or run_fingerprint(task, settings, has_own_tagger=tagger is not None))
@@ -195,7 +186,7 @@ def _take(folder: Path, fingerprint: Mapping[str, Any], overwrite: bool) -> None
 
 @dataclass
 class _Job:
-    """A run under way, and what its stages have left."""
+    """A run in progress, and what its stages have left."""
 
     task: Task
     settings: RunSettings
@@ -209,7 +200,7 @@ class _Job:
     record_remarks: list[str] = field(default_factory=list)
 
     def train(self, recipe: Recipe, tagger: Tagger, first: Recipe | None = None) -> list[dict[str, Any]]:
-        """Through all stages of a recipe, after those of `first`; returns their summaries."""
+        """Train all stages of a recipe, after those of `first`; returns their summaries."""
         plan = self.ready.plan
         place = None if self.folder is None else self.folder / recipe.name
         record = Record(place if is_main_process() else None, plan.training.tensorboard and is_main_process())
@@ -243,8 +234,8 @@ class _Job:
             yield stage
 
     def siblings(self, tagger: Tagger) -> dict[str, SiblingResult]:
-        """The tagger that was trained beside, if it is one to keep: that of the source only where it has labels or
-        words of its own."""
+        """The tagger that was trained beside, if it is kept: that of the source only with labels or words of its
+        own."""
         kept = self.ready.recipe.sibling
         if kept is None or self.family is None:
             return {}
@@ -255,12 +246,12 @@ class _Job:
 
     @property
     def texts(self) -> dict[str, Corpus | None]:
-        """What is tagged when all training is over. A blind target test is tagged, and not scored."""
+        """What is tagged when all training is over; a blind target test is tagged, and not scored."""
         return {**self.ready.tests, "target": self.task.target_test}
 
 
 def _alone(job: _Job, tagger: Tagger) -> Outcome:
-    """The recipe, and nothing to compare it with."""
+    """The recipe without a baseline."""
     ready = job.ready
     first = ready.first if ready.recipe.starts_from_baseline else None
     summaries = job.train(ready.recipe, tagger, first)
@@ -283,23 +274,13 @@ def _alone(job: _Job, tagger: Tagger) -> Outcome:
 
 
 def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | Tagger | None, look: Look) -> Outcome:
-    """The recipe, and its baseline: trained here, or taken from a run that has made it."""
+    """The recipe and its baseline, which is trained here or taken from another run."""
     ready, plan = job.ready, job.ready.plan
     recipe, is_first = ready.recipe, ready.recipe is ready.first and not isinstance(given, Tagger)
-    shared_from = given if isinstance(given, Path) else None
     plain = tagger if is_first else copy.deepcopy(tagger)
     torch.manual_seed(first_seed(plan.seed))  # as its first stage does: equal parts get equal first weights
     make = recipe.remodel(plain, plan)
-    needs_heads = recipe.starts_from_baseline and tagger.source_heads is not None  # which no folder keeps
-    can_share = shared_from is not None and not (is_first or ready.for_target or make or needs_heads)
-    shared = shared_baseline(shared_from, job.settings, start) if can_share and shared_from is not None else None
-    summaries: list[dict[str, Any]] = []
-    if isinstance(given, Tagger):
-        plain = given.to(device_for(plan.training))
-    elif shared is None:
-        summaries = job.train(ready.first, plain)
-    else:
-        plain, summaries = shared.tagger.to(device_for(plan.training)), shared.stages
+    plain, summaries = _baseline(job, plain, bool(make), start, given, is_first)
     before = predict_all(plain, job.texts)
     after, length, plain_stages = before, "", len(summaries)
     if not is_first:
@@ -319,8 +300,6 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
         for name, test in ready.tests.items()
     }
     siblings = job.siblings(tagger)
-    fell = changes["target"] is not None and changes["target"].difference <= 0
-    longer = f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain."
     return Outcome(
         recipe=recipe.name,
         selector=summaries[-1]["selector"],
@@ -332,7 +311,7 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
             *ready.remarks,
             *_of_make(make),
             *_of_siblings(siblings),
-            *((longer,) if length else ()),
+            *_of_length(length, changes["target"]),
             *_of_guard(summaries[plain_stages:]),
         ),
         plain_stages=plain_stages,
@@ -349,20 +328,35 @@ def _beside(job: _Job, tagger: Tagger, start: Mapping[str, Any], given: Path | T
     )
 
 
+def _baseline(
+    job: _Job, plain: Tagger, has_make: bool, start: Mapping[str, Any], given: Path | Tagger | None, is_first: bool
+) -> tuple[Tagger, list[dict[str, Any]]]:
+    """The tagger "before" and the summaries of its stages: a given tagger, one of another run, or trained here."""
+    ready, device = job.ready, device_for(job.ready.plan.training)
+    if isinstance(given, Tagger):
+        return given.to(device), []
+    needs_heads = ready.recipe.starts_from_baseline and plain.source_heads is not None  # which no folder keeps
+    if isinstance(given, Path) and not (is_first or ready.for_target or has_make or needs_heads):
+        shared = _shared_baseline(given, job.settings, start)
+        if shared is not None:
+            return shared[0].to(device), shared[1]
+    return plain, job.train(ready.first, plain)
+
+
 def _of_make(make: tuple[str, ...]) -> tuple[str, ...]:
-    """Say so when "before" is not the tagger that the settings alone describe."""
+    """A remark where "before" is not the tagger of the settings alone."""
     return (f"The tagger before is of the same make, to compare fairly: it has {', and '.join(make)}.",) if make else ()
 
 
 def _of_guard(stages: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Say so when nothing that was learnt is kept."""
+    """A remark where nothing that was learnt is kept."""
     if not stages or any(stage["kept_update"] for stage in stages):
         return ()
     return (f"It did not help, by {stages[-1]['selector']}: the tagger is left as it was.",)
 
 
 def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
-    """What became of the taggers that were trained beside, and how good the second task's is."""
+    """A remark on the score of the second task."""
     second = siblings.get("second")
     if second is None:
         return ()
@@ -375,8 +369,16 @@ def _of_siblings(siblings: Mapping[str, SiblingResult]) -> tuple[str, ...]:
     return (f"Second task: {score}. It is not compared with anything.",)
 
 
+def _of_length(length: str, target: Change | None) -> tuple[str, ...]:
+    """A remark where the recipe trained longer than the baseline."""
+    if not length:
+        return ()
+    fell = target is not None and target.difference <= 0
+    return (f"{length}." if fell else f"{length}: longer training alone may explain a part of any gain.",)
+
+
 def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:
-    """How much longer the recipe trains than the baseline; empty where it does not, or where that did not train."""
+    """How much longer the recipe trains than the baseline; empty where it does not."""
     if not before:
         return ""
     plain, more = (sum(stage["updates"] for stage in stages) for stages in (before, after))
@@ -384,17 +386,10 @@ def _length(recipe: Recipe, before: list[dict[str, Any]], after: list[dict[str, 
     return "" if total <= plain else f"{recipe.name} made {count(total, 'update')}, the baseline {plain:,}"
 
 
-@dataclass(frozen=True)
-class SharedBaseline:
-    """The tagger trained on the source alone, and the summaries of its stages."""
-
-    tagger: Tagger
-    stages: list[dict[str, Any]]
-
-
-def shared_baseline(folder: Path, settings: RunSettings, start: Mapping[str, Any]) -> SharedBaseline | None:
-    """That of a finished source-only run, if it began as the baseline of this run would; None otherwise, and where the
-    folder is damaged."""
+def _shared_baseline(
+    folder: Path, settings: RunSettings, start: Mapping[str, Any]
+) -> tuple[Tagger, list[dict[str, Any]]] | None:
+    """The baseline in the folder of a source-only run, if this run would train the same one; else None."""
     try:
         tagger = Tagger.load(folder)  # checks every file of the folder
         found = read_json(folder / RUN)
@@ -402,6 +397,6 @@ def shared_baseline(folder: Path, settings: RunSettings, start: Mapping[str, Any
             return None
         if any(found["start"][name] != start[name] for name in ("tagger", "training", "selector", "judge", "source")):
             return None
-        return SharedBaseline(tagger, read_json(folder / REPORT)["stages"])
+        return tagger, read_json(folder / REPORT)["stages"]
     except (StorageError, InputError, OSError, ValueError, KeyError, TypeError):
         return None

@@ -31,8 +31,8 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost(self.seconds + other.seconds, self.updates + other.updates, (*self.stages, *other.stages))
 
-    def told(self) -> str:
-        """The plan for people: the stages, and about how long all of it takes."""
+    def describe(self) -> str:
+        """The stages, and about how long all of them take."""
         plan = ", ".join(f"{name} {count(updates, 'update')}" for name, updates, _ in self.stages)
         return f"plan: {plan}\nexpected time: about {duration(self.seconds)} ({RULE})"
 

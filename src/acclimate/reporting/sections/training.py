@@ -1,4 +1,4 @@
-"""How a run was trained: learning curves, the health of an adversary, the race for the recipe, the settings."""
+"""How a run was trained: learning curves, the health of an adversary, the settings."""
 
 from __future__ import annotations
 
@@ -125,31 +125,6 @@ def adversary_figures(curves: Sequence[StageCurves]) -> list[Figure]:
             caption = f"{stage.name}: the discriminator's accuracy in percent"
             figures.append(Figure(caption, drawn, lines_legend(list(series))))
     return figures
-
-
-def race_sections(run: RunData) -> list[Section]:
-    """How the recipe was chosen, where recipes raced for it (`adapt --recipe auto`); none where it was named."""
-    race = run.report.get("race")
-    if not race:
-        return []
-    about = (
-        f"Every candidate was trained for a while ({race['budget']} for all) and judged by {race['measure']}: the "
-        "higher, the better. The winner was then trained in full. Source: the score on held-out source sentences."
-    )
-    rows: list[list[Any]] = [
-        [
-            Cell(entry["recipe"], is_strong=entry["recipe"] == race["choice"]),
-            UNKNOWN if entry["value"] is None else f"{entry['value']:.4g}",
-            UNKNOWN if entry["source"] is None else percent(entry["source"]),
-            f"{entry['updates']:,}",
-            f"{entry['seconds']:.1f}",
-        ]
-        for entry in race["candidates"]
-    ]
-    notes = [Text(reason) for reason in race["reasons"]]
-    notes += [Text(f"Left out: {name}. {why}", "note") for name, why in race["left_out"].items()]
-    table = Table(["candidate", "value", "source", "updates", "seconds"], rows)
-    return [Section("race", "How the recipe was chosen", about, [table, *notes])]
 
 
 def committee_sections(run: RunData) -> list[Section]:

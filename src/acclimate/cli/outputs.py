@@ -1,11 +1,24 @@
-"""Where a command may write. Better said at once than after hours of work."""
+"""What a command writes and shows: places that it may write to, and progress on stderr."""
 
 from __future__ import annotations
 
+import errno
 import os
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from acclimate.data.readers.source import inner_name
+from acclimate.data.writers.shared import aside_of, is_stream
+from acclimate.data.writing import files_to_write, format_to_write
+from acclimate.settings import UsageError
+from acclimate.spelling import count
+from acclimate.spelling import stderr_console as stderr_console
 
 _OF_DOCUMENTS = (".txt", ".ann")  # the files of a folder that are read as a corpus
 
@@ -13,12 +26,7 @@ _OF_DOCUMENTS = (".txt", ".ann")  # the files of a folder that are read as a cor
 def check_file_to_write(
     option: str, file: str | Path | None, overwrite: bool, inputs: Sequence[str | None] = ()
 ) -> None:
-    """Refuse a place where no file can be made, or where one is that was not to be replaced; None is no file.
-
-    inputs: what the command reads, which is never replaced; a folder stands for the texts in it.
-    """
-    from acclimate.data.writers.shared import is_stream
-    from acclimate.settings import UsageError
+    """Refuse a place where no file can be made or replaced; files in `inputs` are never replaced. None is no file."""
 
     if file is None or is_stream(file):
         return
@@ -35,7 +43,6 @@ def check_file_to_write(
 
 def check_folder_to_write(option: str, folder: Path | None, what: str = "") -> None:
     """Refuse a place where no folder can be made, or nothing be written in it."""
-    from acclimate.settings import UsageError
 
     if folder is None:
         return
@@ -54,8 +61,7 @@ def check_place_to_write(
     format: str | None = None,
     has_tags: bool = False,
 ) -> None:
-    """The same for a corpus, which may be a file, a pair of files, or a folder of them; its name must say a format."""
-    from acclimate.data.writing import files_to_write, format_to_write
+    """The same for a corpus: a file, several files, or a folder."""
 
     if place is None or str(place) == "-":
         return
@@ -69,7 +75,6 @@ def check_place_to_write(
 
 def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
     """What else stands in a folder that a corpus was written to; empty where there is nothing else."""
-    from acclimate.spelling import count
 
     others = len(set(os.listdir(place)) - {file.name for file in written}) if os.path.isdir(place) else 0
     if not others:
@@ -81,8 +86,6 @@ def remark_on_folder(place: str | Path, written: Sequence[Path]) -> str:
 
 
 def _check_folder_of_documents(option: str, folder: Path, overwrite: bool, inputs: Sequence[str | None]) -> None:
-    from acclimate.settings import UsageError
-    from acclimate.spelling import count
 
     check_folder_to_write(option, folder)
     what = f"{option} {folder} is a folder, where a corpus is written as brat (a .txt and an .ann for each document)"
@@ -110,7 +113,6 @@ def place_of(spec: str) -> str:
 
 
 def _is_of_documents(file: Path) -> bool:
-    from acclimate.data.readers.source import inner_name
 
     return inner_name(file.name).endswith(_OF_DOCUMENTS)
 
@@ -135,8 +137,7 @@ def _obstacle_in(folder: Path, name: str = "acclimate") -> str:
 
 
 def _try_to_write(folder: Path, name: str) -> None:
-    """Make what will be made, and take it away again: the file that is written aside, or the first missing folder."""
-    from acclimate.data.writers.shared import aside_of
+    """Make what will be made, and remove it again: the temporary file, or the first missing folder."""
 
     if folder.is_dir():
         aside = aside_of(folder / name)
@@ -148,3 +149,124 @@ def _try_to_write(folder: Path, name: str) -> None:
         os.mkdir(missing[-1])
         with suppress(OSError):  # or has begun to write in it
             os.rmdir(missing[-1])
+
+
+def warn(message: str) -> None:
+    """What a user must hear even with --quiet: something was repaired, skipped or moved."""
+    stderr_console(quiet=False).print(message)
+
+
+def sentence_bar(console: Console, what: str) -> Progress:
+    """A bar that counts sentences."""
+    return Progress(
+        TextColumn(what),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+class _SpeedBar:
+    """A bar with a speed beside it. `total` is None where nobody knows it."""
+
+    what = ""
+
+    def __init__(self, console: Console, total: int | None = None) -> None:
+        columns = [TextColumn(f"{self.what} {{task.description}}", markup=False), BarColumn(bar_width=24)]
+        columns += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
+        self.console, self._total = console, total
+        self._bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", total=total, state="")
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._bar.stop()
+
+    def _per_second(self, amount: float) -> float:
+        return amount / max(1e-9, time.monotonic() - self._started)
+
+    def _show_words(self, done: int, words: int) -> None:
+        state = f"{words:,} words, {self._per_second(words):,.0f} a second"
+        self._bar.update(self._task, completed=done, state=state)
+
+
+class ReadingBar(_SpeedBar):
+    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
+
+    what = "reading"
+    _tenths = 0
+
+    def show(self, stored: int, of: int, text: int) -> None:
+        """Show the bytes read of the files on disk, all their bytes, and the bytes of text."""
+        state = f"{text / 1e6:,.0f} MB, {self._per_second(text / 1e6):,.1f} MB/s"
+        self._bar.update(self._task, completed=stored, total=of, state=state)
+        tenths = 10 * stored // max(1, of)
+        if tenths > self._tenths and not self.console.is_terminal:
+            self.console.print(f"{10 * tenths} % read: {state}")
+        self._tenths = tenths
+
+
+class TaggingBar(_SpeedBar):
+    """How much is tagged, and how fast."""
+
+    what = "tagging"
+
+    def show(self, done: int, words: int) -> None:
+        """`done` of the total, and all words so far."""
+        self._show_words(done if self._total is None else min(done, self._total), words)
+
+
+class LabellingBar(_SpeedBar):
+    """How far texts are read and labelled; where stderr is no terminal, a line for each text."""
+
+    what = "labelling"
+    done = 0
+    _words = _waiting = 0
+
+    def begin(self, name: str, size: int) -> None:
+        self._bar.update(self._task, description=name, total=self.done + size)
+        if not self.console.is_terminal:
+            self.console.print(f"labelling {name}")
+
+    def advance(self, words: int) -> None:
+        self._words += words
+        self._waiting += words
+        if self._waiting > 50_000:
+            self._waiting = 0
+            self._show_words(self.done, self._words)
+
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@contextmanager
+def resumable(out: Path, overwrite: bool) -> Iterator[None]:
+    """After Ctrl-C, SIGTERM or on a full disk, say how to go on with the run."""
+    again = "the same command without --overwrite" if overwrite else "the same command"
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        stop.add_note(f"What {out} holds is kept: {again} goes on from its last checkpoint.")
+        raise
+    except Exception as failure:
+        number = _no_room(failure)
+        if number is None:
+            raise
+        place = getattr(failure, "filename", None) or out
+        told = OSError(number, os.strerror(number), str(place))
+        told.add_note(f"What {out} holds is kept. Make room; {again} then goes on from its last checkpoint.")
+        raise told from failure
+
+
+def _no_room(failure: BaseException) -> int | None:
+    """The number of an error that a full disk, a quota or a limit gave; libraries written in Rust only print it."""
+    if isinstance(failure, OSError):
+        return failure.errno if failure.errno in _NO_ROOM else None
+    return next((number for number in _NO_ROOM if f"(os error {number})" in str(failure)), None)

@@ -1,0 +1,258 @@
+"""`acclimate data select` and `collocations`: large raw text."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from acclimate.cli.options import Json, Overwrite, Quiet, set_option
+from acclimate.spelling import count
+
+if TYPE_CHECKING:
+    from acclimate.analysis.terms import TermOverlap
+    from acclimate.data.collocations import Collocation, NumberedText
+    from acclimate.data.selection.ngram_scores import Text
+    from acclimate.data.selection.select import Selection
+
+
+_TOO_FAR = 2.0  # times longer or shorter lines than the target's
+
+
+class MeasureName(StrEnum):
+    overlap = "overlap"
+    jaccard = "jaccard"
+    contrast = "contrast"
+
+
+def select_command(
+    like: Annotated[
+        list[str],
+        typer.Option(metavar="TEXT...", help="What to be like: raw text, a corpus of any format, or a bundled one."),
+    ],
+    files: Annotated[
+        list[str],
+        typer.Option("--from", metavar="FILE...", help="Raw text, a sentence or paragraph a line; plain, .gz or .xz."),
+    ],
+    top: Annotated[int, typer.Option(min=1, help="How many lines to take. They are held in memory.")],
+    out: Annotated[
+        str, typer.Option(metavar="FILE", help="Where to write, the best line first; .gz and .xz compress.")
+    ],
+    measure: Annotated[
+        MeasureName,
+        typer.Option(
+            help="overlap: share of a line's n-grams that the target has; jaccard: mlm4uda's rule, which takes the "
+            "longest lines; contrast: what is typical of the target and not of the pool (cross-entropy difference)."
+        ),
+    ] = MeasureName.overlap,
+    assignments: Annotated[list[str] | None, set_option("select")] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Find the lines of huge raw text that are most like a target text: they share its n-grams (n = 1 to 4).
+
+    Example: acclimate data select --like target.txt --from huge/*.txt.gz --top 500000 --out extra.txt.gz
+
+    Of paragraphs, --set sentences=true takes single sentences.
+
+    Lines that stand there twice are taken once. The result does not depend on the number of processes.
+    """
+    from acclimate.cli.data_settings import SelectSettings
+    from acclimate.cli.outputs import ReadingBar, check_file_to_write, stderr_console
+    from acclimate.cli.reading import settings_of
+    from acclimate.data.selection.select import select_text
+
+    settings = settings_of(SelectSettings, assignments)
+    reading = settings.reading.require_only("format", "pre_split")
+    for place, file in (("--out", out), ("--set scores", settings.scores)):
+        if file is not None:
+            check_file_to_write(place, file, overwrite, [*like, *files])
+    _warn_of_corpora(files)
+    with ReadingBar(stderr_console(quiet)) as bar:
+        selection = select_text(
+            [_text(name) for name in like],
+            files,
+            top,
+            out,
+            jobs=settings.jobs or _cores(),
+            measure=measure.value,
+            lower_case=settings.lower_case,
+            tokenize="blanks" if reading.pre_split else "words",
+            shortest=settings.shortest,
+            longest=settings.longest,
+            sentences=settings.sentences,
+            scores=settings.scores,
+            format=reading.format,
+            watch=bar.show,
+        )
+    _report(selection, top, like, out, as_json)
+
+
+def _warn_of_corpora(files: list[str]) -> None:
+    """A corpus would be read as text: a word and its tag, or a JSON object, for a sentence."""
+    from acclimate.cli.outputs import warn
+    from acclimate.data.readers.detection import looks_like_corpus
+    from acclimate.data.selection.text_files import first_lines
+
+    for file in files:
+        if looks_like_corpus(file, first_lines(file)):
+            warn(
+                f"--from {file} looks like a corpus with tags, and each of its lines is taken for raw text. To take "
+                f"its sentences, write them as text first: "
+                f"acclimate data convert {shlex.quote(file)} TEXT.txt --to text"
+            )
+
+
+def _text(name: str) -> Text:
+    from acclimate.cli.reading import is_bundled, read
+
+    return read(name) if is_bundled(name) else name
+
+
+def _cores() -> int:
+    """The cores this process may use, which on a shared machine are fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _report(selection: Selection, top: int, like: list[str], out: str, as_json: bool) -> None:
+    from acclimate.cli.outputs import warn
+
+    kept = selection.lines_kept
+    if kept < top:
+        warn(f"--top {top:,} is more than there is: all {count(kept, 'different line')} that fit were taken.")
+    if selection.lines_too_long:
+        warn(f"{count(selection.lines_too_long, 'line')} of more than a megabyte: left out, as no sentence is so long.")
+    taken, target = selection.words_per_line, selection.target_words_per_line
+    lengths = f"{taken:.1f} words a line, the target has {target:.1f}"
+    if not target / _TOO_FAR <= taken <= target * _TOO_FAR:
+        warn(f"{out}: {lengths}. Lines of about that length: --measure overlap, --set shortest=N and --set longest=N.")
+    if as_json:
+        typer.echo(json.dumps({"out": out, **selection.as_dict()}, ensure_ascii=False))
+        return
+    scores = f"scores {selection.lowest:.6g} to {selection.highest:.6g}"
+    typer.echo(f"{out}: {kept:,} of {count(selection.lines_read, 'line')}, {scores}; {lengths}")
+    speed = f"{selection.megabytes_per_second:,.1f} MB/s"
+    typer.echo(f"read {selection.megabytes:,.1f} MB in {selection.seconds:,.1f} s ({speed})")
+    texts = shlex.join([*(name for name in like if name != "-"), out])
+    typer.echo(f"use it: acclimate encoder domain-tune --text {texts} --out tuned-encoder")
+
+
+def collocations_command(
+    texts: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT...", help="Raw text, a sentence a line; or any corpus, or a bundled one."),
+    ],
+    out: Annotated[str, typer.Option(metavar="FILE", help="Where to write, the best first; .gz and .xz compress.")],
+    at_least: Annotated[int, typer.Option(min=1, help="Leave out what was seen less often.")] = 5,
+    terms: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CORPUS",
+            help="Labelled text: how many collocations are its terms? Repeatable.",
+            show_default="TEXT",
+        ),
+    ] = None,
+    assignments: Annotated[list[str] | None, set_option("collocations")] = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Find the words of a text that belong together (collocations), ranked by mutual information.
+
+    Example: acclimate data collocations train.conll --out collocations.jsonl
+
+    Use it: acclimate encoder domain-tune --masking pmi --set policy.collocations.file=collocations.jsonl
+
+    None crosses the end of a sentence. Raw text is read as a stream and counted in passes: about 21 bytes a word.
+    """
+    from acclimate.cli.outputs import check_file_to_write, stderr_console, warn
+
+    check_file_to_write("--out", out, overwrite, [*texts, *(terms or ())])
+    from acclimate.analysis.terms import term_overlap
+    from acclimate.cli.data_settings import CollocationSettings
+    from acclimate.cli.reading import TextReading, read, settings_of
+    from acclimate.data.collocations import build_collocations, number_words, require_sensible, usual_shares
+
+    settings = settings_of(CollocationSettings, assignments)
+    shares = usual_shares(_numbers(settings.lengths))
+    require_sensible(at_least, settings.size, shares)
+    as_text = settings.reading.require_only("format", "pre_split", "paragraphs", "map", "typeless")
+    labelled = [read(name, as_text, tell=warn) for name in terms or ()]
+    begun = time.monotonic()
+    reading = TextReading(texts, as_text, quiet)
+    with reading:
+        text = number_words(reading, settings.lower_case)
+    if not len(text.numbers):
+        raise reading.nothing_found()
+    with stderr_console(quiet).status("counting"):
+        collocations = build_collocations(
+            text, at_least, settings.size, shares, settings.relative_to, settings.measure, settings.lower_case
+        )
+    collocations.save(out)
+    compared = labelled or reading.labelled
+    overlap = term_overlap(collocations, compared, settings.most) if compared else None
+    result = _result(collocations.entries, text, out, settings.most, time.monotonic() - begun)
+    result |= {"lengths": sorted(shares), "at_least": at_least, "measure": settings.measure}
+    result |= {"relative_to": settings.relative_to, "terms": None if overlap is None else overlap.as_dict()}
+    if not len(collocations):
+        warn(f"nothing was seen {at_least} times: the file is empty. Give more text, or a smaller --at-least.")
+    typer.echo(json.dumps(result, ensure_ascii=False) if as_json else _rendered(result, overlap))
+
+
+def _numbers(lengths: Sequence[int]) -> list[int]:
+    from acclimate.settings import UsageError
+
+    if not lengths or min(lengths) < 2 or max(lengths) > 10:
+        raise UsageError(f"lengths cannot be {list(lengths)}: a collocation has from two to ten words.")
+    return sorted(set(lengths))
+
+
+def _result(entries: Sequence[Collocation], text: NumberedText, out: str, most: int, seconds: float) -> dict[str, Any]:
+    by_length: dict[int, list[Collocation]] = {}
+    for entry in entries:
+        by_length.setdefault(len(entry.words), []).append(entry)
+    return {
+        "out": out,
+        "sentences": text.sentences,
+        "words": len(text.numbers),
+        "different_words": len(text.spellings),
+        "collocations": len(entries),
+        "by_length": {length: len(by_length[length]) for length in sorted(by_length)},
+        "top": {
+            length: [
+                {"words": " ".join(entry.words), "count": entry.count, "score": entry.score}
+                for entry in by_length[length][:most]
+            ]
+            for length in sorted(by_length)
+        },
+        "seconds": round(seconds, 3),
+    }
+
+
+def _rendered(result: dict[str, Any], overlap: TermOverlap | None) -> str:
+    from acclimate.evaluation.table import align
+
+    read = f"{count(result['words'], 'word')} in {count(result['sentences'], 'sentence')}"
+    found = f"{count(result['collocations'], 'collocation')} seen {result['at_least']} times or more"
+    lines = [f"{result['out']}: {found}, of {read} ({result['seconds']:.1f} s)"]
+    for length, top in result["top"].items():
+        lines += ["", f"{length} words: {result['by_length'][length]:,}"]
+        if top:
+            rows = [
+                ("", "count", "score"),
+                *((f"  {row['words']}", f"{row['count']:,}", f"{row['score']:.2f}") for row in top),
+            ]
+            lines += align(rows)
+    if overlap is not None:
+        lines += ["", overlap.render()]
+    if result["collocations"]:
+        chosen = shlex.quote(f"policy.collocations.file={result['out']}")
+        lines += ["", f"use it: acclimate encoder domain-tune --masking pmi --set {chosen}"]
+    return "\n".join(lines)
