@@ -6,8 +6,8 @@ import pytest
 from mask_rows import TagsByRule, corpus, row
 
 from acclimate.analysis.curves import EpochsToMatch, Look, ScoreCurve
-from acclimate.analysis.mask_log import Yardsticks
-from acclimate.analysis.mask_statistics import ALL_WORDS, Curve, CurvePoint, mask_statistics
+from acclimate.analysis.mask_tables import ALL_WORDS, Curve, CurvePoint
+from acclimate.analysis.masks import Yardsticks, mask_statistics
 from acclimate.analysis.terms import Seen, TaggerConfidence, TermConfidences, TermRow
 from acclimate.data.problems import InputError
 from acclimate.reporting.pictures import (

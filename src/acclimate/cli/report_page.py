@@ -152,7 +152,7 @@ def _check_plot(plot: Path | None) -> None:
 
 
 def _draw(parts: dict[str, Part], plot: Path) -> None:
-    from acclimate.reporting.charts.frame import save_sheet
+    from acclimate.reporting.svg import save_sheet
     from acclimate.settings import UsageError
 
     pictures = {name: figures for part in parts.values() for name, figures in part.pictures.items()}

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acclimate.analysis.curves import EpochsToMatch, Look
-from acclimate.analysis.mask_statistics import (
-    ALL_WORDS,
-    Curve,
-    MaskStatistics,
-    density_curves,
-    mean_part_of_speech_shares,
-)
+from acclimate.analysis.mask_tables import ALL_WORDS, Curve, density_curves, mean_part_of_speech_shares
+from acclimate.analysis.masks import MaskStatistics
 from acclimate.analysis.terms import TermConfidences
 from acclimate.data.problems import InputError, shorten
-from acclimate.reporting.charts.bars import BarRow, bars, bars_legend, series_classes
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.heat_map import heat_map
-from acclimate.reporting.charts.lines import lines, lines_legend
+from acclimate.reporting.charts import BarRow, bars, bars_legend, heat_map, lines, lines_legend, series_classes
+from acclimate.reporting.svg import Figure
 
 _LONGEST_TERM = 30
 

@@ -15,19 +15,7 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.table import duration
 from acclimate.layout import COMPARISON, REPORT, is_begun, runs_of_comparison
 from acclimate.model.storage import MANIFEST
-from acclimate.reporting.figures import (
-    equals,
-    figures_of,
-    listed,
-    p_equals,
-    p_of_tests,
-    percent,
-    signed,
-    signed_between,
-)
-from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page
-from acclimate.reporting.run_data import NO_MATERIAL, Known, RunData, collect_run, read_object
-from acclimate.reporting.sections.comparison import (
+from acclimate.reporting.comparison import (
     ComparisonData,
     collect_comparison,
     comparison_settings_section,
@@ -37,17 +25,22 @@ from acclimate.reporting.sections.comparison import (
     selectors_section,
     verdict_of,
 )
-from acclimate.reporting.sections.domains import Measures, Places, distance_section, map_of, map_section, measure
-from acclimate.reporting.sections.gallery import gallery_section
-from acclimate.reporting.sections.masks import masks_section
-from acclimate.reporting.sections.scores import (
-    ScoreLine,
-    confusion_section,
-    labels_section,
-    score_lines,
-    scores_section,
+from acclimate.reporting.domains import Measures, Places, distance_section, map_of, map_section, measure
+from acclimate.reporting.formatting import (
+    equals,
+    figures_of,
+    listed,
+    p_of_tests,
+    p_value,
+    percent,
+    signed,
+    signed_between,
 )
-from acclimate.reporting.sections.training import (
+from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page
+from acclimate.reporting.run_data import NO_MATERIAL, Known, RunData, collect_run, read_object
+from acclimate.reporting.scores import ScoreLine, confusion_section, labels_section, score_lines, scores_section
+from acclimate.reporting.sentences import gallery_section, masks_section
+from acclimate.reporting.training import (
     adversary_sections,
     committee_sections,
     curves_section,
@@ -286,7 +279,7 @@ def _change(row: Mapping[str, Any], comparison: ComparisonData) -> str:
     return (
         f"Mean {comparison.measure} on the target test: {percent(row['target_f1']['mean'])} percent, "
         f"{signed(against['difference'])} points against {comparison.against} (95 % interval "
-        f"{signed_between(against['low'], against['high'])}, corrected p {p_equals(worst)})."
+        f"{signed_between(against['low'], against['high'])}, corrected p {equals(p_value(worst))})."
     )
 
 

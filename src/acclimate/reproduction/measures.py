@@ -12,8 +12,7 @@ from statistics import fmean
 from typing import Any, Literal
 
 from acclimate.analysis.curves import Look, ScoreCurve, Series, StageCurves, read_curves
-from acclimate.analysis.mask_log import Yardsticks, read_masks
-from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
+from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics, read_masks
 from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
 from acclimate.analysis.text_comparison import corpus_statistics, vocabulary_overlap

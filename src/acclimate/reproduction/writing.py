@@ -10,12 +10,19 @@ from pathlib import Path
 from acclimate.comparison.tables import markdown_table
 from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import save, write_csv
-from acclimate.reporting.charts.bars import BarRow, bars, bars_legend, series_classes
-from acclimate.reporting.charts.frame import Figure as Chart
-from acclimate.reporting.charts.frame import save_sheet
-from acclimate.reporting.charts.heat_map import heat_map
-from acclimate.reporting.charts.lines import lines, lines_legend
-from acclimate.reporting.charts.points import scatter, scatter_legend
+from acclimate.reporting.charts import (
+    BarRow,
+    bars,
+    bars_legend,
+    heat_map,
+    lines,
+    lines_legend,
+    scatter,
+    scatter_legend,
+    series_classes,
+)
+from acclimate.reporting.svg import Figure as Chart
+from acclimate.reporting.svg import save_sheet
 from acclimate.reproduction.measures import Finished, Place
 from acclimate.reproduction.results import PAPER, Figure, Panel, Reproduction, by_sweep, panels
 from acclimate.reproduction.table import Number, shared_settings

@@ -12,14 +12,13 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.table import duration
 from acclimate.layout import COMPARISON
-from acclimate.reporting.charts.bars import BarRow, bars
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.points import Dot, DotRow, dots, dots_legend
-from acclimate.reporting.figures import MINUS, UNKNOWN, listed, p_value, percent, signed, signed_between
+from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, dots_legend
+from acclimate.reporting.formatting import MINUS, UNKNOWN, listed, p_value, percent, signed, signed_between
 from acclimate.reporting.page import Block, Cell, Charts, Items, Section, Table, Text, missing
 from acclimate.reporting.run_data import LEARNT, read_object, read_settings
-from acclimate.reporting.sections.scores import NOTHING, RESERVED, Verdict, judge
-from acclimate.reporting.sections.training import all_settings
+from acclimate.reporting.scores import NOTHING, RESERVED, Verdict, judge
+from acclimate.reporting.svg import Figure
+from acclimate.reporting.training import all_settings
 
 
 @dataclass(frozen=True)

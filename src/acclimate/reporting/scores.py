@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.evaluation.significance import SURE, Interval, Metric, compare_seeds, interval, larger_p
-from acclimate.reporting.charts.bars import BarRow, bars, bars_legend
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.heat_map import heat_map
-from acclimate.reporting.charts.points import Dot, DotRow, dots, dots_legend
-from acclimate.reporting.figures import UNKNOWN, between, figures_of, p_of_tests, percent, signed, signed_between
+from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, bars_legend, dots, dots_legend, heat_map
+from acclimate.reporting.formatting import UNKNOWN, between, figures_of, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.page import Block, Cell, Charts, Fold, Section, Table, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
+from acclimate.reporting.svg import Figure
 from acclimate.runs.evidence import SOURCE, TARGET, Answers
 from acclimate.spelling import count
 

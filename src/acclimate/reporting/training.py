@@ -8,11 +8,11 @@ from typing import Any
 
 from acclimate.analysis.curves import CHANCE, Series, StageCurves, game_verdict
 from acclimate.evaluation.table import duration
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.lines import MOST_POINTS, lines, lines_legend
-from acclimate.reporting.figures import UNKNOWN, decimal, percent
+from acclimate.reporting.charts import MOST_POINTS, lines, lines_legend
+from acclimate.reporting.formatting import UNKNOWN, decimal, percent
 from acclimate.reporting.page import Block, Cell, Charts, Fold, Items, Section, Table, Text, missing
 from acclimate.reporting.run_data import RunData
+from acclimate.reporting.svg import Figure
 
 MOST_STAGES = 6  # shown at once; the others are folded
 _ADVERSARY = "Health of the adversary"
