@@ -15,7 +15,7 @@ from acclimate.layout import COMPARISON
 from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, dots_legend
 from acclimate.reporting.formatting import MINUS, UNKNOWN, listed, p_value, percent, signed, signed_between
 from acclimate.reporting.page import Block, Cell, Charts, Items, Section, Table, Text, missing
-from acclimate.reporting.run_data import LEARNT, read_object, read_settings
+from acclimate.reporting.run_data import LEARNT, read_if_there, read_object, read_settings
 from acclimate.reporting.scores import NOTHING, RESERVED, Verdict, judge
 from acclimate.reporting.svg import Figure
 from acclimate.reporting.training import all_settings
@@ -96,13 +96,13 @@ class ComparisonData:
 
 
 def collect_comparison(folder: Path) -> ComparisonData:
-    found = read_object(folder / COMPARISON)
-    if not {"title", "against", "best", "recipes", "runs"} <= found.keys():
+    content = read_object(folder / COMPARISON)
+    if not {"title", "against", "best", "recipes", "runs"} <= content.keys():
         raise InputError(
             "this is no comparison of `acclimate compare`, or one of another version.", file=folder / COMPARISON
         )
-    material = read_object(folder / MATERIAL) if (folder / MATERIAL).is_file() else {}
-    return ComparisonData(folder, found, read_settings(folder / "settings.yaml"), material.get("text"))
+    text = read_if_there(folder / MATERIAL).get("text")
+    return ComparisonData(folder, content, read_settings(folder / "settings.yaml"), text)
 
 
 _PARTS = {"target_f1": "all", "seen_f1": "names seen in training", "unseen_f1": "names not seen"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acclimate.analysis.curves import EpochsToMatch, Look
+from acclimate.analysis.curves import EpochsToMatch, Evaluation
 from acclimate.analysis.mask_tables import ALL_WORDS, Curve, density_curves, mean_part_of_speech_shares
 from acclimate.analysis.masks import MaskStatistics
 from acclimate.analysis.terms import TermConfidences
@@ -18,12 +18,12 @@ _LONGEST_TERM = 30
 def compared_figure(compared: EpochsToMatch) -> Figure:
     """Scores of several runs (MSLM, Figure 3). The level is the best score of the first; a ring marks where another
     reaches it."""
-    in_epochs = all(look.epoch is not None for curve in compared.curves for look in curve.evaluations)
+    in_epochs = all(one.epoch is not None for curve in compared.curves for one in curve.evaluations)
 
-    def place(look: Look) -> float:
-        return look.epoch if in_epochs and look.epoch is not None else float(look.update)
+    def point(one: Evaluation) -> tuple[float, float]:
+        return (one.epoch if in_epochs and one.epoch is not None else float(one.update)), one.score
 
-    series = {curve.name: [(place(look), look.score) for look in curve.evaluations] for curve in compared.curves}
+    series = {curve.name: list(map(point, curve.evaluations)) for curve in compared.curves}
     goal = compared.curves[0].best.score
     reached = [curve.reaches(goal) for curve in compared.curves[1:]]
     spoken = "; ".join(f"{curve.name}: best {curve.best.score:.4f} at {curve.best.when}" for curve in compared.curves)
@@ -33,7 +33,7 @@ def compared_figure(compared: EpochsToMatch) -> Figure:
         series,
         across="epochs" if in_epochs else "updates",
         levels={goal: f"best of {compared.curves[0].name}"},
-        rings=[(place(look), look.score) for look in reached if look is not None],
+        rings=[point(one) for one in reached if one is not None],
     )
     return Figure(compared.selector, drawn, lines_legend(list(series)))
 

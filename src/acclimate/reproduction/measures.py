@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from acclimate.analysis.curves import Look, ScoreCurve, Series, StageCurves, read_curves
+from acclimate.analysis.curves import Evaluation, ScoreCurve, Series, StageCurves, read_curves
 from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics, read_masks
 from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
@@ -173,15 +173,11 @@ def _parts_of_speech(run: Finished, _: Reference) -> Figures:
 def _dev_curve(run: Finished) -> ScoreCurve:
     """Of the last stage, whose state was kept."""
     stage = run.curves[-1]
-    series = next(iter(stage.scores.values()), Series())
-    evaluations = [Look(update, stage.epochs.get(update), 100 * value) for value, update in series.known]
-    return ScoreCurve("dev", tuple(evaluations))
+    return ScoreCurve.of("dev", stage, next(iter(stage.scores.values()), Series()), factor=100)
 
 
 def _dev_by_epoch(run: Finished, _: Reference) -> Figures:
-    return {
-        f"{look.epoch if look.epoch is not None else look.update:g}": look.score for look in _dev_curve(run).evaluations
-    }
+    return {f"{_when(evaluation):g}": evaluation.score for evaluation in _dev_curve(run).evaluations}
 
 
 def _epochs(run: Finished, reference: Reference) -> Figures:
@@ -194,8 +190,8 @@ def _epochs(run: Finished, reference: Reference) -> Figures:
     return found
 
 
-def _when(look: Look | None) -> float:
-    return NEVER if look is None else look.update if look.epoch is None else look.epoch
+def _when(one: Evaluation | None) -> float:
+    return NEVER if one is None else one.update if one.epoch is None else one.epoch
 
 
 def _confidence_by_update(run: Finished, _: Reference) -> Figures:
