@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.masks import EVERYTHING, OTHERS, PARTS_OF_SPEECH, Compared, HiddenWords, MaskStatistics
+from acclimate.analysis.masks import EVERYTHING, OTHERS, PARTS_OF_SPEECH, Compared, HiddenWords, MaskStatistics, Period
 from acclimate.data.problems import InputError
 from acclimate.data.writers.shared import CsvRow
 from acclimate.evaluation.table import Row, align
@@ -55,7 +55,8 @@ def density_curves(statistics: Sequence[MaskStatistics], *, split: bool = False)
 def _curve(name: str, runs: Sequence[HiddenWords], side: Callable[[Compared], float]) -> Curve:
     """Runs may be of different length: a period is the mean of those that reach it."""
     points = []
-    for number, period in enumerate(max((run.periods for run in runs), key=len, default=())):
+    longest: tuple[Period, ...] = max((run.periods for run in runs), key=len, default=())
+    for number, period in enumerate(longest):
         ratios = [run.periods[number].density_ratio for run in runs if number < len(run.periods)]
         values = [side(ratio) for ratio in ratios if ratio is not None]
         mean = sum(values) / len(values) if values else None
@@ -170,7 +171,7 @@ def mask_tables(statistics: Sequence[MaskStatistics]) -> dict[str, list[CsvRow]]
     for run in statistics:
         for by, group in run.groups.items():
             head = {"run": run.run, "policy": run.policy, "by": by}
-            row: CsvRow = {**head, "rows": group.rows, "words": group.words, "hidden": group.hidden}
+            row: dict[str, Any] = {**head, "rows": group.rows, "words": group.words, "hidden": group.hidden}
             for name in ("density_ratio", "unseen", "in_entities"):
                 row |= _figures(name, getattr(group, name))
             tables["overview"].append({**row, "looked_up": group.looked_up})

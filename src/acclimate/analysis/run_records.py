@@ -1,8 +1,7 @@
-"""The records of a run: `records.jsonl`, one JSON object per line, which may be long and is never held as a whole.
+"""The records of a run: `records.jsonl`, one JSON object per line, read line by line.
 
-Of the kinds of records, the changes are read here: which words of which sentences were hidden, swapped or left out.
-They are written as `{"kind": "changes", "update": …, "by": …, "rows": [{"words": […], "edits": [{"start": …, "end": …,
-"by": […]}, …]}, …]}`. An edit's `by` is null for hidden words, and empty for words left out.
+Of their kinds, the changes are read here: `{"kind": "changes", "update": …, "by": …, "rows": [{"words": […], "edits":
+[{"start": …, "end": …, "by": […]}, …]}, …]}`. An edit's `by` is null for hidden words, and empty for words left out.
 """
 
 from __future__ import annotations

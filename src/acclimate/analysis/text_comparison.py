@@ -175,6 +175,10 @@ class CorpusStatistics:
     unseen_words: float | None  # share of the running words that the source does not have
     unseen_types: float | None  # share of the distinct words
 
+    def as_row(self) -> dict[str, Any]:
+        """All on one line, for a CSV file."""
+        return {**asdict(self), "labels": " ".join(f"{label}={count}" for label, count in self.labels.items())}
+
     @classmethod
     def of(cls, name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_case: bool) -> CorpusStatistics:
         """`known` are the words of the source."""
@@ -231,11 +235,7 @@ class TextComparison:
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Flat rows, for CSV files."""
-        statistics = []
-        for row in self.statistics:
-            labels = " ".join(f"{label}={count}" for label, count in row.labels.items())
-            statistics.append({**asdict(row), "labels": labels})
-        words = list(map(asdict, self.top_words))
+        statistics, words = [row.as_row() for row in self.statistics], list(map(asdict, self.top_words))
         return {"statistics": statistics, "overlap": self.overlap.as_rows(), "top-words": words}
 
     def render_top_words(self) -> list[str]:
