@@ -31,7 +31,7 @@ from statistics import fmean
 from typing import Any
 
 from open_corpora import LEAST_WORDS, MAPS, TYPES, evaluation_texts, hashes, spelling_of, with_noise, write_hashes
-from shared import one_thread
+from shared import one_thread, parser
 from sources import TRAINING, TYPED, golds, open_texts
 
 NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
@@ -192,18 +192,12 @@ def keep_hashes(options: argparse.Namespace) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("text", "hashes", "train"))
-    parser.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
-    parser.add_argument("--data", required=True, metavar="FOLDER")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--text", metavar="FILE")
-    parser.add_argument("--sentences", type=int, default=7000, help="from each file")
-    for name, default in {"members": 5, "students": 3, "updates": 800, "student-updates": 3000, "jobs": 5}.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--hidden-odds", type=float, default=0.03, help="as chosen on judges")
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
-    return parser.parse_args()
+    own = {"members": 5, "students": 3, "updates": 800, "student_updates": 3000, "text": ""}
+    made = parser(__doc__, "data out limit", sentences=(7000, "from each file"), **own)
+    made.add_argument("what", choices=("text", "hashes", "train"))
+    made.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
+    made.add_argument("--jobs", type=int, default=5)
+    return made.parse_args()
 
 
 if __name__ == "__main__":

@@ -23,14 +23,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from shared import markdown, mean_and_deviation
+from shared import cells_of_means, markdown, parse_known, parser, show
 
 TARGETS = {
     "wnut2016": "wnut2016-conll",
@@ -57,17 +57,14 @@ class Race:
 
 def main() -> None:
     options = arguments()
-    out = Path(options.out)
     shown, rows = [], []
     for labels, typing in product(options.labels, options.typing):
         races = [run(options, target, labels, typing, seed) for seed in options.seeds for target in options.targets]
         rows += [row for race in races for row in rows_of(race, labels, typing)]
         shown.append(f"## {labels or 'No'} target labels, {typing}\n\n{tables(races, labels)}")
-    (out / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    text = "\n\n".join(shown)
-    print(text, flush=True)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (Path(options.out) / "results.jsonl").write_text(lines, encoding="utf-8")
+    show("\n\n".join(shown), options.table)
 
 
 def run(options: argparse.Namespace, target: str, labels: int, typing: str, seed: int) -> Race:
@@ -168,23 +165,20 @@ def tables(races: Sequence[Race], labels: int) -> str:
 
 def score_table(races: Sequence[Race], reference: str) -> str:
     targets = list(dict.fromkeys(race.target for race in races))
-    lines = list(dict.fromkeys(line_of(one.recipe) for race in races for one in race.found.runs))
     stars = {target: significant([race for race in races if race.target == target], reference) for target in targets}
+    by_line: dict[str, dict[tuple[str, int], Any]] = {}
+    for race in races:
+        for one in race.found.runs:
+            by_line.setdefault(line_of(one.recipe), {})[race.target, race.seed] = one
     shown = []
-    for line in lines:
-        runs = {
-            (race.target, race.seed): one for race in races for one in race.found.runs if line_of(one.recipe) == line
-        }
-        scores = {place: 100 * (one.f1 or 0.0) for place, one in runs.items()}
+    for line, runs in by_line.items():
+        cells = cells_of_means({place: 100 * (one.f1 or 0.0) for place, one in runs.items()}, targets)
         cells = [
-            mean_and_deviation([value for (own, _), value in scores.items() if own == target])
-            + ("\\*" if line in stars[target] else "")
-            for target in targets
+            cell + ("\\*" if line in stars.get(name, ()) else "")
+            for cell, name in zip(cells, [*targets, ""], strict=True)
         ]
-        seeds = sorted({seed for _, seed in scores if all((target, seed) in scores for target in targets)})
-        means = [fmean(scores[target, seed] for target in targets) for seed in seeds]
         effort = [f"{fmean(getattr(one, name) for one in runs.values()):,.0f}" for name in ("updates", "seconds")]
-        shown.append([line, *cells, mean_and_deviation(means), *effort])
+        shown.append([line, *cells, *effort])
     return markdown(["", *targets, "mean", "updates", "seconds"], shown)
 
 
@@ -216,45 +210,29 @@ def regret_table(races: Sequence[Race]) -> str:
         for choice in race.found.choices:
             if choice.regret is not None:
                 regrets.setdefault(choice.selector, {}).setdefault(race.target, []).append(100 * choice.regret)
-    lines = [
-        [selector, *(f"{fmean(own[target]):.2f}" if target in own else "" for target in targets), mean_of(own.values())]
-        for selector, own in regrets.items()
-    ]
+    lines = []
+    for selector, own in regrets.items():
+        cells = [f"{fmean(own[target]):.2f}" if target in own else "" for target in targets]
+        lines.append([selector, *cells, f"{fmean(map(fmean, own.values())):.2f}"])
     return markdown(["chosen by", *targets, "mean"], lines)
-
-
-def mean_of(groups: Iterable[Sequence[float]]) -> str:
-    return f"{fmean(map(fmean, groups)):.2f}"
 
 
 def arguments() -> argparse.Namespace:
     from acclimate.recipes.catalogue import RECIPES
 
-    recipes = [name for name in RECIPES if name != "compose"]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="FOLDER", help="without it, bundled corpora stand in: a trial")
-    parser.add_argument("--out", required=True, metavar="DIR")
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at once")
-    parser.add_argument("--targets", default=",".join(TARGETS))
-    parser.add_argument("--labels", default="0,100", metavar="NUMBERS", help="of labelled target sentences")
-    parser.add_argument("--typing", default=",".join(TYPING))
-    parser.add_argument("--recipes", default=",".join(recipes))
-    parser.add_argument("--encoder", default="acclimate-mini")
-    parser.add_argument("--tuning", type=int, default=300, metavar="N", help="updates of domain tuning")
-    parser.add_argument("--judges", action="store_true", help="score target sentences that are neither dev nor test")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="a setting of all runs")
-    parser.add_argument("--option", action="append", default=[], metavar="RECIPE.A=B", help="an option of a recipe")
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
-    parser.add_argument("--table", metavar="FILE")
-    options = parser.parse_args()
-    for name, known in {"targets": TARGETS, "typing": TYPING, "recipes": RECIPES}.items():
-        given = getattr(options, name).split(",")
-        setattr(options, name, given)
-        if unknown := [each for each in given if each not in known]:
-            parser.error(f"--{name}: unknown: {', '.join(unknown)}. Known: {', '.join(known)}")
-    options.seeds, options.labels = ([int(one) for one in text.split(",")] for text in (options.seeds, options.labels))
-    return options
+    made = parser(
+        __doc__,
+        "data out seeds jobs limit set table",
+        targets=list(TARGETS),
+        labels=([0, 100], "numbers of labelled target sentences"),
+        typing=list(TYPING),
+        recipes=[name for name in RECIPES if name != "compose"],
+        encoder="acclimate-mini",
+        tuning=(300, "updates of domain tuning"),
+        judges=(False, "score target sentences that are neither dev nor test"),
+    )
+    made.add_argument("--option", action="append", default=[], metavar="RECIPE.A=B", help="an option of a recipe")
+    return parse_known(made, targets=TARGETS, typing=TYPING, recipes=RECIPES)
 
 
 if __name__ == "__main__":

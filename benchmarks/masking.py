@@ -14,16 +14,14 @@ an update and the time for which the GPU works.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import statistics
-import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
-from shared import synchronize
+from shared import hardware, in_turns, parser, timed, write_json
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.methods.masking.catalogue import policy_names
@@ -47,17 +45,10 @@ def main() -> None:
     name = options.encoder or (BASE if on_gpu else "acclimate-mini")
     tokenizer = load_tokenizer("acclimate-mini" if name == BASE else name)
     text = full_rows(tokenizer, options.rows * 8, options.length)
-    ways: dict[str, Callable[[int], float]] = {}
-    for policy in options.policies.split(","):
-        ways[policy] = updates_of(policy, build(name), tokenizer, text, options)
+    ways = {policy: updates_of(policy, build(name), tokenizer, text, options) for policy in options.policies}
     ways[PLAIN] = plain_updates(build(name), tokenizer, text, options)
-    times: dict[str, list[float]] = {way: [] for way in ways}
-    for turn in range(1 + options.rounds):  # the first only warms up
-        for way, run in ways.items():
-            seconds = run(options.updates)
-            if turn:
-                times[way].append(1_000 * seconds / options.updates)
-    show(name, times, options)
+    seconds = in_turns({way: partial(run, options.updates) for way, run in ways.items()}, options.rounds)
+    report(name, {way: [1_000 * each / options.updates for each in own] for way, own in seconds.items()}, options)
     if options.profile and on_gpu:
         for way, run in ways.items():
             print(f"{way:18} {profiled(run)}", flush=True)
@@ -142,51 +133,31 @@ def plain_updates(model: Any, tokenizer: Any, text: Corpus, options: argparse.Na
     return run
 
 
-def timed(act: Callable[[], object]) -> float:
-    synchronize()
-    before = time.perf_counter()
-    act()
-    synchronize()
-    return time.perf_counter() - before
-
-
-def show(name: str, times: dict[str, list[float]], options: argparse.Namespace) -> None:
-    machine = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
-    print(f"{name}, {options.rows} rows of {options.length} pieces, {machine}, torch {torch.__version__}")
+def report(name: str, times: dict[str, list[float]], options: argparse.Namespace) -> None:
+    print(f"{name}, {options.rows} rows of {options.length} pieces, {hardware()}")
     print(f"{'':18} ms/update      best   beside random")
-    medians = {way: statistics.median(found) for way, found in times.items()}
-    random_takes = medians.get("random", float("nan"))
-    for way, found in times.items():
-        print(f"{way:18} {medians[way]:9.2f} {min(found):9.2f} {medians[way] / random_takes:12.2f}")
-    if options.json:
-        report = {
-            "encoder": name,
-            "machine": machine,
-            "rows": options.rows,
-            "length": options.length,
-            "set": options.set,
-        }
-        report |= {
-            "torch": torch.__version__,
-            "milliseconds": times,
-            "beside_random": {way: median / random_takes for way, median in medians.items()},
-        }
-        Path(options.json).write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    medians = {way: statistics.median(own) for way, own in times.items()}
+    ratios = {way: median / medians.get("random", float("nan")) for way, median in medians.items()}
+    for way, own in times.items():
+        print(f"{way:18} {medians[way]:9.2f} {min(own):9.2f} {ratios[way]:12.2f}")
+    about = {"encoder": name, "machine": hardware(), "rows": options.rows, "length": options.length, "set": options.set}
+    write_json(options.json, {**about, "milliseconds": times, "beside_random": ratios})
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoder", help=f"default: {BASE} on a GPU, acclimate-mini on a CPU")
-    parser.add_argument("--policies", default=",".join(USUAL), help=f"of {', '.join(policy_names())}")
-    parser.add_argument("--rows", type=int, default=32)
-    parser.add_argument("--length", type=int, default=128)
-    parser.add_argument("--updates", type=int, default=10, help="at a time")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, help="of the CPU")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="a setting of domain tuning")
-    parser.add_argument("--profile", action="store_true", help="on a GPU: kernels started, and time at work")
-    parser.add_argument("--json", metavar="FILE")
-    return parser.parse_args()
+    made = parser(
+        __doc__,
+        "set json",
+        encoder=("", f"default: {BASE} on a GPU, acclimate-mini on a CPU"),
+        policies=(USUAL, f"of {', '.join(policy_names())}"),
+        rows=32,
+        length=128,
+        updates=(10, "at a time"),
+        rounds=5,
+        threads=(0, "of the CPU"),
+        profile=(False, "on a GPU: kernels started, and time at work"),
+    )
+    return made.parse_args()
 
 
 if __name__ == "__main__":

@@ -13,18 +13,19 @@ batch, the policy, choosing the places, writing [MASK]) in an update of domain t
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from literal_masking import literal_algorithm_2
+from shared import in_turns, parser, write_json
 
 from acclimate.data.collocations import Collocations, build_collocations
 from acclimate.data.corpus import Corpus
@@ -39,13 +40,14 @@ from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training
 
 SHARE, BAR = 0.15, 0.05
+MASKING = {"seconds": 0.0}  # spent on masking since it was reset
 POLICIES = ("random", "span", "pmi")
 RIVALS = {"word by word": False, "whole string first": True}
 
 
 def main() -> None:
     options = arguments()
-    text = read_corpus(options.data / "bc2gm" / "train.conll.gz")
+    text = read_corpus(Path(options.data) / "bc2gm" / "train.conll.gz")
     print(f"{text!r}")
     known, building = timed(lambda: build_collocations(text))
     print(f"vocabulary: {len(known):,} collocations in {building:.2f} s")
@@ -58,8 +60,7 @@ def main() -> None:
         **masking(text, known, options.sample),
         **updates(text, options.updates, options.rounds),
     }
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_json(options.json, report)
 
 
 def masking(text: Corpus, known: Collocations, sample: int) -> dict[str, Any]:
@@ -103,25 +104,20 @@ def rival(some: Corpus, known: Collocations, ours: list[list[int]], ours_takes: 
 
 def updates(text: Corpus, count: int, rounds: int) -> dict[str, Any]:
     """The share of masking in updates of domain tuning."""
-    ways = {policy: (Watch(), stage_of(policy, text)) for policy in POLICIES}
-    shares: dict[str, list[float]] = {policy: [] for policy in POLICIES}
-    takes: dict[str, list[float]] = {policy: [] for policy in POLICIES}
-    for turn in range(1 + rounds):  # the first only warms up
-        for policy, (watch, training) in ways.items():
-            with watch:
-                _, seconds = timed(lambda training=training: [next(training) for _ in range(count)])  # type: ignore[misc]
-            if turn:
-                shares[policy].append(watch.seconds / seconds)
-                takes[policy].append(1_000 * seconds / count)
-    found = {
-        policy: {"share": statistics.median(shares[policy]), "milliseconds": statistics.median(takes[policy])}
-        for policy in POLICIES
-    }
-    for policy, figures in found.items():
-        verdict = "below" if figures["share"] < BAR else "NOT BELOW"
-        share = f"{100 * figures['share']:.2f} %"
-        print(f"{policy}: {share} of an update of {figures['milliseconds']:,.0f} ms is masking, {verdict} {BAR:.0%}")
-    return {"updates": found, "bar": BAR}
+
+    def turn(training: Iterator[Any]) -> tuple[float, float]:
+        MASKING["seconds"] = 0.0
+        _, seconds = timed(lambda: [next(training) for _ in range(count)])
+        return MASKING["seconds"] / seconds, 1_000 * seconds / count
+
+    ways = {policy: partial(turn, stage_of(policy, text)) for policy in POLICIES}
+    results: dict[str, Any] = {}
+    for policy, figures in in_turns(ways, rounds).items():
+        share, milliseconds = map(statistics.median, zip(*figures, strict=True))
+        results[policy] = {"share": share, "milliseconds": milliseconds}
+        verdict = "below" if share < BAR else "NOT BELOW"
+        print(f"{policy}: {share:.2%} of an update of {milliseconds:,.0f} ms is masking, {verdict} {BAR:.0%}")
+    return {"updates": results, "bar": BAR}
 
 
 def stage_of(policy: str, text: Corpus) -> Iterator[Any]:
@@ -132,37 +128,21 @@ def stage_of(policy: str, text: Corpus) -> Iterator[Any]:
     reader = MaskedLanguageModel(load_masked_language_model("acclimate-mini"), load_tokenizer("acclimate-mini"))
     stage = tuning_stage(reader.encoder, None, None, text.unlabelled(), settings, seed=1).stage
     objective: Any = stage.objectives["masked_words"]
-    Watch.hook(objective.policy)
+    objective.policy.forward = counted(objective.policy.forward)
     return iter(Training(reader, stage, build_engine(settings, reader)))
 
 
-class Watch:
-    """Counts the seconds spent on masking while it is looked at."""
-
-    now: Watch | None = None
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __enter__(self) -> None:
-        self.seconds, Watch.now = 0.0, self
-
-    def __exit__(self, *failure: object) -> None:
-        Watch.now = None
-
-    @staticmethod
-    def hook(policy: Any) -> None:
-        policy.forward = counted(policy.forward)
-
-
 def counted(act: Callable[..., Any]) -> Callable[..., Any]:
-    def watched(*given: Any, **named: Any) -> Any:
-        result, seconds = timed(lambda: act(*given, **named))
-        if Watch.now is not None:
-            Watch.now.seconds += seconds
-        return result
+    """The same function, whose seconds are added up."""
 
-    return watched
+    def counting(*given: Any, **named: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return act(*given, **named)
+        finally:
+            MASKING["seconds"] += time.perf_counter() - begun
+
+    return counting
 
 
 masked_words.hide = counted(masked_words.hide)
@@ -177,13 +157,8 @@ def timed(act: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--sample", type=int, default=600, help="sentences for the literal algorithm")
-    parser.add_argument("--updates", type=int, default=8, help="at a time")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    return parser.parse_args()
+    sample = (600, "sentences for the literal algorithm")
+    return parser(__doc__, "data json", sample=sample, updates=(8, "at a time"), rounds=3).parse_args()
 
 
 if __name__ == "__main__":

@@ -8,14 +8,11 @@ two columns say how far each is, in float32, from the recursion in float64: the 
 be chosen.
 """
 
-import argparse
-import json
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from shared import medians
+from shared import hardware, medians, parser, write_json
 from torch import Tensor
 
 from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
@@ -26,18 +23,13 @@ LAWS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
-    options = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    options = parser(__doc__, "json", device=device, repeats=20, threads=1).parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     rows = [row for shape in SHAPES for row in compare(shape, options.device, options.repeats)]
-    print(table(rows, options.device))
-    if options.json:
-        options.json.write_text(json.dumps({"torch": torch.__version__, "device": options.device, "rows": rows}))
+    print(table(rows))
+    write_json(options.json, {"torch": torch.__version__, "device": options.device, "rows": rows})
 
 
 def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict[str, Any]]:
@@ -64,15 +56,14 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
     )  # a fast wrong answer is no answer
     rivals = {job.__name__: {name: partial(job, law) for name, law in LAWS.items()} for job in (learn, draw)}
     return [
-        {"shape": shape, "job": job, "milliseconds": medians(turns, device, repeats), "errors": errors}
+        {"shape": shape, "job": job, "milliseconds": medians(turns, repeats), "errors": errors}
         for job, turns in rivals.items()
     ]
 
 
-def table(rows: list[dict[str, Any]], device: str) -> str:
-    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+def table(rows: list[dict[str, Any]]) -> str:
     lines = [
-        f"{where}, torch {torch.__version__}; milliseconds, and how many times faster the tree is",
+        f"{hardware()}; milliseconds, and how many times faster the tree is",
         f"{'rows, places, K':18}{'job':8}{'tree':>8}{'sequential':>12}{'times':>7}{'error':>10}{'sequential':>12}",
     ]
     for row in rows:

