@@ -4,14 +4,12 @@
         [--typing typed,typeless] [--targets wnut2016,fin] [--sizes 1,2,3,5,8] [--ways vote,marginals,vote-warm]
         [--recipes acclimate] [--tuning 300] [--judges] [--set training.epochs=1] [--minutes 9] [--table FILE.md]
 
-Data, training and scores are the leaderboard's (benchmarks/leaderboard.py): CoNLL-2003 is the source. The members of a
-target and seed are trained once, in DIR/runs; a committee of n is the first n of them. Lines: `member`, the mean of all
-members; `vote n`, the spans that most of n members found; `mean n`, the likeliest tags under the mean of their
-probabilities; `student of vote n` learns the spans that all n found, other words left open; `student of marginals n`
-learns the mean of their probabilities; `student of vote-warm n` begins with the weights of the first member.
-Every member and every student writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job
-begins. Students wait until all members are there. `--judges` scores other target sentences in place of the test, by
-which a way may be chosen. Where DIR is a file of rows, its tables are printed, and nothing is trained.
+Data, training and scores are the leaderboard's. The members of a target and seed are trained once, in DIR/runs; a
+committee of n is the first n of them. Lines: `member`, the mean of all members; `vote n`, the spans that most of n
+members found; `mean n`, the likeliest tags under the mean of their probabilities; `student of vote n` learns the spans
+that all n found, other words left open; `student of marginals n` learns the mean of their probabilities; `student of
+vote-warm n` begins with the weights of the first member. Students wait until all members are there. Every job writes
+DIR/rows/*.jsonl and is not repeated. `--judges` scores other target sentences in place of the test, to choose by.
 """
 
 from __future__ import annotations
@@ -25,7 +23,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from leaderboard import TARGETS, TRAINING, TYPING, task_of
+import leaderboard
+from leaderboard import TARGETS, TYPING, task_of
 from shared import cells_of_means, finish_and_show, finish_jobs, markdown, parse_known, parser, show
 
 WAYS = ("vote", "marginals", "vote-warm")
@@ -82,18 +81,9 @@ def settings_of(options: argparse.Namespace, case: Case) -> Any:
     from acclimate.runs.settings import RunSettings
     from acclimate.settings import complete, with_assignments
 
-    looks = {"evaluate_every": 50} if case.labels else {}
-    values = {
-        "recipe": options.recipes[0],
-        "seed": case.seed,
-        "tagger": {"encoder": options.encoder, "scheme": "IOB2"},
-        "training": {**TRAINING, **looks},
-        "options": {
-            "acclimate": {"domain_tuning": {"updates": options.tuning}},
-            "adversarial-masking": {"updates": options.tuning},
-            "la-dtl": {"weight": 0},
-        }.get(options.recipes[0], {}),
-    }
+    recipe = options.recipes[0]
+    values = {"recipe": recipe, "seed": case.seed, "options": leaderboard.options_of(options.tuning).get(recipe, {})}
+    values |= leaderboard.settings_of(options, case.labels)
     return complete(RunSettings, with_assignments(values, options.set), where="committee")
 
 

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 import torch
-from shared import hardware, medians, parser, write_json
+from shared import hardware, markdown, medians, parser, write_json
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -125,19 +125,17 @@ def plain_loss(field: ConditionalRandomField, scores: Tensor, tags: Tensor, mask
 
 def table(rows: list[dict[str, Any]], device: str) -> str:
     rivals = ["pytorch-crf", *(["plain loop"] if device == "cuda" else [])]
-    lines = [
-        f"{hardware()}; milliseconds, and how many times faster acclimate is",
-        f"{'sentences, words, tags':24}{'lengths':9}{'job':12}{'acclimate':>10}"
-        + "".join(f"{rival:>13}{'times':>7}" for rival in rivals),
-    ]
+    lines = []
     for row in rows:
         spent = row["milliseconds"]
-        line = f"{row['shape']!s:24}{row['lengths']:9}{row['job']:12}{spent['acclimate']:10.2f}"
+        line = [row["shape"], row["lengths"], row["job"], f"{spent['acclimate']:.2f}"]
         for rival in rivals:
-            if rival in spent:
-                line += f"{spent[rival]:13.2f}{spent[rival] / spent['acclimate']:7.1f}"
+            known = rival in spent
+            line += [f"{spent[rival]:.2f}", f"{spent[rival] / spent['acclimate']:.1f}"] if known else ["", ""]
         lines.append(line)
-    return "\n".join(lines)
+    columns = [column for rival in rivals for column in (rival, "times")]
+    head = ["sentences, words, tags", "lengths", "job", "acclimate", *columns]
+    return f"{hardware()}; milliseconds, and how many times faster acclimate is\n{markdown(head, lines)}"
 
 
 if __name__ == "__main__":

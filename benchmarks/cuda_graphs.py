@@ -3,12 +3,10 @@
     python benchmarks/cuda_graphs.py [--encoders acclimate-mini,base] [--words 1024] [--rows 32] [--length 128]
                                 [--updates 20] [--rounds 7] [--json FILE]
 
-`tagging` trains a tagger with a softmax on made-up sentences of 5 to 60 words, batched by length, `--words` words an
-update, so that shapes vary as they do in earnest; `crf` the same under a CRF. `transformers` there is its token
-classifier on the very same batches. `tuning` is masked-word training on full rows, as in benchmarks/masking.py, and
-`transformers` its masked language model. All under AdamW with clipping, bf16 on a GPU. The ways take turns; the median
-over the rounds counts. The first turn, in which shapes are met and captured, is timed apart. `base` is a BERT of the
-base size with random weights. On a CPU nothing is captured: the command then only shows that it runs.
+`tagging` trains a softmax tagger on made-up sentences of 5 to 60 words, `--words` words an update, so that shapes vary;
+`crf` the same under a CRF. `transformers` is its token classifier on the same batches. `tuning` is masked-word training
+on full rows, as in benchmarks/masking.py. All under AdamW with clipping, bf16 on a GPU. The ways take turns; the median
+over the rounds counts. The first turn, in which graphs are captured, is timed apart. On a CPU nothing is captured.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from masking import BASE, build, full_rows, plain_updates, updates_of
+from masking import BASE, build, full_rows, plain_training, plain_updates, updates_of
 from shared import hardware, in_turns, parser, timed, write_json
 
 from acclimate.data.batches import Batches
@@ -94,37 +92,25 @@ def tagging(encoder: str, text: Corpus, head: str, cuda_graphs: bool, options: a
 
 
 def plain_tagging(encoder: str, tokenizer: Any, text: Corpus, options: argparse.Namespace) -> Run:
-    """The token classifier of `transformers`, asked as its documentation does: a tag for each word's first piece."""
+    """The token classifier of `transformers`: a tag for each word's first piece."""
     from transformers import AutoModelForTokenClassification, BertConfig
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     factory: Any = AutoModelForTokenClassification
     config = BertConfig(vocab_size=28_996) if encoder == BASE else load_backbone(encoder).config
     config.num_labels = 5
-    model = factory.from_config(config).to(device).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5, fused=True)
     batches = Batches({"source": text}, options.words, seed=1).starting_at(0)
 
-    def update() -> None:
-        part = next(batches)["source"]
-        read = tokenizer(
-            [list(each.words) for each in part], is_split_into_words=True, padding=True, return_tensors="pt"
-        )
+    def inputs() -> dict[str, torch.Tensor]:
+        part = [list(each.words) for each in next(batches)["source"]]
+        read = tokenizer(part, is_split_into_words=True, padding=True, return_tensors="pt")
         labels = torch.full(read["input_ids"].shape, -100)
         for row in range(len(part)):
-            numbers = read.word_ids(row)
-            for place, (before, word) in enumerate(itertools.pairwise([None, *numbers])):
+            for place, (before, word) in enumerate(itertools.pairwise([None, *read.word_ids(row)])):
                 if word is not None and word != before:
                     labels[row, place] = 1 if word == 1 else 0
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            asked = {name: read[name].to(device) for name in ("input_ids", "attention_mask")}
-            loss = model(**asked, labels=labels.to(device)).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-        optimizer.step()
-        optimizer.zero_grad()
+        return {"input_ids": read["input_ids"], "attention_mask": read["attention_mask"], "labels": labels}
 
-    return lambda updates: timed(lambda: [update() for _ in range(updates)])
+    return plain_training(factory.from_config(config), inputs, clip=5.0)
 
 
 def tuning(encoder: str, tokenizer: Any, rows: Corpus, cuda_graphs: bool, options: argparse.Namespace) -> Run:

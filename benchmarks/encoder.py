@@ -1,17 +1,13 @@
-"""What the encoder that comes with the package costs: its speed and its size, and the part-of-speech tagger on it.
+"""What the encoder that comes with the package costs, and how good the part-of-speech tagger on it is.
 
     python benchmarks/encoder.py --data FOLDER [--encoder NAME_OR_FOLDER] [--parts pos,speed,wheel] [--json FILE]
 
-FOLDER holds conll2003 and ud_en_ewt. What the encoder is worth when it is fine-tuned is a table:
-`acclimate papers reproduce encoder`.
+FOLDER holds conll2003 and ud_en_ewt.
 
-pos    the part-of-speech tagger that comes with the package on UD English EWT test, beside spaCy's small English one:
-       accuracy on the same gold words, and words per second. They take turns, on two threads. Both have met the words
-       in the round before, and remember how they are spelled, as when a large text is tagged
+pos    accuracy on UD English EWT test and words per second, beside spaCy's small English tagger; they take turns on two
+       threads, and have met the words in the round before, as when a large text is tagged
 speed  words per second of the encoder alone and of a tagger on it, CPU, two threads
 wheel  how large the package is
-
-The part below "workers" runs under spaCy's interpreter too: nothing but the standard library is imported at the top.
 """
 
 from __future__ import annotations
@@ -33,7 +29,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from shared import PACKAGES, Rival, find, in_turns, parse_known, parser, processor, speaker, timed, write_json
+from shared import PACKAGES, Rival, find, in_turns, markdown, parse_known, parser, processor, speaker, timed, write_json
 
 PARTS = ("pos", "speed", "wheel")
 THREADS = 2  # for everything that is timed
@@ -130,22 +126,21 @@ def weigh_wheel() -> dict[str, Any]:
 
 
 def show_pos(result: dict[str, Any]) -> str:
-    lines = [f"UD English EWT test, {result['words']:,} words; {result['machine']}"]
-    lines.append(f"{'':12}accuracy   words/s      best")
+    rows = []
     for name, row in result["taggers"].items():
-        numbers = f"{row['accuracy']:8.2f}  {row['words_per_second']:8,.0f}  {row['best']:8,.0f}"
-        lines.append(f"{name:12}{numbers}  {row['description']}")
-    return "\n".join([*lines, *result["remarks"]])
+        speeds = [f"{row['words_per_second']:,.0f}", f"{row['best']:,.0f}"]
+        rows.append([f"{name}, {row['description']}", f"{row['accuracy']:.2f}", *speeds])
+    title = f"UD English EWT test, {result['words']:,} words; {result['machine']}"
+    return "\n".join([title, markdown(["", "accuracy", "words/s", "best"], rows), *result["remarks"]])
 
 
 def show_speed(result: dict[str, Any]) -> str:
-    lines = [
+    title = (
         f"speed: {result['words']:,} words of CoNLL-2003 test, {result['parameters'] / 1e6:.1f} million parameters; "
-        f"{result['machine']}"
-    ]
-    for way, speed in result["words_per_second"].items():
-        lines.append(f"{way:36}{speed:9,.0f} words/s (best {result['best'][way]:,.0f})")
-    return "\n".join(lines)
+    )
+    speeds = result["words_per_second"].items()
+    rows = [[way, f"{speed:,.0f}", f"{result['best'][way]:,.0f}"] for way, speed in speeds]
+    return f"{title}{result['machine']}\n{markdown(['', 'words/s', 'best'], rows)}"
 
 
 # ------------------------------------------------------------------------------------------------------------- main

@@ -4,18 +4,15 @@
         [--labels 0,100] [--typing typed,typeless] [--recipes source-only,mat] [--judges] [--tuning 300]
         [--set training.epochs=1] [--option acclimate.noise=false] [--table FILE.md]
 
-Every target and seed is a comparison (`acclimate compare`) in a folder of DIR; what is finished is not done again. One
-line of DIR/results.jsonl tells each run.
-
-Data are those of the papers' tables (src/acclimate/reproduction/datasets.yaml). Typed: the types of the targets are
-made CoNLL's four. Type-less: all types are made one, in the source, too. The labelled sentences are drawn by the seed,
-so a ± over seeds has the draw in it. Without labels CoNLL-2003 dev chooses the state, with labels 100 target dev
-sentences, every 50 updates. Test is scored once and chooses nothing. `--judges` scores other target sentences in its
-place, by which settings may be chosen.
+Every target and seed is a comparison (`acclimate compare`) in a folder of DIR, which continues where it stopped. One
+line of DIR/results.jsonl tells each run. Data are those of src/acclimate/reproduction/datasets.yaml. Typed: the types
+of the targets are made CoNLL's four. Type-less: all types are made one, in the source, too. The seed draws the labelled
+sentences. Without labels CoNLL-2003 dev chooses the state, with labels 100 target dev sentences, every 50 updates. Test
+is scored once and chooses nothing; `--judges` scores other target sentences in its place, to choose settings by.
 
 Recipes have their default options, but for domain tuning, which has `--tuning` updates in all of them. With labels,
-`plain` has a batch of the source and one of the labelled target in every update, and learns their tags and no more
-(la-dtl with weight 0): the line to beat. Regret is how much better the best recipe is than the one a selector takes.
+`plain` learns a batch of the source and one of the labelled target in every update (la-dtl with weight 0): the line to
+beat. Regret is how much better the best recipe is than the one a selector takes.
 """
 
 from __future__ import annotations
@@ -72,28 +69,33 @@ def run(options: argparse.Namespace, target: str, labels: int, typing: str, seed
     from acclimate.settings import with_assignments
 
     task, test = task_of(options, target, labels, typing, seed)
-    looks = {"evaluate_every": 50} if labels else {}
-    values = {"tagger": {"encoder": options.encoder, "scheme": "IOB2"}, "training": {**TRAINING, **looks}}
     recipes = recipes_of(options, labels)
-    each: dict[str, Any] = {
-        "adversarial-masking": {"options": {"updates": options.tuning}},
-        "acclimate": {"options": {"domain_tuning": {"updates": options.tuning}}},
-        "la-dtl": {"options": {"weight": 0}},
-    }
+    each = {name: {"options": own} for name, own in options_of(options.tuning).items()}
     for option in options.option:
         recipe, _, change = option.partition(".")
         each[recipe] = with_assignments(each.get(recipe, {}), [f"options.{change}"])
-    found = compare(
+    results = compare(
         task,
         recipes,
         [seed],
         Path(options.out) / f"{typing}-{labels}" / target / f"seed-{seed}",
-        settings=with_assignments(values, options.set),
+        settings=with_assignments(settings_of(options, labels), options.set),
         each={name: own for name, own in each.items() if name in recipes},
         jobs=options.jobs,
         tell=lambda line: print(line, file=sys.stderr, flush=True),
     )
-    return Race(target, seed, test, found)
+    return Race(target, seed, test, results)
+
+
+def settings_of(options: argparse.Namespace, labels: int) -> dict[str, Any]:
+    training = {**TRAINING, "evaluate_every": 50} if labels else TRAINING
+    return {"tagger": {"encoder": options.encoder, "scheme": "IOB2"}, "training": training}
+
+
+def options_of(tuning: int) -> dict[str, dict[str, Any]]:
+    """What is set of recipes; domain tuning has so many updates in all of them."""
+    updates = {"updates": tuning}
+    return {"adversarial-masking": updates, "acclimate": {"domain_tuning": updates}, "la-dtl": {"weight": 0}}
 
 
 def task_of(options: argparse.Namespace, target: str, labels: int, typing: str, seed: int) -> tuple[Any, Any]:
@@ -103,12 +105,10 @@ def task_of(options: argparse.Namespace, target: str, labels: int, typing: str, 
     from acclimate.reproduction.tasks import prepare_task
     from acclimate.runs.task import Task
 
-    name = (
-        TARGETS[target].removesuffix("-conll").removesuffix("-dev") + "-judged" if options.judges else TARGETS[target]
-    )
+    name = TARGETS[target]
     settings = CellSettings(
         source="conll2003",
-        target=name,
+        target=f"{name.removesuffix('-conll').removesuffix('-dev')}-judged" if options.judges else name,
         labelled=labels or None,
         dev_sentences=100 if labels else None,
         typeless=typing == "typeless",
@@ -131,20 +131,12 @@ def line_of(recipe: str) -> str:
 
 
 def rows_of(race: Race, labels: int, typing: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "target": race.target,
-            "labels": labels,
-            "typing": typing,
-            "seed": race.seed,
-            "recipe": line_of(one.recipe),
-            "f1": 100 * (one.f1 or 0.0),
-            "updates": one.updates,
-            "seconds": one.seconds,
-            "selectors": dict(one.judgements),
-        }
-        for one in race.found.runs
-    ]
+    about = {"target": race.target, "labels": labels, "typing": typing, "seed": race.seed}
+    rows = []
+    for one in race.found.runs:
+        row = {**about, "recipe": line_of(one.recipe), "f1": 100 * (one.f1 or 0.0), "updates": one.updates}
+        rows.append({**row, "seconds": one.seconds, "selectors": dict(one.judgements)})
+    return rows
 
 
 # ----------------------------------------------------------------------------------------------------------- tables
@@ -152,15 +144,12 @@ def rows_of(race: Race, labels: int, typing: str) -> list[dict[str, Any]]:
 
 def tables(races: Sequence[Race], labels: int) -> str:
     reference = PLAIN if labels else "source-only"
-    return "\n\n".join(
-        [
-            "Span F1 in percent, mean ± standard deviation of the seeds. \\*: differs from "
-            f"{reference} (paired bootstrap over sentences, p below {LEVEL} after Holm's correction).",
-            score_table(races, reference),
-            "Regret of each selector: F1 of the best recipe minus that of the chosen one.",
-            regret_table(races),
-        ]
+    scores = (
+        "Span F1 in percent, mean ± standard deviation of the seeds. \\*: differs from "
+        f"{reference} (paired bootstrap over sentences, p below {LEVEL} after Holm's correction)."
     )
+    regret = "Regret of each selector: F1 of the best recipe minus that of the chosen one."
+    return "\n\n".join([scores, score_table(races, reference), regret, regret_table(races)])
 
 
 def score_table(races: Sequence[Race], reference: str) -> str:
@@ -186,19 +175,14 @@ def significant(races: Sequence[Race], reference: str) -> set[str]:
     """Lines that differ from the reference on a target, all seeds of a sentence together."""
     from acclimate.evaluation.significance import compare_seeds, holm
 
-    gold = races[0].test
-    found = {
-        (line_of(one.recipe), race.seed): one.predicted
-        for race in races
-        for one in race.found.runs
-        if one.predicted is not None
-    }
+    runs = [(line_of(one.recipe), race.seed, one.predicted) for race in races for one in race.found.runs]
+    predicted = {(line, seed): corpus for line, seed, corpus in runs if corpus is not None}
     p_values = {}
-    for line in {line for line, _ in found} - {reference}:
-        seeds = [seed for own, seed in sorted(found) if own == line and (reference, seed) in found]
+    for line in {line for line, _ in predicted} - {reference}:
+        seeds = [seed for own, seed in sorted(predicted) if own == line and (reference, seed) in predicted]
         if seeds:
-            pair = ([found[each, seed] for seed in seeds] for each in (reference, line))
-            p_values[line] = compare_seeds(gold, *pair).bootstrap_p
+            pair = ([predicted[each, seed] for seed in seeds] for each in (reference, line))
+            p_values[line] = compare_seeds(races[0].test, *pair).bootstrap_p
     corrected = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     return {line for line, p in corrected.items() if p < LEVEL}
 

@@ -1,14 +1,12 @@
-"""What an update of domain tuning costs under each policy, beside plain chance, and that beside plain `transformers`.
+"""What an update of domain tuning costs under each policy, beside random masks, and that beside plain `transformers`.
 
     python benchmarks/masking.py [--encoder base|NAME|FOLDER] [--policies random,entropy,...] [--rows 32] [--length 128]
                                  [--updates 10] [--rounds 5] [--set policy.adversary.beta=0.3] [--profile] [--json FILE]
 
-`base` is a BERT of the base size (12 x 768, 28,996 pieces) with random weights: the default on a GPU; on a CPU it is
-acclimate-mini. Rows are full. Every update is the loop's own: masks, forward, backward, clipping, AdamW; bf16 on a GPU,
-float32 on a CPU. The policies take turns, some updates each, so that whatever else the machine does falls on all alike;
-the median over the rounds counts. "transformers" is its model asked for the loss of all places, with masks drawn as its
-collator draws them, under the same optimizer. `--profile` counts, on a GPU, the kernels that the CPU starts in
-an update and the time for which the GPU works.
+`base` is a BERT of the base size (12 x 768, 28,996 pieces) with random weights. Rows are full. Every update is the
+loop's own: masks, forward, backward, clipping, AdamW; bf16 on a GPU, float32 on a CPU. The policies take turns; the
+median over the rounds counts. "transformers" is its model asked for the loss of all places, with masks drawn as its
+collator draws them, under the same optimizer. `--profile` counts kernels and the time for which the GPU works.
 """
 
 from __future__ import annotations
@@ -105,32 +103,37 @@ def updates_of(
 
 
 def plain_updates(model: Any, tokenizer: Any, text: Corpus, options: argparse.Namespace) -> Callable[[int], float]:
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = model.to(device).train()
     rows = torch.tensor(tokenizer([list(s.words) for s in text], is_split_into_words=True)["input_ids"])
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5, fused=True)
     mask, special = tokenizer.mask_token_id, torch.tensor(tokenizer.all_special_ids)
 
-    def update() -> None:
+    def inputs() -> dict[str, torch.Tensor]:
         pieces = rows[torch.randint(len(rows), (options.rows,))]
         hidden = (torch.rand(pieces.shape) < 0.15) & ~torch.isin(pieces, special)
         lot = torch.rand(pieces.shape)
         drawn = torch.randint(len(tokenizer), pieces.shape)
         shown = torch.where(hidden & (lot < 0.8), mask, torch.where(hidden & (lot < 0.9), drawn, pieces))
         labels = pieces.masked_fill(~hidden, -100)
+        return {"input_ids": shown, "attention_mask": torch.ones_like(shown), "labels": labels}
+
+    return plain_training(model, inputs, clip=1.0)
+
+
+def plain_training(model: Any, inputs: Callable[[], dict[str, torch.Tensor]], clip: float) -> Callable[[int], float]:
+    """A model of `transformers`, trained as its documentation does; returns the seconds of so many updates."""
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = model.to(device).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5, fused=True)
+
+    def update() -> None:
+        given = inputs()
         with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            loss = model(
-                input_ids=shown.to(device), attention_mask=torch.ones_like(shown).to(device), labels=labels.to(device)
-            ).loss
+            loss = model(**{name: value.to(device) for name, value in given.items()}).loss
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
         optimizer.zero_grad()
 
-    def run(updates: int) -> float:
-        return timed(lambda: [update() for _ in range(updates)])
-
-    return run
+    return lambda updates: timed(lambda: [update() for _ in range(updates)])
 
 
 def report(name: str, times: dict[str, list[float]], options: argparse.Namespace) -> None:

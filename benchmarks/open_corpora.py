@@ -115,13 +115,8 @@ def with_noise(corpus: Any, share: float, seed: int) -> Any:
     for sentence in corpus:
         if dice.random() < share:
             kind = dice.random()
-            copies.append(
-                recased(sentence, "lower")
-                if kind < 0.5
-                else recased(sentence, "upper")
-                if kind < 0.75
-                else bare(sentence)
-            )
+            case = "lower" if kind < 0.5 else "upper" if kind < 0.75 else None
+            copies.append(bare(sentence) if case is None else recased(sentence, case))
     return replace(corpus, sentences=(*corpus.sentences, *(copy for copy in copies if copy is not None)))
 
 
@@ -131,15 +126,11 @@ def recased(sentence: Any, how: str) -> Any:
 
 def bare(sentence: Any) -> Any:
     """Without punctuation outside of names, and with a small letter at the start; None where nothing is left."""
-    tags = sentence.tags or ["O"] * len(sentence)
-    kept = [
-        (word, tag)
-        for word, tag in zip(sentence.words, tags, strict=True)
-        if not (tag.startswith("O") and re.fullmatch(r"\W+", word))
-    ]
-    if not kept:
+    pairs = zip(sentence.words, sentence.tags or ["O"] * len(sentence), strict=True)
+    rest = [(word, tag) for word, tag in pairs if not (tag.startswith("O") and re.fullmatch(r"\W+", word))]
+    if not rest:
         return None
-    words, tags = zip(*kept, strict=True)
+    words, tags = zip(*rest, strict=True)
     first = words[0].lower() if tags[0].startswith("O") else words[0]
     return sentence.with_words((first, *words[1:]), tags)
 

@@ -1,16 +1,11 @@
-"""How many words per second the tagger of the default sizes tags on a CPU, beside spaCy's and Flair's small ones.
+"""How many words per second taggers tag on a CPU: ours of the default sizes, spaCy's and Flair's small ones.
 
     python benchmarks/predict.py [--data FILE.conll[.gz]] [--spacy-python PATH] [--flair-python PATH] [--json FILE]
 
-Every system reads the same sentences, split into words beforehand, and has the same labels. All are briefly trained on
-the same few sentences, so that they predict something; none of them is good, and speed does not depend on it. Each runs
-in a process of its own, under its own interpreter (Flair refuses the transformers that Acclimate needs), on two
-threads. They take turns within one run, so that whatever else the machine does falls on all alike; while one works, the
-others wait. What a rival reads (`Doc`, `Sentence`) is made before the clock starts; of the batch sizes that are tried,
-the fastest is taken for it. Acclimate runs as `predict(tagger, corpus)`, from corpus to corpus: the LSTM tagger, and
-`general`, which comes with the package, with torch and exported as a compact tagger.
-
-The part below "workers" runs under the rivals' interpreters: nothing but the standard library is imported at the top.
+All read the same sentences, split into words beforehand, and are briefly trained on the same few sentences: none is
+good, and speed does not depend on it. Each runs in a process of its own, under its own interpreter, on two threads, and
+they take turns. What a rival reads (`Doc`, `Sentence`) is made before the clock starts; of its batch sizes the fastest
+counts. Ours are the LSTM tagger, and `general`, which comes with the package, with torch and as a compact tagger.
 """
 
 from __future__ import annotations
@@ -95,9 +90,8 @@ def write_job(path: Path, options: argparse.Namespace) -> int:
             learned = text.labelled()
     else:
         domains = [load_bundled(name) for name in BUNDLED]
-        text = Corpus.of(
-            one for domain in domains for part in (domain.dev, domain.test, domain.unlabelled) for one in part
-        )
+        parts = [part for domain in domains for part in (domain.dev, domain.test, domain.unlabelled)]
+        text = Corpus.of(one for part in parts for one in part)
     rows = [sentence.words for sentence in text]
     random.Random(0).shuffle(rows)
     wanted = options.words or text.word_count
@@ -113,33 +107,27 @@ def write_job(path: Path, options: argparse.Namespace) -> int:
 
 def as_json(corpus: Any) -> list[dict[str, Any]]:
     """Labelled sentences as every interpreter reads them."""
-    return [
-        {
-            "words": sentence.words,
-            "tags": sentence.tags,
-            "spans": [(span.start, span.end, span.label) for span in sentence.spans],
-        }
-        for sentence in corpus
-    ]
+    spans = [[(span.start, span.end, span.label) for span in sentence.spans] for sentence in corpus]
+    pairs = zip(corpus, spans, strict=True)
+    return [{"words": sentence.words, "tags": sentence.tags, "spans": own} for sentence, own in pairs]
 
 
 def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Rival], list[str]]:
     """A process for each system that is here, and a line about each that is not."""
-    systems: list[tuple[str, str | None]] = [(name, sys.executable) for name in SYSTEMS if name not in PUBLISHED]
-    systems.remove(("spacy-package", sys.executable))
-    for name, given in (("spacy", options.spacy_python), ("flair", options.flair_python)):
-        systems.append((name, given or (sys.executable if find_spec(name) is not None else None)))
+    interpreters = {
+        name: getattr(options, f"{name}_python") or (sys.executable if find_spec(name) is not None else None)
+        for name in PUBLISHED
+    }
+    interpreters["spacy-package"] = interpreters["spacy"]
     rivals, remarks = [], []
-    while systems:
-        name, python = systems.pop(0)
+    for name in SYSTEMS:
+        python = interpreters.get(name, sys.executable)
         try:
             if python is None:
                 raise RuntimeError("not installed here")
             rivals.append(Rival(name, python, [__file__, "--worker", name, "--job", str(job)], folder, THREADS))
         except RuntimeError as failure:
             remarks.append(f"{name}: {failure}; {ADVICE.get(name, '')}")
-        else:
-            systems += [("spacy-package", python)] if name == "spacy" else []
     return rivals, remarks
 
 
@@ -283,9 +271,7 @@ def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> System:
         fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
         tag=tag,
         settings=[
-            {"batch_size": 256},
-            {"batch_size": 512},
-            {"batch_size": 1000},
+            *({"batch_size": size} for size in (256, 512, 1000)),
             {"batch_size": 256, "n_process": job["threads"]},
         ],
     )
@@ -335,14 +321,8 @@ def flair_tagger(job: dict[str, Any], hidden: int, device: str = "cpu", trained_
         letters.add_item(letter)
     distinct = sorted({word.lower() for words in job["vocabulary"] for word in words})
     places = {word: place for place, word in enumerate(distinct)}
-    vectors = WordEmbeddings(
-        None,
-        vocab=places,
-        embedding_length=100,
-        name="random",
-        fine_tune=trained_words,
-        force_cpu=not trained_words,
-    )
+    how = {"name": "random", "fine_tune": trained_words, "force_cpu": not trained_words}
+    vectors = WordEmbeddings(None, vocab=places, embedding_length=100, **how)
     torch.nn.init.normal_(vectors.embedding.weight)
     labels = Dictionary(add_unk=False)
     labels.span_labels = True

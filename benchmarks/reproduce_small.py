@@ -24,11 +24,11 @@ from shared import markdown, parser, show
 HEAD = """# Every table at small scale
 
 `python benchmarks/reproduce_small.py --out DIR`: `acclimate papers reproduce TABLE --scale small` for every table, one
-after the other. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
-from beginning to end, on a CPU. A training that an earlier runner has made is not made again. The last column is the
-first line of our figures in the page that the runner wrote. "At zero" counts the cells whose figures of one measure are
-all 0. "Alike" counts groups of rows whose figures are the same in every measure. There should be none of either: a
-runner whose cells are all 0, or all equal, cannot show that it is wired wrongly. The script goes on where it stood."""
+after the other. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner, on a
+CPU; a training that an earlier runner has made is not repeated. "At zero" counts the cells whose figures of one measure
+are all 0. "Alike" counts groups of rows whose figures are the same in every measure. There should be none of either: a
+runner whose cells are all 0, or all equal, cannot show that it is wired rightly. The last column is the first line of
+figures in the page that the runner wrote. The script continues where it stopped."""
 
 
 def main() -> None:

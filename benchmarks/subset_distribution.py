@@ -12,14 +12,14 @@ from functools import partial
 from typing import Any
 
 import torch
-from shared import hardware, medians, parser, write_json
+from shared import hardware, markdown, medians, parser, write_json
 from torch import Tensor
 
 from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 SHAPES = [(32, 128, 19), (32, 512, 77)]  # rows, places, K
-LAWS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}
+DISTRIBUTIONS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}
 
 
 def main() -> None:
@@ -50,11 +50,11 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
 
     with torch.no_grad():
         right = SequentialSubsetDistribution(scores.double(), allowed, sizes, size).marginals()
-    errors = {name: float((learn(distribution) - right).abs().max()) for name, distribution in LAWS.items()}
+    errors = {name: float((learn(distribution) - right).abs().max()) for name, distribution in DISTRIBUTIONS.items()}
     assert all(
-        bool((draw(distribution).sum(1) == sizes).all()) for distribution in LAWS.values()
+        bool((draw(distribution).sum(1) == sizes).all()) for distribution in DISTRIBUTIONS.values()
     )  # a fast wrong answer is no answer
-    rivals = {job.__name__: {name: partial(job, law) for name, law in LAWS.items()} for job in (learn, draw)}
+    rivals = {job.__name__: {name: partial(job, one) for name, one in DISTRIBUTIONS.items()} for job in (learn, draw)}
     return [
         {"shape": shape, "job": job, "milliseconds": medians(turns, repeats), "errors": errors}
         for job, turns in rivals.items()
@@ -62,17 +62,13 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    lines = [
-        f"{hardware()}; milliseconds, and how many times faster the tree is",
-        f"{'rows, places, K':18}{'job':8}{'tree':>8}{'sequential':>12}{'times':>7}{'error':>10}{'sequential':>12}",
-    ]
+    lines = []
     for row in rows:
-        spent, errors = row["milliseconds"], row["errors"]
-        lines.append(
-            f"{row['shape']!s:18}{row['job']:8}{spent['tree']:8.2f}{spent['sequential']:12.2f}"
-            f"{spent['sequential'] / spent['tree']:7.1f}{errors['tree']:10.0e}{errors['sequential']:12.0e}"
-        )
-    return "\n".join(lines)
+        spent, errors = ([row[name][one] for one in DISTRIBUTIONS] for name in ("milliseconds", "errors"))
+        speeds = [*(f"{each:.2f}" for each in spent), f"{spent[1] / spent[0]:.1f}"]
+        lines.append([row["shape"], row["job"], *speeds, *(f"{error:.0e}" for error in errors)])
+    head = ["rows, places, K", "job", "tree", "sequential", "times", "error of the tree", "error of sequential"]
+    return f"{hardware()}; milliseconds, and how many times faster the tree is\n{markdown(head, lines)}"
 
 
 if __name__ == "__main__":

@@ -13,16 +13,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from shared import markdown, parser, show
+from shared import Rival, markdown, parser, show, speaker
 
 SPACY = {
     "PERSON": "PER",
@@ -78,38 +77,31 @@ def theirs(options: argparse.Namespace) -> tuple[Any, float]:
     from acclimate.data.corpus import Corpus
     from acclimate.data.schemes import Span
 
-    worker = [options.spacy_python, __file__, "--worker", options.spacy]
-    env = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
-    process = subprocess.Popen(worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    send, listen = process.stdin, process.stdout
-    megabytes = json.loads(listen.readline())
+    command = [__file__, "--worker", options.spacy]
+    with tempfile.TemporaryDirectory() as folder:
+        worker = Rival(options.spacy, options.spacy_python, command, folder, options.threads)
 
     def tag(gold: Any) -> Any:
-        send.write(json.dumps([sentence.words for sentence in gold]) + "\n")
-        send.flush()
-        found = json.loads(listen.readline())
-        pairs = zip(gold.unlabelled(), found, strict=True)
+        pairs = zip(gold.unlabelled(), worker.ask(json.dumps([one.words for one in gold]))["spans"], strict=True)
         return Corpus(tuple(one.with_spans([Span(*span) for span in spans]) for one, spans in pairs), options.spacy)
 
-    return tag, megabytes
+    return tag, float(worker.description)
 
 
 def work(name: str) -> None:
-    """The worker, under spaCy's interpreter."""
+    """The worker, under spaCy's interpreter: its description is the size of the model."""
     import importlib
 
     from spacy.tokens import Doc  # type: ignore[import-not-found]
 
+    say = speaker()
     module = importlib.import_module(name)
     nlp = module.load(exclude=["parser", "tagger", "lemmatizer", "attribute_ruler"])
     assert module.__file__ is not None
-    print(json.dumps(size_of(Path(module.__file__).parent)), flush=True)
+    say(description=str(size_of(Path(module.__file__).parent)))
     for line in sys.stdin:
         docs = nlp.pipe((Doc(nlp.vocab, words=words) for words in json.loads(line)), batch_size=256)
-        spans = [[(e.start, e.end, SPACY[e.label_]) for e in doc.ents if e.label_ in SPACY] for doc in docs]
-        print(json.dumps(spans), flush=True)
+        say(spans=[[(e.start, e.end, SPACY[e.label_]) for e in doc.ents if e.label_ in SPACY] for doc in docs])
 
 
 def size_of(folder: Path) -> float:
@@ -141,10 +133,10 @@ def table(rows: list[dict[str, Any]]) -> str:
 
     systems, names = (list(dict.fromkeys(row[key] for row in rows)) for key in ("system", "set"))
     at = {(row["system"], row["set"], row["case"]): row for row in rows}
-    lines = [
-        [name, *(" / ".join(f"{at[system, name, case]['f1']:.1f}" for case in CASES) for system in systems)]
-        for name in names
-    ]
+    lines = []
+    for name in names:
+        f1 = [[f"{at[system, name, case]['f1']:.1f}" for case in CASES] for system in systems]
+        lines.append([name, *map(" / ".join, f1)])
     means = [[fmean(at[system, name, case]["f1"] for name in TARGETS) for case in CASES] for system in systems]
     lines.append(["**mean of the seven targets**", *(" / ".join(f"**{mean:.1f}**" for mean in each) for each in means)])
     own = [[row for row in rows if row["system"] == system and row["case"] == "written"] for system in systems]
