@@ -31,14 +31,12 @@ Job = Callable[[], Any]
 
 
 def main() -> None:
-    options = parser(
-        __doc__, "json", device="cpu", repeats=30, spread=(0.2, "largest minus smallest score")
-    ).parse_args()
+    spread = (0.2, "largest minus smallest transition score")
+    options = parser(__doc__, "json", device="cpu", repeats=30, spread=spread).parse_args()
     torch.set_num_threads(2)
     torch.manual_seed(0)
-    rows = []
-    for shape, lengths in product(SHAPES, ("random", "full")):
-        rows += compare(shape, lengths, options.device, options.repeats, options.spread)
+    given = (options.device, options.repeats, options.spread)
+    rows = [row for shape, lengths in product(SHAPES, ("random", "full")) for row in compare(shape, lengths, *given)]
     print(table(rows, options.device))
     write_json(options.json, {"torch": torch.__version__, "device": options.device, "rows": rows})
 

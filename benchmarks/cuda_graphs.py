@@ -83,9 +83,8 @@ def tagger_of(encoder: str, text: Corpus, head: str) -> Tagger:
 
 def tagging(encoder: str, text: Corpus, head: str, cuda_graphs: bool, options: argparse.Namespace) -> Run:
     tagger = tagger_of(encoder, text, head)
-    settings = TrainingSettings(
-        words_per_batch=options.words, updates=10**9, learning_rate=5e-5, cuda_graphs=cuda_graphs
-    )
+    values = {"words_per_batch": options.words, "updates": 10**9, "learning_rate": 5e-5, "cuda_graphs": cuda_graphs}
+    settings = TrainingSettings.model_validate(values)
     stage = Stage("only", {"tag": Tagging()}, Batches({"source": text}, options.words, seed=1), settings)
     training = iter(Training(tagger, stage, build_engine(settings, tagger)))
     return lambda updates: timed(lambda: [next(training) for _ in range(updates)])

@@ -135,12 +135,11 @@ def show_pos(result: dict[str, Any]) -> str:
 
 
 def show_speed(result: dict[str, Any]) -> str:
-    title = (
-        f"speed: {result['words']:,} words of CoNLL-2003 test, {result['parameters'] / 1e6:.1f} million parameters; "
-    )
+    size = f"{result['parameters'] / 1e6:.1f} million parameters"
+    title = f"speed: {result['words']:,} words of CoNLL-2003 test, {size}; {result['machine']}"
     speeds = result["words_per_second"].items()
     rows = [[way, f"{speed:,.0f}", f"{result['best'][way]:,.0f}"] for way, speed in speeds]
-    return f"{title}{result['machine']}\n{markdown(['', 'words/s', 'best'], rows)}"
+    return f"{title}\n{markdown(['', 'words/s', 'best'], rows)}"
 
 
 # ------------------------------------------------------------------------------------------------------------- main

@@ -82,24 +82,14 @@ def full_rows(tokenizer: Any, count: int, length: int) -> Corpus:
 def updates_of(
     policy: str, model: Any, tokenizer: Any, text: Corpus, options: argparse.Namespace
 ) -> Callable[[int], float]:
-    values = {
-        "masking": policy,
-        "packed": False,
-        "rows_per_batch": options.rows,
-        "held_out": 0,
-        "updates": 10**9,
-        "learning_rate": 5e-5,
-    }
+    batch = {"packed": False, "rows_per_batch": options.rows, "held_out": 0}
+    values = {"masking": policy, **batch, "updates": 10**9, "learning_rate": 5e-5}
     settings = complete(DomainTuning, with_assignments(values, options.set))
     reader = MaskedLanguageModel(model, tokenizer)
     half = len(text) // 2
     stage = tuning_stage(reader.encoder, None, text[:half], text[half:], settings, seed=1).stage
     training: Iterator[Any] = iter(Training(reader, stage, build_engine(settings, reader)))
-
-    def run(updates: int) -> float:
-        return timed(lambda: [next(training) for _ in range(updates)])
-
-    return run
+    return lambda updates: timed(lambda: [next(training) for _ in range(updates)])
 
 
 def plain_updates(model: Any, tokenizer: Any, text: Corpus, options: argparse.Namespace) -> Callable[[int], float]:

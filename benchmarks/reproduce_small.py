@@ -62,11 +62,10 @@ def run(name: str, out: Path, jobs: int) -> dict[str, Any]:
 
     began = time.monotonic()
     command = ["papers", "reproduce", name, "--scale", "small", "--out", str(out), "--jobs", str(jobs), "--quiet"]
-    found = CliRunner().invoke(app, command)
-    seconds = round(time.monotonic() - began, 1)
-    last = "" if found.exit_code == 0 else (found.output.strip().splitlines() or [repr(found.exception)])[-1]
-    shown = {"shown": first_line(out, name), **findings(out / f"{name}.csv")}
-    return {"id": name, "exit": found.exit_code, "seconds": seconds, "error": last, **shown}
+    done = CliRunner().invoke(app, command)
+    last = "" if done.exit_code == 0 else (done.output.strip().splitlines() or [repr(done.exception)])[-1]
+    row = {"id": name, "exit": done.exit_code, "seconds": round(time.monotonic() - began, 1), "error": last}
+    return {**row, "shown": first_line(out, name), **findings(out / f"{name}.csv")}
 
 
 def findings(file: Path) -> dict[str, Any]:
