@@ -39,21 +39,16 @@ def sentence_bar(console: Console, what: str) -> Progress:
     )
 
 
-class ReadingBar:
-    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
+class _SpeedBar:
+    """A bar with a speed, shown on a terminal alone."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, title: str, total: int | None = None) -> None:
         self.console = console
-        shown = [
-            TextColumn("reading"),
-            BarColumn(bar_width=24),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[state]}"),
-        ]
-        left = [TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, *left, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=None, state="")
-        self._started, self._tenths = time.monotonic(), 0
+        shown = [TextColumn(title, markup=False), BarColumn(bar_width=24), TaskProgressColumn()]
+        shown += [TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
+        self._bar = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
+        self._task = self._bar.add_task("", total=total, state="")
+        self._started = time.monotonic()
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -62,9 +57,24 @@ class ReadingBar:
     def __exit__(self, *failure: object) -> None:
         self._bar.stop()
 
+    def _speed(self, number: float) -> float:
+        return number / max(1e-9, time.monotonic() - self._started)
+
+    def _show_words(self, completed: int, words: int) -> None:
+        state = f"{words:,} words, {self._speed(words):,.0f} a second"
+        self._bar.update(self._task, completed=completed, state=state)
+
+
+class ReadingBar(_SpeedBar):
+    """How much is read, and how fast; where stderr is no terminal, a line for each tenth."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console, "reading")
+        self._tenths = 0
+
     def show(self, progress: SelectionProgress) -> None:
-        speed = progress.text / 1e6 / max(1e-9, time.monotonic() - self._started)
-        state = f"{progress.text / 1e6:,.0f} MB, {speed:,.1f} MB/s"
+        megabytes = progress.text / 1e6
+        state = f"{megabytes:,.0f} MB, {self._speed(megabytes):,.1f} MB/s"
         self._bar.update(self._task, completed=progress.stored, total=progress.stored_of, state=state)
         tenths = 10 * progress.stored // max(1, progress.stored_of)
         if tenths > self._tenths and not self.console.is_terminal:
@@ -72,50 +82,25 @@ class ReadingBar:
         self._tenths = tenths
 
 
-class TaggingBar:
+class TaggingBar(_SpeedBar):
     """How much is tagged, how fast, and how long it will take; `total` is None where nobody knows."""
 
     def __init__(self, console: Console, total: int | None) -> None:
-        shown = [TextColumn("tagging"), BarColumn(bar_width=24), TaskProgressColumn()]
-        shown += [TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
-        self._task, self._total = self._bar.add_task("", total=total, state=""), total
-        self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
+        super().__init__(console, "tagging", total)
+        self._total = total
 
     def show(self, done: int, words: int) -> None:
         """`done` of the total, and all words so far."""
-        speed = words / max(1e-9, time.monotonic() - self._started)
-        state = f"{words:,} words, {speed:,.0f} a second"
-        done = done if self._total is None else min(done, self._total)
-        self._bar.update(self._task, completed=done, state=state)
+        self._show_words(done if self._total is None else min(done, self._total), words)
 
 
-class LabellingBar:
+class LabellingBar(_SpeedBar):
     """How far the text is read, and how fast; where stderr is no terminal, a line for each text."""
 
     def __init__(self, console: Console) -> None:
-        self.console = console
-        shown = [TextColumn("labelling {task.description}", markup=False), BarColumn(bar_width=24)]
-        shown += [TaskProgressColumn(), TextColumn("{task.fields[state]}"), TextColumn("left"), TimeRemainingColumn()]
-        self._bar = Progress(*shown, console=console, transient=True, disable=not console.is_terminal)
-        self._task = self._bar.add_task("", total=None, state="")
+        super().__init__(console, "labelling {task.description}")
         self.done = 0
         self._total = self._words = self._waiting = 0
-        self._started = time.monotonic()
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        self._bar.stop()
 
     def begin(self, name: str, size: int) -> None:
         self._total = self.done + size
@@ -128,6 +113,4 @@ class LabellingBar:
         self._waiting += words
         if self._waiting > 50_000:
             self._waiting = 0
-            speed = self._words / max(1e-9, time.monotonic() - self._started)
-            state = f"{self._words:,} words, {speed:,.0f} a second"
-            self._bar.update(self._task, completed=self.done, state=state)
+            self._show_words(self.done, self._words)
