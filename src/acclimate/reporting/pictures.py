@@ -57,7 +57,7 @@ def density_figure(curves: Sequence[Curve], caption: str = "density ratio of the
         for curve in curves
     }
     known = {name: [value for _, value in points if value is not None] for name, points in series.items()}
-    spoken = "; ".join(f"{name}: mean {sum(found) / len(found):.3f}" for name, found in known.items() if found)
+    spoken = "; ".join(f"{name}: mean {sum(own) / len(own):.3f}" for name, own in known.items() if own)
     note = "upright lines: from the lowest to the highest run" if any(ranges.values()) else ""
     drawn = lines("Density ratio of the hidden words", spoken, series, ranges=ranges)
     return Figure(f"{caption} (mean, 0 to 1)", drawn, lines_legend(list(series)), note)
@@ -82,14 +82,14 @@ def mask_figures(statistics: Sequence[MaskStatistics]) -> dict[str, Figure]:
     """All pictures that the masks of some runs allow. Where there are mixtures, a second one shows their parts."""
     figures = {}
     for split in (False, True) if any(run.by for run in statistics) else (False,):
-        behind, told = ("-in-parts", ", mixtures in parts") if split else ("", "")
+        suffix, how = ("-in-parts", ", mixtures in parts") if split else ("", "")
         if any(run.everything.density_ratio is not None for run in statistics):
             curves = density_curves(statistics, split=split)
-            figures[f"density-ratio{behind}"] = density_figure(curves, f"density ratio of the hidden words{told}")
+            figures[f"density-ratio{suffix}"] = density_figure(curves, f"density ratio of the hidden words{how}")
         shares = mean_part_of_speech_shares(statistics, split=split)
         if shares:
-            caption = f"parts of speech of the hidden words{told}"
-            figures[f"parts-of-speech{behind}"] = parts_of_speech_figure(shares, caption)
+            caption = f"parts of speech of the hidden words{how}"
+            figures[f"parts-of-speech{suffix}"] = parts_of_speech_figure(shares, caption)
     if not figures:
         raise InputError("there is nothing to draw: give a source and a target, or a part-of-speech tagger.")
     return figures

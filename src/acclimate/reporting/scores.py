@@ -112,11 +112,12 @@ def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None, is_r
         )
 
 
-def _change(found: Mapping[str, Any] | None, answers: Answers | None, metric: Metric) -> Mapping[str, Any] | None:
-    """The run's own tests where it made them of this metric; else the same tests on the answers it kept."""
-    own = found if found is not None and found["metric"] == metric else None
-    if found is None or own is not None or answers is None or answers.before is None:
+def _change(own: Mapping[str, Any] | None, answers: Answers | None, metric: Metric) -> Mapping[str, Any] | None:
+    """The run's own test where it is of this metric; else the same test on the predictions that it kept."""
+    if own is None or own["metric"] == metric:
         return own
+    if answers is None or answers.before is None:
+        return None
     return compare_seeds(answers.gold, [answers.before], [answers.after], metric=metric).as_dict()
 
 

@@ -1,7 +1,7 @@
 """SVG: its elements, axes with round numbers, and sheets of several charts in one file that stands alone.
 
 Colours are classes of `charts.css`: light, dark and paper each have their own. A chart is drawn for the width of a
-phone and grows with its place. What a colour says is also said by a shape, a dash or a figure.
+phone and grows with its place. What a colour says is also shown by a shape, a dash or a figure.
 """
 
 from __future__ import annotations

@@ -171,10 +171,10 @@ def _epochs(run: Finished, reference: Reference) -> Figures:
     curve = _dev_curve(run)
     if not curve.evaluations:
         return {}
-    found = {"best dev": curve.best.score, "its epoch": _when(curve.best)}
+    figures = {"best dev": curve.best.score, "its epoch": _when(curve.best)}
     if reference is not None:
-        found["epoch that reaches the other's best"] = _when(curve.reaches(_dev_curve(reference).best.score))
-    return found
+        figures["epoch that reaches the other's best"] = _when(curve.reaches(_dev_curve(reference).best.score))
+    return figures
 
 
 def _when(one: Evaluation | None) -> float:
@@ -204,8 +204,8 @@ def _confidence(run: Finished, _: Reference) -> Figures:
 
 
 def _confidence_by_term(run: Finished, _: Reference) -> Figures:
-    found = compare_term_confidences(run.test, {"": run.guesses}, most=_TERMS)
-    return {f"{term.term} ({term.label})": term.taggers[0].confidence for term in found.terms}
+    terms = compare_term_confidences(run.test, {"": run.guesses}, most=_TERMS).terms
+    return {f"{term.term} ({term.label})": term.taggers[0].confidence for term in terms}
 
 
 def _error_kinds(run: Finished, _: Reference) -> Figures:
@@ -286,13 +286,13 @@ class FocalSettings(Settings):
 
 def _sizes(corpora: Sequence[Corpus], _: Settings) -> Figures:
     """Sentences, words and entities, and the means that the papers print."""
-    found = corpus_statistics({corpus.name: corpus for corpus in corpora})[0]
-    figures: Figures = {"sentences": found.sentences, "words": found.words, "words per sentence": found.mean_length}
-    if found.spans is not None and found.spans_per_sentence is not None and found.share_in_spans is not None:
-        inside = found.share_in_spans * found.words
-        figures |= {"entities": found.spans, "words in entities": round(inside)}
-        figures |= {"entities per sentence": found.spans_per_sentence, "words per entity": inside / max(1, found.spans)}
-        figures["types"] = len(found.labels)
+    sizes = corpus_statistics({corpus.name: corpus for corpus in corpora})[0]
+    figures: Figures = {"sentences": sizes.sentences, "words": sizes.words, "words per sentence": sizes.mean_length}
+    if sizes.spans is not None and sizes.spans_per_sentence is not None and sizes.share_in_spans is not None:
+        inside = sizes.share_in_spans * sizes.words
+        figures |= {"entities": sizes.spans, "words in entities": round(inside)}
+        figures |= {"entities per sentence": sizes.spans_per_sentence, "words per entity": inside / max(1, sizes.spans)}
+        figures["types"] = len(sizes.labels)
     return figures
 
 
