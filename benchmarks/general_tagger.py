@@ -138,6 +138,7 @@ def train(options: argparse.Namespace, corpora: list[Any], seed: int, updates: i
 
     training = {**TRAINING, "updates": updates}
     values: dict[str, Any] = {"seed": seed, "recipe": "source-only", "select": "last", "training": training}
+    values["sources"] = {"hidden_odds": options.hidden_odds}
     settings = complete(RunSettings, values, where="general")
     return train_run(Task(join_sources(corpora)), settings, baseline="none").tagger
 
@@ -186,7 +187,8 @@ def keep_hashes(options: argparse.Namespace) -> None:
 
 def arguments() -> argparse.Namespace:
     own = {"members": 5, "students": 3, "updates": 800, "student_updates": 3000, "text": ""}
-    made = parser(__doc__, "data out limit", sentences=(7000, "from each file"), **own)
+    odds = (0.03, "that an open word is of a type that nobody looked for, as chosen on judges")
+    made = parser(__doc__, "data out limit", sentences=(7000, "from each file"), hidden_odds=odds, **own)
     made.add_argument("what", choices=("text", "hashes", "train"))
     made.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
     made.add_argument("--jobs", type=int, default=5)

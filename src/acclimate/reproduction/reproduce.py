@@ -210,13 +210,9 @@ def reproduce(
 ) -> Reproduction:
     """Run the table of this name.
 
-    data: a folder with a folder for each data set, in it train, dev, test and unlabelled as files of any format. Not
-        needed at small scale, where bundled corpora stand in. Cells whose data are missing are left out, and named.
-    out: trainings are folders in `out/runs`, which tables share; finished ones are not repeated, and unfinished ones
-        continue. The table goes to `out/NAME.md`, `.csv` and `.svg`.
-    seeds: how many; as many as the table says, and one at small scale.
+    data: a folder per data set with train, dev, test and unlabelled. At small scale bundled corpora stand in.
+    out: trainings go to `out/runs`, which tables share, and continue; the table to `out/NAME.md`, `.csv` and `.svg`.
     assignments: settings of all trainings, as `--set` takes them (`tagger.encoder=bert-base-cased`).
-    executor, jobs, tell: as `compare` takes them.
     """
     table, out = find_table(name), Path(out)
     numbers = tuple(range(1, (seeds or (1 if scale == "small" else table.seeds)) + 1))
