@@ -4,29 +4,28 @@
         [--typing typed,typeless] [--targets wnut2016,fin] [--sizes 1,2,3,5,8] [--ways vote,marginals,vote-warm]
         [--recipes acclimate] [--tuning 300] [--judges] [--set training.epochs=1] [--minutes 9] [--table FILE.md]
 
-Data, training and scores are the leaderboard's (benchmarks/leaderboard.py): CoNLL-2003 is the source. The members of a
-target and seed are trained once, in DIR/runs; a committee of n is the first n of them. Lines: `member`, the mean of all
-members; `vote n`, the spans that most of n members found; `mean n`, the likeliest tags under the mean of their
-probabilities; `student of vote n` learns the spans that all n found, other words left open; `student of marginals n`
-learns the mean of their probabilities; `student of vote-warm n` begins with the weights of the first member.
-Every member and every student writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no job
-begins. Students wait until all members are there. `--judges` scores other target sentences in place of the test, by
-which a way may be chosen. Where DIR is a file of rows, its tables are printed, and nothing is trained.
+Data, training and scores are the leaderboard's. The members of a target and seed are trained once, in DIR/runs; a
+committee of n is the first n of them. Lines: `member`, the mean of all members; `vote n`, the spans that most of n
+members found; `mean n`, the likeliest tags under the mean of their probabilities; `student of vote n` learns the spans
+that all n found, other words left open; `student of marginals n` learns the mean of their probabilities; `student of
+vote-warm n` begins with the weights of the first member. Students wait until all members are there. Every job writes
+DIR/rows/*.jsonl and is not repeated. `--judges` scores other target sentences in place of the test, to choose by.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from leaderboard import TARGETS, TRAINING, TYPING, task_of
-from shared import finish_jobs, markdown, mean_and_deviation, rows_of
+import leaderboard
+from leaderboard import TARGETS, TYPING, task_of
+from shared import cells_of_means, finish_and_show, finish_jobs, markdown, parse_known, parser, show
 
 WAYS = ("vote", "marginals", "vote-warm")
 
@@ -51,19 +50,14 @@ class Case:
 def main() -> None:
     options = arguments()
     out = Path(options.out)
-    if out.is_dir() or not out.exists():
+    if not out.is_file():
         members = {f"{case.name}_member-{n}.jsonl": (options, case, n) for case, n in member_jobs(options)}
         finish_jobs(members, learn_member, out, options)
         missing = [name for name in members if not (out / "rows" / name).exists()]
         if missing:
-            print(f"{len(missing)} members are missing: the same command goes on.", flush=True)
-        else:
-            students = {f"{case.name}_{way}-{n}.jsonl": (options, case, way, n) for case, way, n in jobs_of(options)}
-            finish_jobs(students, learn_student, out, options)
-    text = tables(rows_of(out))
-    print(text)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+            return show(f"{len(missing)} members are missing: the same command goes on.", None)
+    students = {f"{case.name}_{way}-{n}.jsonl": (options, case, way, n) for case, way, n in jobs_of(options)}
+    finish_and_show(students, learn_student, tables, options)
 
 
 def cases(options: argparse.Namespace) -> list[Case]:
@@ -87,18 +81,9 @@ def settings_of(options: argparse.Namespace, case: Case) -> Any:
     from acclimate.runs.settings import RunSettings
     from acclimate.settings import complete, with_assignments
 
-    looks = {"evaluate_every": 50} if case.labels else {}
-    values = {
-        "recipe": options.recipes[0],
-        "seed": case.seed,
-        "tagger": {"encoder": options.encoder, "scheme": "IOB2"},
-        "training": {**TRAINING, **looks},
-        "options": {
-            "acclimate": {"domain_tuning": {"updates": options.tuning}},
-            "adversarial-masking": {"updates": options.tuning},
-            "la-dtl": {"weight": 0},
-        }.get(options.recipes[0], {}),
-    }
+    recipe = options.recipes[0]
+    values = {"recipe": recipe, "seed": case.seed, "options": leaderboard.options_of(options.tuning).get(recipe, {})}
+    values |= leaderboard.settings_of(options, case.labels)
     return complete(RunSettings, with_assignments(values, options.set), where="committee")
 
 
@@ -178,57 +163,33 @@ def tables(rows: list[dict[str, Any]]) -> str:
 def table(rows: list[dict[str, Any]]) -> str:
     """Span F1 in percent, mean ± standard deviation of the seeds; the last column is the mean of the targets."""
     targets = [target for target in TARGETS if any(row["target"] == target for row in rows)]
+    order = ["member", "vote", "mean", *(f"student of {way}" for way in WAYS)]
+    values: dict[tuple[int, int], dict[tuple[str, int], list[float]]] = {}
+    for row in rows:
+        own = values.setdefault((order.index(row["line"]), row.get("size", 0)), {})
+        own.setdefault((row["target"], row["seed"]), []).append(row["f1"])  # several members count by their mean
     lines = []
-    for line, size in sorted({(row["line"], row.get("size", 0)) for row in rows}, key=_order):
-        own = _scores(row for row in rows if (row["line"], row.get("size", 0)) == (line, size))
-        seeds = sorted({seed for _, seed in own})
-        whole = [seed for seed in seeds if all((target, seed) in own for target in targets)]
-        cells = [[own[target, seed] for seed in seeds if (target, seed) in own] for target in targets]
-        cells.append([fmean(own[target, seed] for target in targets) for seed in whole])
-        lines.append([f"{line} {size or ''}".strip(), *map(mean_and_deviation, cells)])
+    for (line, size), own in sorted(values.items()):
+        scores = {key: fmean(each) for key, each in own.items()}
+        lines.append([f"{order[line]} {size or ''}".strip(), *cells_of_means(scores, targets)])
     return markdown(["", *targets, "mean"], lines)
 
 
-def _order(line: tuple[str, int]) -> tuple[int, int]:
-    return ["member", "vote", "mean", *(f"student of {way}" for way in WAYS)].index(line[0]), line[1]
-
-
-def _scores(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], float]:
-    """By target and seed; of several members the mean."""
-    found: dict[tuple[str, int], list[float]] = {}
-    for row in rows:
-        found.setdefault((row["target"], row["seed"]), []).append(row["f1"])
-    return {key: fmean(values) for key, values in found.items()}
-
-
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="FOLDER", help="without it, bundled corpora stand in: a trial")
-    parser.add_argument("--out", required=True, metavar="DIR", help="or a file of rows")
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="trainings at once")
-    parser.add_argument("--targets", default=",".join(TARGETS))
-    parser.add_argument("--labels", default="0,100", metavar="NUMBERS", help="of labelled target sentences")
-    parser.add_argument("--typing", default="typed")
-    parser.add_argument("--sizes", default="1,2,3,5,8", metavar="NUMBERS", help="of members")
-    parser.add_argument("--ways", default=",".join(WAYS), help="what students learn")
-    parser.add_argument("--recipes", default="acclimate", help="of the members, in turn")
-    parser.add_argument("--encoder", default="acclimate-mini")
-    parser.add_argument("--tuning", type=int, default=300, metavar="N", help="updates of domain tuning")
-    parser.add_argument("--judges", action="store_true", help="score target sentences that are neither dev nor test")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="a setting of all runs")
-    parser.add_argument("--minutes", type=float, default=1e6)
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
-    parser.add_argument("--table", metavar="FILE")
-    options = parser.parse_args()
-    for name, known in {"targets": TARGETS, "typing": TYPING, "ways": WAYS, "recipes": None}.items():
-        given = getattr(options, name).split(",")
-        setattr(options, name, given)
-        if known and (unknown := [each for each in given if each not in known]):
-            parser.error(f"--{name}: unknown: {', '.join(unknown)}. Known: {', '.join(known)}")
-    for name in ("seeds", "labels", "sizes"):
-        setattr(options, name, [int(number) for number in getattr(options, name).split(",")])
-    return options
+    made = parser(
+        __doc__,
+        "data out seeds jobs minutes limit set table",
+        targets=list(TARGETS),
+        labels=([0, 100], "numbers of labelled target sentences"),
+        typing=["typed"],
+        sizes=([1, 2, 3, 5, 8], "numbers of members"),
+        ways=(list(WAYS), "what students learn"),
+        recipes=(["acclimate"], "of the members, in turn"),
+        encoder="acclimate-mini",
+        tuning=(300, "updates of domain tuning"),
+        judges=(False, "score target sentences that are neither dev nor test"),
+    )
+    return parse_known(made, targets=TARGETS, typing=TYPING, ways=WAYS)
 
 
 if __name__ == "__main__":

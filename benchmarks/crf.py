@@ -7,15 +7,13 @@ reported is the median after warm-up. Both are given start and end scores and th
 lists. On a GPU a third column runs the textbook loop under plain autograd.
 """
 
-import argparse
-import json
 import sys
 from collections.abc import Callable
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import torch
-from shared import medians
+from shared import hardware, markdown, medians, parser, write_json
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
@@ -33,22 +31,14 @@ Job = Callable[[], Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--repeats", type=int, default=30)
-    parser.add_argument("--spread", type=float, default=0.2, help="largest minus smallest transition score")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
-    options = parser.parse_args()
+    spread = (0.2, "largest minus smallest transition score")
+    options = parser(__doc__, "json", device="cpu", repeats=30, spread=spread).parse_args()
     torch.set_num_threads(2)
     torch.manual_seed(0)
-
-    rows = []
-    for shape in SHAPES:
-        for lengths in ("random", "full"):
-            rows += compare(shape, lengths, options.device, options.repeats, options.spread)
+    given = (options.device, options.repeats, options.spread)
+    rows = [row for shape, lengths in product(SHAPES, ("random", "full")) for row in compare(shape, lengths, *given)]
     print(table(rows, options.device))
-    if options.json:
-        options.json.write_text(json.dumps({"torch": torch.__version__, "device": options.device, "rows": rows}))
+    write_json(options.json, {"torch": torch.__version__, "device": options.device, "rows": rows})
 
 
 def compare(
@@ -102,7 +92,7 @@ def compare(
     assert torch.allclose(*best, rtol=1e-6), best
 
     return [
-        {"shape": shape, "lengths": lengths, "job": job, "milliseconds": medians(rivals, device, repeats)}
+        {"shape": shape, "lengths": lengths, "job": job, "milliseconds": medians(rivals, repeats)}
         for job, rivals in (("likelihood", likelihood), ("decoding", decoding))
     ]
 
@@ -133,20 +123,17 @@ def plain_loss(field: ConditionalRandomField, scores: Tensor, tags: Tensor, mask
 
 def table(rows: list[dict[str, Any]], device: str) -> str:
     rivals = ["pytorch-crf", *(["plain loop"] if device == "cuda" else [])]
-    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-    lines = [
-        f"{where}, torch {torch.__version__}; milliseconds, and how many times faster acclimate is",
-        f"{'sentences, words, tags':24}{'lengths':9}{'job':12}{'acclimate':>10}"
-        + "".join(f"{rival:>13}{'times':>7}" for rival in rivals),
-    ]
+    lines = []
     for row in rows:
         spent = row["milliseconds"]
-        line = f"{row['shape']!s:24}{row['lengths']:9}{row['job']:12}{spent['acclimate']:10.2f}"
+        line = [row["shape"], row["lengths"], row["job"], f"{spent['acclimate']:.2f}"]
         for rival in rivals:
-            if rival in spent:
-                line += f"{spent[rival]:13.2f}{spent[rival] / spent['acclimate']:7.1f}"
+            known = rival in spent
+            line += [f"{spent[rival]:.2f}", f"{spent[rival] / spent['acclimate']:.1f}"] if known else ["", ""]
         lines.append(line)
-    return "\n".join(lines)
+    columns = [column for rival in rivals for column in (rival, "times")]
+    head = ["sentences, words, tags", "lengths", "job", "acclimate", *columns]
+    return f"{hardware()}; milliseconds, and how many times faster acclimate is\n{markdown(head, lines)}"
 
 
 if __name__ == "__main__":

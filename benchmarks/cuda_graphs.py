@@ -3,27 +3,25 @@
     python benchmarks/cuda_graphs.py [--encoders acclimate-mini,base] [--words 1024] [--rows 32] [--length 128]
                                 [--updates 20] [--rounds 7] [--json FILE]
 
-`tagging` trains a tagger with a softmax on made-up sentences of 5 to 60 words, batched by length, `--words` words an
-update, so that shapes vary as they do in earnest; `crf` the same under a CRF. `transformers` there is its token
-classifier on the very same batches. `tuning` is masked-word training on full rows, as in benchmarks/masking.py, and
-`transformers` its masked language model. All under AdamW with clipping, bf16 on a GPU. The ways take turns; the median
-over the rounds counts. The first turn, in which shapes are met and captured, is timed apart. `base` is a BERT of the
-base size with random weights. On a CPU nothing is captured: the command then only shows that it runs.
+`tagging` trains a softmax tagger on made-up sentences of 5 to 60 words, `--words` words an update, so that shapes vary;
+`crf` the same under a CRF. `transformers` is its token classifier on the same batches. `tuning` is masked-word training
+on full rows, as in benchmarks/masking.py. All under AdamW with clipping, bf16 on a GPU. The ways take turns; the median
+over the rounds counts. The first turn, in which graphs are captured, is timed apart. On a CPU nothing is captured.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import random
 import statistics
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
-from masking import BASE, build, full_rows, plain_updates, timed, updates_of
+from masking import BASE, build, full_rows, plain_training, plain_updates, updates_of
+from shared import hardware, in_turns, parser, timed, write_json
 
 from acclimate.data.batches import Batches
 from acclimate.data.corpus import Corpus, Sentence
@@ -42,32 +40,22 @@ Run = Callable[[int], float]
 
 def main() -> None:
     options = arguments()
-    found: dict[str, Any] = {}
-    for encoder in options.encoders.split(","):
+    results: dict[str, Any] = {}
+    for encoder in options.encoders:
         tokenizer = load_tokenizer("acclimate-mini" if encoder == BASE else encoder)
         for title, ways in jobs(encoder, tokenizer, options):
-            found[f"{encoder}, {title}"] = measured(f"{encoder}, {title}", ways, options)
-    if options.json:
-        machine = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
-        report = {"machine": machine, "torch": torch.__version__, "milliseconds": found}
-        Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+            results[f"{encoder}, {title}"] = measured(f"{encoder}, {title}", ways, options)
+    write_json(options.json, {"machine": hardware(), "milliseconds": results})
 
 
 def jobs(encoder: str, tokenizer: Any, options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Run]]]:
-    text = sentences(tokenizer, 400)
-    for title, head in (("tagging", "softmax"), ("crf", "crf")):
-        ways = {f"cuda_graphs={flag}": tagging(encoder, text, head, flag, options) for flag in (False, True)}
-        if head == "softmax":
-            ways[PLAIN] = plain_tagging(encoder, tokenizer, text, options)
-        yield title, ways
+    text, flags = sentences(tokenizer, 400), {f"cuda_graphs={flag}": flag for flag in (False, True)}
+    softmax = {way: tagging(encoder, text, "softmax", flag, options) for way, flag in flags.items()}
+    yield "tagging", {**softmax, PLAIN: plain_tagging(encoder, tokenizer, text, options)}
+    yield "crf", {way: tagging(encoder, text, "crf", flag, options) for way, flag in flags.items()}
     rows = full_rows(tokenizer, options.rows * 8, options.length)
-    yield (
-        "tuning",
-        {
-            **{f"cuda_graphs={flag}": tuning(encoder, tokenizer, rows, flag, options) for flag in (False, True)},
-            PLAIN: plain_updates(build(encoder), tokenizer, rows, options),
-        },
-    )
+    tuned = {way: tuning(encoder, tokenizer, rows, flag, options) for way, flag in flags.items()}
+    yield "tuning", {**tuned, PLAIN: plain_updates(build(encoder), tokenizer, rows, options)}
 
 
 def sentences(tokenizer: Any, count: int) -> Corpus:
@@ -95,46 +83,33 @@ def tagger_of(encoder: str, text: Corpus, head: str) -> Tagger:
 
 def tagging(encoder: str, text: Corpus, head: str, cuda_graphs: bool, options: argparse.Namespace) -> Run:
     tagger = tagger_of(encoder, text, head)
-    settings = TrainingSettings(
-        words_per_batch=options.words, updates=10**9, learning_rate=5e-5, cuda_graphs=cuda_graphs
-    )
+    values = {"words_per_batch": options.words, "updates": 10**9, "learning_rate": 5e-5, "cuda_graphs": cuda_graphs}
+    settings = TrainingSettings.model_validate(values)
     stage = Stage("only", {"tag": Tagging()}, Batches({"source": text}, options.words, seed=1), settings)
     training = iter(Training(tagger, stage, build_engine(settings, tagger)))
     return lambda updates: timed(lambda: [next(training) for _ in range(updates)])
 
 
 def plain_tagging(encoder: str, tokenizer: Any, text: Corpus, options: argparse.Namespace) -> Run:
-    """The token classifier of `transformers`, asked as its documentation does: a tag for each word's first piece."""
+    """The token classifier of `transformers`: a tag for each word's first piece."""
     from transformers import AutoModelForTokenClassification, BertConfig
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     factory: Any = AutoModelForTokenClassification
     config = BertConfig(vocab_size=28_996) if encoder == BASE else load_backbone(encoder).config
     config.num_labels = 5
-    model = factory.from_config(config).to(device).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-5, fused=True)
     batches = Batches({"source": text}, options.words, seed=1).starting_at(0)
 
-    def update() -> None:
-        part = next(batches)["source"]
-        read = tokenizer(
-            [list(each.words) for each in part], is_split_into_words=True, padding=True, return_tensors="pt"
-        )
+    def inputs() -> dict[str, torch.Tensor]:
+        part = [list(each.words) for each in next(batches)["source"]]
+        read = tokenizer(part, is_split_into_words=True, padding=True, return_tensors="pt")
         labels = torch.full(read["input_ids"].shape, -100)
         for row in range(len(part)):
-            numbers = read.word_ids(row)
-            for place, (before, word) in enumerate(itertools.pairwise([None, *numbers])):
+            for place, (before, word) in enumerate(itertools.pairwise([None, *read.word_ids(row)])):
                 if word is not None and word != before:
                     labels[row, place] = 1 if word == 1 else 0
-        with torch.autocast(device, torch.bfloat16, enabled=device == "cuda"):
-            asked = {name: read[name].to(device) for name in ("input_ids", "attention_mask")}
-            loss = model(**asked, labels=labels.to(device)).loss
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
-        optimizer.step()
-        optimizer.zero_grad()
+        return {"input_ids": read["input_ids"], "attention_mask": read["attention_mask"], "labels": labels}
 
-    return lambda updates: timed(lambda: [update() for _ in range(updates)])
+    return plain_training(factory.from_config(config), inputs, clip=5.0)
 
 
 def tuning(encoder: str, tokenizer: Any, rows: Corpus, cuda_graphs: bool, options: argparse.Namespace) -> Run:
@@ -144,11 +119,9 @@ def tuning(encoder: str, tokenizer: Any, rows: Corpus, cuda_graphs: bool, option
 
 def measured(title: str, ways: dict[str, Run], options: argparse.Namespace) -> dict[str, Any]:
     first = {way: 1_000 * run(options.updates * 3) for way, run in ways.items()}
-    times: dict[str, list[float]] = {way: [] for way in ways}
-    for _ in range(options.rounds):
-        for way, run in ways.items():
-            times[way].append(1_000 * run(options.updates) / options.updates)
-    medians = {way: statistics.median(found) for way, found in times.items()}
+    seconds = in_turns({way: partial(run, options.updates) for way, run in ways.items()}, options.rounds, warm_up=0)
+    times = {way: [1_000 * each / options.updates for each in own] for way, own in seconds.items()}
+    medians = {way: statistics.median(own) for way, own in times.items()}
     usual = medians["cuda_graphs=False"]
     for way, median in medians.items():
         line = f"{title:28} {way:14} {median:8.2f} ms/update, best {min(times[way]):8.2f}, {usual / median:5.2f} times"
@@ -157,15 +130,9 @@ def measured(title: str, ways: dict[str, Run], options: argparse.Namespace) -> d
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--encoders", default="acclimate-mini,base")
-    parser.add_argument("--words", type=int, default=1024, help="in an update of a tagger")
-    parser.add_argument("--rows", type=int, default=32)
-    parser.add_argument("--length", type=int, default=128)
-    parser.add_argument("--updates", type=int, default=20, help="at a time")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", metavar="FILE")
-    return parser.parse_args()
+    own = {"rows": 32, "length": 128, "updates": (20, "at a time"), "rounds": 7}
+    words = (1024, "in an update of a tagger")
+    return parser(__doc__, "json", encoders=["acclimate-mini", BASE], words=words, **own).parse_args()
 
 
 if __name__ == "__main__":

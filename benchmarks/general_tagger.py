@@ -1,17 +1,15 @@
 """Make the tagger `general` that comes with the package: names in English text, learnt from open corpora alone.
 
-    python benchmarks/general_tagger.py text --data FOLDER --out text.txt.gz [--sentences 7000]
-        --files FILE.txt.xz ...
+    python benchmarks/general_tagger.py text --data FOLDER --out text.txt.gz [--sentences 7000] --files FILE.txt.xz ...
     python benchmarks/general_tagger.py hashes --data FOLDER --text text.txt.gz --out benchmarks
     python benchmarks/general_tagger.py train --data FOLDER --text text.txt.gz --out DIR [--members 5] [--students 3]
         [--updates 800] [--student-updates 3000] [--jobs 5]
 
 `text` draws sentences from open text; those that a board measures on are left out. `hashes` writes what is learnt and
-what is measured on, so that a test can compare them. `train` teaches a committee (one
-member a seed) the open corpora (benchmarks/open_corpora.py), with copies in careless spelling. The members tag the
-text. A student learns the corpora and the text: a name that all members found is a name, a word that none called a
-name is none, and every other word may be anything. Of the students the one is kept that is best on `judges`, target
-sentences that are no board's test. DIR/tagger is the folder to ship; DIR/results.json tells all scores.
+what is measured on, so that a test can compare them. `train` teaches a committee the open corpora, with copies in
+careless spelling; the members tag the text. A student learns the corpora and the text: a name that all members found is
+a name, a word that none called a name is none, and every other word may be anything. The student that is best on
+`judges`, target sentences that are no board's test, goes to DIR/tagger; DIR/results.json has all scores.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from statistics import fmean
 from typing import Any
 
 from open_corpora import LEAST_WORDS, MAPS, TYPES, evaluation_texts, hashes, spelling_of, with_noise, write_hashes
-from shared import one_thread
+from shared import one_thread, parser
 from sources import TRAINING, TYPED, golds, open_texts
 
 NOISE, NOISE_OF_TEXT = 0.6, 0.3  # copies in careless spelling, as a share of the sentences
@@ -60,20 +58,18 @@ def main() -> None:
         print(one["name"], one["seed"], *(f"{part} {mean_of(one, part):.2f}" for part in parts))
 
 
-def finish(options: argparse.Namespace, found: dict[str, Any], student: Path) -> None:
+def finish(options: argparse.Namespace, results: dict[str, Any], student: Path) -> None:
     """The student as it is shipped, with its card."""
     from acclimate.model.tagger import Tagger
 
     card = (Path(__file__).parent / "general_card.md").read_text(encoding="utf-8")
-    f1 = next(one["f1"] for one in found["students"] if one["seed"] == found["best"])
+    f1 = next(one["f1"] for one in results["students"] if one["seed"] == results["best"])
     targets = [name.removesuffix("/lower") for name in f1 if name.endswith("/lower")]
     rows = [[target, *(f"{f1[f'{target}/{part}']:.1f}" for part in ("test", "lower", "upper"))] for target in targets]
-    facts = {name: len(found[name]) for name in ("members", "students")}
-    text = f"{len(text_of(options)):,}"
+    facts = {name: len(results[name]) for name in ("members", "students")}
     lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    Tagger.load(student).half().save(
-        Path(options.out) / "tagger", **{"README.md": card.format(**facts, noise=NOISE, text=text, rows=lines)}
-    )
+    text = card.format(**facts, noise=NOISE, text=f"{len(text_of(options)):,}", rows=lines)
+    Tagger.load(student).half().save(Path(options.out) / "tagger", **{"README.md": text})
 
 
 def mean_of(scores: dict[str, Any], part: str) -> float:
@@ -84,15 +80,13 @@ def mean_of(scores: dict[str, Any], part: str) -> float:
 def learn_member(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     from acclimate.inference.predict import predict
 
-    found = Path(options.out) / "members" / f"{seed}.json"
-    if not found.exists():
+    file = Path(options.out) / "members" / f"{seed}.json"
+    if not file.exists():
         tagger = train(options, labelled(options, seed), seed, options.updates)
-        spans = [
-            [(span.start, span.end, span.label) for span in sentence.spans]
-            for sentence in predict(tagger, text_of(options))
-        ]
-        found.write_text(json.dumps({"name": "member", "seed": seed, "f1": scores(options, tagger), "spans": spans}))
-    return {name: value for name, value in json.loads(found.read_text()).items() if name != "spans"}
+        tagged = predict(tagger, text_of(options))
+        spans = [[(span.start, span.end, span.label) for span in sentence.spans] for sentence in tagged]
+        file.write_text(json.dumps({"name": "member", "seed": seed, "f1": scores(options, tagger), "spans": spans}))
+    return {name: value for name, value in json.loads(file.read_text()).items() if name != "spans"}
 
 
 def learn_student(options: argparse.Namespace, seed: int) -> dict[str, Any]:
@@ -144,9 +138,9 @@ def train(options: argparse.Namespace, corpora: list[Any], seed: int, updates: i
 
     training = {**TRAINING, "updates": updates}
     values: dict[str, Any] = {"seed": seed, "recipe": "source-only", "select": "last", "training": training}
-    return train_run(
-        Task(join_sources(corpora)), complete(RunSettings, values, where="general"), baseline="none"
-    ).tagger
+    values["sources"] = {"hidden_odds": options.hidden_odds}
+    settings = complete(RunSettings, values, where="general")
+    return train_run(Task(join_sources(corpora)), settings, baseline="none").tagger
 
 
 def scores(options: argparse.Namespace, tagger: Any) -> dict[str, float]:
@@ -192,18 +186,13 @@ def keep_hashes(options: argparse.Namespace) -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("text", "hashes", "train"))
-    parser.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
-    parser.add_argument("--data", required=True, metavar="FOLDER")
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--text", metavar="FILE")
-    parser.add_argument("--sentences", type=int, default=7000, help="from each file")
-    for name, default in {"members": 5, "students": 3, "updates": 800, "student-updates": 3000, "jobs": 5}.items():
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--hidden-odds", type=float, default=0.03, help="as chosen on judges")
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
-    return parser.parse_args()
+    own = {"members": 5, "students": 3, "updates": 800, "student_updates": 3000, "text": ""}
+    odds = (0.03, "that an open word is of a type that nobody looked for, as chosen on judges")
+    made = parser(__doc__, "data out limit", sentences=(7000, "from each file"), hidden_odds=odds, **own)
+    made.add_argument("what", choices=("text", "hashes", "train"))
+    made.add_argument("--files", nargs="+", metavar="FILE", help="text, compressed")
+    made.add_argument("--jobs", type=int, default=5)
+    return made.parse_args()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ weights  a checksum of the weights that every recipe learns in a few updates on 
 
 from __future__ import annotations
 
-import argparse
 import ast
 import hashlib
 import json
@@ -22,7 +21,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-PARTS = ("sizes", "walk", "weights")
+from shared import parse_known, parser
+
 HERE = Path(__file__).parent
 FEW = ["--set", "training.updates=4", "--set", "training.words_per_batch=200", "--quiet"]
 LSTM = ["--encoder", "character-cnn-lstm"]
@@ -57,8 +57,7 @@ for module in pkgutil.walk_packages(acclimate.__path__, "acclimate."):
         pass  # an extra that is not installed
 def below(kind):
     return {kind}.union(*map(below, kind.__subclasses__()))
-own = [set(kind.__annotations__) for kind in below(Settings) if kind.__module__.startswith("acclimate.")]
-print(sum(map(len, own)))
+print(sum(len(kind.__annotations__) for kind in below(Settings) if kind.__module__.startswith("acclimate.")))
 """
 COMMANDS = """
 import typer
@@ -72,17 +71,12 @@ print(len(found), sum(len(command.params) for command in found))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", default=",".join(PARTS))
-    parser.add_argument("--source", type=Path, default=HERE.parent / "src", help="The folder that holds acclimate/.")
-    options = parser.parse_args()
-    source = options.source.resolve()
-    wanted = options.part.split(",")
-    if unknown := [part for part in wanted if part not in PARTS]:
-        parser.error(f"--part: {unknown[0]} is none of {', '.join(PARTS)}.")
-    for name, part in (("sizes", sizes), ("walk", walk), ("weights", weights)):
-        if name in wanted:
-            for label, value in part(source):
+    made = parser(__doc__, part=list(PARTS))
+    made.add_argument("--source", type=Path, default=HERE.parent / "src", help="the folder that holds acclimate/")
+    options = parse_known(made, part=PARTS)
+    for name, part in PARTS.items():
+        if name in options.part:
+            for label, value in part(options.source.resolve()):
                 print(f"| {label} | {value} |", flush=True)
 
 
@@ -117,8 +111,8 @@ def spread(lengths: Sequence[int]) -> str:
 
 def importers(source: Path, trees: dict[Path, ast.Module]) -> Counter[str]:
     """By module, how many files import it."""
-    modules = {".".join(file.relative_to(source).with_suffix("").parts): file for file in trees}
-    count: Counter[str] = Counter()
+    modules = {".".join(file.relative_to(source).with_suffix("").parts) for file in trees}
+    counts: Counter[str] = Counter()
     for tree in trees.values():
         named: set[str] = set()
         for node in ast.walk(tree):
@@ -126,8 +120,8 @@ def importers(source: Path, trees: dict[Path, ast.Module]) -> Counter[str]:
                 named |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
             elif isinstance(node, ast.Import):
                 named |= {name.name for name in node.names}
-        count.update(named & modules.keys())
-    return count
+        counts.update(named & modules)
+    return counts
 
 
 def walk(source: Path) -> list[tuple[str, object]]:
@@ -158,15 +152,20 @@ def weights(source: Path) -> list[tuple[str, object]]:
     with tempfile.TemporaryDirectory() as folder:
         for name, is_labelled in trainings:
             out = Path(folder, f"{name}-{is_labelled}")
-            tuned = ["--set", TUNED[name]] if name in TUNED else []
-            labelled = ["--target-labelled", "social"] if is_labelled else []
-            words = ["adapt", "--recipe", name, "--out", str(out), *FEW, *tuned, *labelled]
+            words = ["adapt", "--recipe", name, "--out", str(out), *FEW]
+            words += ["--set", TUNED[name]] if name in TUNED else []
+            words += ["--target-labelled", "social"] if is_labelled else []
             code, output, _ = json.loads(python(source, WALK, *words).strip().splitlines()[-1])
             file = out / "weights.safetensors"
-            made = hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else f"exit {code}: {output}"
-            rows.append((f"{name}, with labels" if is_labelled else name, made))
+            checksum = (
+                hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else f"exit {code}: {output}"
+            )
+            rows.append((f"{name}, with labels" if is_labelled else name, checksum))
             print(rows[-1], file=sys.stderr, flush=True)
     return rows
+
+
+PARTS = {"sizes": sizes, "walk": walk, "weights": weights}
 
 
 def python(source: Path, code: str, *words: str) -> str:

@@ -4,18 +4,15 @@
         [--labels 0,100] [--typing typed,typeless] [--recipes source-only,mat] [--judges] [--tuning 300]
         [--set training.epochs=1] [--option acclimate.noise=false] [--table FILE.md]
 
-Every target and seed is a comparison (`acclimate compare`) in a folder of DIR; what is finished is not done again. One
-line of DIR/results.jsonl tells each run.
-
-Data are those of the papers' tables (src/acclimate/reproduction/datasets.yaml). Typed: the types of the targets are
-made CoNLL's four. Type-less: all types are made one, in the source, too. The labelled sentences are drawn by the seed,
-so a ± over seeds has the draw in it. Without labels CoNLL-2003 dev chooses the state, with labels 100 target dev
-sentences, every 50 updates. Test is scored once and chooses nothing. `--judges` scores other target sentences in its
-place, by which settings may be chosen.
+Every target and seed is a comparison (`acclimate compare`) in a folder of DIR, which continues where it stopped. One
+line of DIR/results.jsonl tells each run. Data are those of src/acclimate/reproduction/datasets.yaml. Typed: the types
+of the targets are made CoNLL's four. Type-less: all types are made one, in the source, too. The seed draws the labelled
+sentences. Without labels CoNLL-2003 dev chooses the state, with labels 100 target dev sentences, every 50 updates. Test
+is scored once and chooses nothing; `--judges` scores other target sentences in its place, to choose settings by.
 
 Recipes have their default options, but for domain tuning, which has `--tuning` updates in all of them. With labels,
-`plain` has a batch of the source and one of the labelled target in every update, and learns their tags and no more
-(la-dtl with weight 0): the line to beat. Regret is how much better the best recipe is than the one a selector takes.
+`plain` learns a batch of the source and one of the labelled target in every update (la-dtl with weight 0): the line to
+beat. Regret is how much better the best recipe is than the one a selector takes.
 """
 
 from __future__ import annotations
@@ -23,14 +20,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from shared import markdown, mean_and_deviation
+from shared import cells_of_means, markdown, parse_known, parser, show
 
 TARGETS = {
     "wnut2016": "wnut2016-conll",
@@ -57,17 +54,14 @@ class Race:
 
 def main() -> None:
     options = arguments()
-    out = Path(options.out)
     shown, rows = [], []
     for labels, typing in product(options.labels, options.typing):
         races = [run(options, target, labels, typing, seed) for seed in options.seeds for target in options.targets]
         rows += [row for race in races for row in rows_of(race, labels, typing)]
         shown.append(f"## {labels or 'No'} target labels, {typing}\n\n{tables(races, labels)}")
-    (out / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    text = "\n\n".join(shown)
-    print(text, flush=True)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (Path(options.out) / "results.jsonl").write_text(lines, encoding="utf-8")
+    show("\n\n".join(shown), options.table)
 
 
 def run(options: argparse.Namespace, target: str, labels: int, typing: str, seed: int) -> Race:
@@ -75,28 +69,33 @@ def run(options: argparse.Namespace, target: str, labels: int, typing: str, seed
     from acclimate.settings import with_assignments
 
     task, test = task_of(options, target, labels, typing, seed)
-    looks = {"evaluate_every": 50} if labels else {}
-    values = {"tagger": {"encoder": options.encoder, "scheme": "IOB2"}, "training": {**TRAINING, **looks}}
     recipes = recipes_of(options, labels)
-    each: dict[str, Any] = {
-        "adversarial-masking": {"options": {"updates": options.tuning}},
-        "acclimate": {"options": {"domain_tuning": {"updates": options.tuning}}},
-        "la-dtl": {"options": {"weight": 0}},
-    }
+    each = {name: {"options": own} for name, own in options_of(options.tuning).items()}
     for option in options.option:
         recipe, _, change = option.partition(".")
         each[recipe] = with_assignments(each.get(recipe, {}), [f"options.{change}"])
-    found = compare(
+    results = compare(
         task,
         recipes,
         [seed],
         Path(options.out) / f"{typing}-{labels}" / target / f"seed-{seed}",
-        settings=with_assignments(values, options.set),
+        settings=with_assignments(settings_of(options, labels), options.set),
         each={name: own for name, own in each.items() if name in recipes},
         jobs=options.jobs,
         tell=lambda line: print(line, file=sys.stderr, flush=True),
     )
-    return Race(target, seed, test, found)
+    return Race(target, seed, test, results)
+
+
+def settings_of(options: argparse.Namespace, labels: int) -> dict[str, Any]:
+    training = {**TRAINING, "evaluate_every": 50} if labels else TRAINING
+    return {"tagger": {"encoder": options.encoder, "scheme": "IOB2"}, "training": training}
+
+
+def options_of(tuning: int) -> dict[str, dict[str, Any]]:
+    """What is set of recipes; domain tuning has so many updates in all of them."""
+    updates = {"updates": tuning}
+    return {"adversarial-masking": updates, "acclimate": {"domain_tuning": updates}, "la-dtl": {"weight": 0}}
 
 
 def task_of(options: argparse.Namespace, target: str, labels: int, typing: str, seed: int) -> tuple[Any, Any]:
@@ -106,12 +105,10 @@ def task_of(options: argparse.Namespace, target: str, labels: int, typing: str, 
     from acclimate.reproduction.tasks import prepare_task
     from acclimate.runs.task import Task
 
-    name = (
-        TARGETS[target].removesuffix("-conll").removesuffix("-dev") + "-judged" if options.judges else TARGETS[target]
-    )
+    name = TARGETS[target]
     settings = CellSettings(
         source="conll2003",
-        target=name,
+        target=f"{name.removesuffix('-conll').removesuffix('-dev')}-judged" if options.judges else name,
         labelled=labels or None,
         dev_sentences=100 if labels else None,
         typeless=typing == "typeless",
@@ -134,20 +131,12 @@ def line_of(recipe: str) -> str:
 
 
 def rows_of(race: Race, labels: int, typing: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "target": race.target,
-            "labels": labels,
-            "typing": typing,
-            "seed": race.seed,
-            "recipe": line_of(one.recipe),
-            "f1": 100 * (one.f1 or 0.0),
-            "updates": one.updates,
-            "seconds": one.seconds,
-            "selectors": dict(one.judgements),
-        }
-        for one in race.found.runs
-    ]
+    about = {"target": race.target, "labels": labels, "typing": typing, "seed": race.seed}
+    rows = []
+    for one in race.found.runs:
+        row = {**about, "recipe": line_of(one.recipe), "f1": 100 * (one.f1 or 0.0), "updates": one.updates}
+        rows.append({**row, "seconds": one.seconds, "selectors": dict(one.judgements)})
+    return rows
 
 
 # ----------------------------------------------------------------------------------------------------------- tables
@@ -155,36 +144,30 @@ def rows_of(race: Race, labels: int, typing: str) -> list[dict[str, Any]]:
 
 def tables(races: Sequence[Race], labels: int) -> str:
     reference = PLAIN if labels else "source-only"
-    return "\n\n".join(
-        [
-            "Span F1 in percent, mean ± standard deviation of the seeds. \\*: differs from "
-            f"{reference} (paired bootstrap over sentences, p below {LEVEL} after Holm's correction).",
-            score_table(races, reference),
-            "Regret of each selector: F1 of the best recipe minus that of the chosen one.",
-            regret_table(races),
-        ]
+    scores = (
+        "Span F1 in percent, mean ± standard deviation of the seeds. \\*: differs from "
+        f"{reference} (paired bootstrap over sentences, p below {LEVEL} after Holm's correction)."
     )
+    regret = "Regret of each selector: F1 of the best recipe minus that of the chosen one."
+    return "\n\n".join([scores, score_table(races, reference), regret, regret_table(races)])
 
 
 def score_table(races: Sequence[Race], reference: str) -> str:
     targets = list(dict.fromkeys(race.target for race in races))
-    lines = list(dict.fromkeys(line_of(one.recipe) for race in races for one in race.found.runs))
     stars = {target: significant([race for race in races if race.target == target], reference) for target in targets}
+    by_line: dict[str, dict[tuple[str, int], Any]] = {}
+    for race in races:
+        for one in race.found.runs:
+            by_line.setdefault(line_of(one.recipe), {})[race.target, race.seed] = one
     shown = []
-    for line in lines:
-        runs = {
-            (race.target, race.seed): one for race in races for one in race.found.runs if line_of(one.recipe) == line
-        }
-        scores = {place: 100 * (one.f1 or 0.0) for place, one in runs.items()}
+    for line, runs in by_line.items():
+        cells = cells_of_means({place: 100 * (one.f1 or 0.0) for place, one in runs.items()}, targets)
         cells = [
-            mean_and_deviation([value for (own, _), value in scores.items() if own == target])
-            + ("\\*" if line in stars[target] else "")
-            for target in targets
+            cell + ("\\*" if line in stars.get(name, ()) else "")
+            for cell, name in zip(cells, [*targets, ""], strict=True)
         ]
-        seeds = sorted({seed for _, seed in scores if all((target, seed) in scores for target in targets)})
-        means = [fmean(scores[target, seed] for target in targets) for seed in seeds]
         effort = [f"{fmean(getattr(one, name) for one in runs.values()):,.0f}" for name in ("updates", "seconds")]
-        shown.append([line, *cells, mean_and_deviation(means), *effort])
+        shown.append([line, *cells, *effort])
     return markdown(["", *targets, "mean", "updates", "seconds"], shown)
 
 
@@ -192,19 +175,14 @@ def significant(races: Sequence[Race], reference: str) -> set[str]:
     """Lines that differ from the reference on a target, all seeds of a sentence together."""
     from acclimate.evaluation.significance import compare_seeds, holm
 
-    gold = races[0].test
-    found = {
-        (line_of(one.recipe), race.seed): one.predicted
-        for race in races
-        for one in race.found.runs
-        if one.predicted is not None
-    }
+    runs = [(line_of(one.recipe), race.seed, one.predicted) for race in races for one in race.found.runs]
+    predicted = {(line, seed): corpus for line, seed, corpus in runs if corpus is not None}
     p_values = {}
-    for line in {line for line, _ in found} - {reference}:
-        seeds = [seed for own, seed in sorted(found) if own == line and (reference, seed) in found]
+    for line in {line for line, _ in predicted} - {reference}:
+        seeds = [seed for own, seed in sorted(predicted) if own == line and (reference, seed) in predicted]
         if seeds:
-            pair = ([found[each, seed] for seed in seeds] for each in (reference, line))
-            p_values[line] = compare_seeds(gold, *pair).bootstrap_p
+            pair = ([predicted[each, seed] for seed in seeds] for each in (reference, line))
+            p_values[line] = compare_seeds(races[0].test, *pair).bootstrap_p
     corrected = dict(zip(p_values, holm(list(p_values.values())), strict=True))
     return {line for line, p in corrected.items() if p < LEVEL}
 
@@ -216,45 +194,29 @@ def regret_table(races: Sequence[Race]) -> str:
         for choice in race.found.choices:
             if choice.regret is not None:
                 regrets.setdefault(choice.selector, {}).setdefault(race.target, []).append(100 * choice.regret)
-    lines = [
-        [selector, *(f"{fmean(own[target]):.2f}" if target in own else "" for target in targets), mean_of(own.values())]
-        for selector, own in regrets.items()
-    ]
+    lines = []
+    for selector, own in regrets.items():
+        cells = [f"{fmean(own[target]):.2f}" if target in own else "" for target in targets]
+        lines.append([selector, *cells, f"{fmean(map(fmean, own.values())):.2f}"])
     return markdown(["chosen by", *targets, "mean"], lines)
-
-
-def mean_of(groups: Iterable[Sequence[float]]) -> str:
-    return f"{fmean(map(fmean, groups)):.2f}"
 
 
 def arguments() -> argparse.Namespace:
     from acclimate.recipes.catalogue import RECIPES
 
-    recipes = [name for name in RECIPES if name != "compose"]
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="FOLDER", help="without it, bundled corpora stand in: a trial")
-    parser.add_argument("--out", required=True, metavar="DIR")
-    parser.add_argument("--seeds", default="1,2,3")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="runs at once")
-    parser.add_argument("--targets", default=",".join(TARGETS))
-    parser.add_argument("--labels", default="0,100", metavar="NUMBERS", help="of labelled target sentences")
-    parser.add_argument("--typing", default=",".join(TYPING))
-    parser.add_argument("--recipes", default=",".join(recipes))
-    parser.add_argument("--encoder", default="acclimate-mini")
-    parser.add_argument("--tuning", type=int, default=300, metavar="N", help="updates of domain tuning")
-    parser.add_argument("--judges", action="store_true", help="score target sentences that are neither dev nor test")
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C", help="a setting of all runs")
-    parser.add_argument("--option", action="append", default=[], metavar="RECIPE.A=B", help="an option of a recipe")
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every part")
-    parser.add_argument("--table", metavar="FILE")
-    options = parser.parse_args()
-    for name, known in {"targets": TARGETS, "typing": TYPING, "recipes": RECIPES}.items():
-        given = getattr(options, name).split(",")
-        setattr(options, name, given)
-        if unknown := [each for each in given if each not in known]:
-            parser.error(f"--{name}: unknown: {', '.join(unknown)}. Known: {', '.join(known)}")
-    options.seeds, options.labels = ([int(one) for one in text.split(",")] for text in (options.seeds, options.labels))
-    return options
+    made = parser(
+        __doc__,
+        "data out seeds jobs limit set table",
+        targets=list(TARGETS),
+        labels=([0, 100], "numbers of labelled target sentences"),
+        typing=list(TYPING),
+        recipes=[name for name in RECIPES if name != "compose"],
+        encoder="acclimate-mini",
+        tuning=(300, "updates of domain tuning"),
+        judges=(False, "score target sentences that are neither dev nor test"),
+    )
+    made.add_argument("--option", action="append", default=[], metavar="RECIPE.A=B", help="an option of a recipe")
+    return parse_known(made, targets=TARGETS, typing=TYPING, recipes=RECIPES)
 
 
 if __name__ == "__main__":

@@ -51,14 +51,12 @@ def like_conll(sentence: Any) -> Any:
     """Names without the titles and articles before them, and without what stands in brackets behind them."""
     tags = list(sentence.tags)
     for span in sentence.spans:
-        words = [word.lower().rstrip(".") for word in sentence.words[span.start : span.end]]
+        words = sentence.words[span.start : span.end]
         skip = TITLES | ARTICLES if span.label == "PER" else {"the"} if span.label in ("LOC", "ORG") else set()
         start = span.start
-        while start < span.end - 1 and words[start - span.start] in skip:
+        while start < span.end - 1 and sentence.words[start].lower().rstrip(".") in skip:
             start += 1
-        end = (
-            sentence.words.index("(", start + 1, span.end) if "(" in sentence.words[start + 1 : span.end] else span.end
-        )
+        end = sentence.words.index("(", start + 1, span.end) if "(" in words[start + 1 - span.start :] else span.end
         tags[span.start : start] = ["O"] * (start - span.start)
         tags[start:end] = [f"B-{span.label}", *[f"I-{span.label}"] * (end - start - 1)]
         tags[end : span.end] = ["O|*"] * (span.end - end)
@@ -67,12 +65,11 @@ def like_conll(sentence: Any) -> Any:
 
 def nations_are_misc(sentence: Any) -> Any:
     """DocRED calls the adjective of a nation a place as often as not; CoNLL calls it MISC."""
-    spans = [
-        replace(span, label="MISC")
-        if span.label == "LOC" and span.end - span.start == 1 and sentence.words[span.start].lower() in NATIONS
-        else span
-        for span in sentence.spans
-    ]
+    spans = []
+    for span in sentence.spans:
+        words = [word.lower() for word in sentence.words[span.start : span.end]]
+        is_nation = span.label == "LOC" and len(words) == 1 and words[0] in NATIONS
+        spans.append(replace(span, label="MISC") if is_nation else span)
     return like_conll(sentence.with_spans(spans))
 
 
@@ -115,13 +112,8 @@ def with_noise(corpus: Any, share: float, seed: int) -> Any:
     for sentence in corpus:
         if dice.random() < share:
             kind = dice.random()
-            copies.append(
-                recased(sentence, "lower")
-                if kind < 0.5
-                else recased(sentence, "upper")
-                if kind < 0.75
-                else bare(sentence)
-            )
+            case = "lower" if kind < 0.5 else "upper" if kind < 0.75 else None
+            copies.append(bare(sentence) if case is None else recased(sentence, case))
     return replace(corpus, sentences=(*corpus.sentences, *(copy for copy in copies if copy is not None)))
 
 
@@ -131,15 +123,11 @@ def recased(sentence: Any, how: str) -> Any:
 
 def bare(sentence: Any) -> Any:
     """Without punctuation outside of names, and with a small letter at the start; None where nothing is left."""
-    tags = sentence.tags or ["O"] * len(sentence)
-    kept = [
-        (word, tag)
-        for word, tag in zip(sentence.words, tags, strict=True)
-        if not (tag.startswith("O") and re.fullmatch(r"\W+", word))
-    ]
-    if not kept:
+    pairs = zip(sentence.words, sentence.tags or ["O"] * len(sentence), strict=True)
+    rest = [(word, tag) for word, tag in pairs if not (tag.startswith("O") and re.fullmatch(r"\W+", word))]
+    if not rest:
         return None
-    words, tags = zip(*kept, strict=True)
+    words, tags = zip(*rest, strict=True)
     first = words[0].lower() if tags[0].startswith("O") else words[0]
     return sentence.with_words((first, *words[1:]), tags)
 

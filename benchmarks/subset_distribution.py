@@ -8,36 +8,28 @@ two columns say how far each is, in float32, from the recursion in float64: the 
 be chosen.
 """
 
-import argparse
-import json
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
-from shared import medians
+from shared import hardware, markdown, medians, parser, write_json
 from torch import Tensor
 
 from acclimate.methods.masking.sequential_subset_distribution import SequentialSubsetDistribution
 from acclimate.methods.masking.subset_distribution import SubsetDistribution
 
 SHAPES = [(32, 128, 19), (32, 512, 77)]  # rows, places, K
-LAWS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}
+DISTRIBUTIONS = {"tree": SubsetDistribution, "sequential": SequentialSubsetDistribution}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--device", choices=["cpu", "cuda"], default="cuda" if torch.cuda.is_available() else "cpu")
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows there")
-    options = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    options = parser(__doc__, "json", device=device, repeats=20, threads=1).parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(0)
     rows = [row for shape in SHAPES for row in compare(shape, options.device, options.repeats)]
-    print(table(rows, options.device))
-    if options.json:
-        options.json.write_text(json.dumps({"torch": torch.__version__, "device": options.device, "rows": rows}))
+    print(table(rows))
+    write_json(options.json, {"torch": torch.__version__, "device": options.device, "rows": rows})
 
 
 def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict[str, Any]]:
@@ -58,30 +50,25 @@ def compare(shape: tuple[int, int, int], device: str, repeats: int) -> list[dict
 
     with torch.no_grad():
         right = SequentialSubsetDistribution(scores.double(), allowed, sizes, size).marginals()
-    errors = {name: float((learn(distribution) - right).abs().max()) for name, distribution in LAWS.items()}
+    errors = {name: float((learn(distribution) - right).abs().max()) for name, distribution in DISTRIBUTIONS.items()}
     assert all(
-        bool((draw(distribution).sum(1) == sizes).all()) for distribution in LAWS.values()
+        bool((draw(distribution).sum(1) == sizes).all()) for distribution in DISTRIBUTIONS.values()
     )  # a fast wrong answer is no answer
-    rivals = {job.__name__: {name: partial(job, law) for name, law in LAWS.items()} for job in (learn, draw)}
+    rivals = {job.__name__: {name: partial(job, one) for name, one in DISTRIBUTIONS.items()} for job in (learn, draw)}
     return [
-        {"shape": shape, "job": job, "milliseconds": medians(turns, device, repeats), "errors": errors}
+        {"shape": shape, "job": job, "milliseconds": medians(turns, repeats), "errors": errors}
         for job, turns in rivals.items()
     ]
 
 
-def table(rows: list[dict[str, Any]], device: str) -> str:
-    where = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
-    lines = [
-        f"{where}, torch {torch.__version__}; milliseconds, and how many times faster the tree is",
-        f"{'rows, places, K':18}{'job':8}{'tree':>8}{'sequential':>12}{'times':>7}{'error':>10}{'sequential':>12}",
-    ]
+def table(rows: list[dict[str, Any]]) -> str:
+    lines = []
     for row in rows:
-        spent, errors = row["milliseconds"], row["errors"]
-        lines.append(
-            f"{row['shape']!s:18}{row['job']:8}{spent['tree']:8.2f}{spent['sequential']:12.2f}"
-            f"{spent['sequential'] / spent['tree']:7.1f}{errors['tree']:10.0e}{errors['sequential']:12.0e}"
-        )
-    return "\n".join(lines)
+        spent, errors = ([row[name][one] for one in DISTRIBUTIONS] for name in ("milliseconds", "errors"))
+        speeds = [*(f"{each:.2f}" for each in spent), f"{spent[1] / spent[0]:.1f}"]
+        lines.append([row["shape"], row["job"], *speeds, *(f"{error:.0e}" for error in errors)])
+    head = ["rows, places, K", "job", "tree", "sequential", "times", "error of the tree", "error of sequential"]
+    return f"{hardware()}; milliseconds, and how many times faster the tree is\n{markdown(head, lines)}"
 
 
 if __name__ == "__main__":

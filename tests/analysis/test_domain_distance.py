@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
@@ -111,6 +112,6 @@ def test_the_mean_over_the_target_is_the_total_variation(source: dict[str, int],
 def test_top_words_are_ranked_by_ratio_then_frequency_then_spelling() -> None:
     ratio = DensityRatio.of({"a": 1}, {"a": 1, "b": 2, "d": 1, "c": 1})
     assert [item.word for item in ratio.top_words()] == ["b", "c", "d", "a"]
-    assert [item.as_dict() for item in ratio.top_words(1, among={"c"})] == [
+    assert [asdict(item) for item in ratio.top_words(1, among={"c"})] == [
         {"word": "c", "density_ratio": 1.0, "in_source": 0, "in_target": 1}
     ]

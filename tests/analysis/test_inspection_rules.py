@@ -13,11 +13,10 @@ import yaml
 from typer.testing import CliRunner
 
 from acclimate.analysis.features import Separability
-from acclimate.analysis.inspection import data_rules, rules
-from acclimate.analysis.inspection import thresholds as line
-from acclimate.analysis.inspection.data_rules import standings
+from acclimate.analysis.inspection import rules
 from acclimate.analysis.inspection.facts import EncoderFigures, ExtraText, Facts, Given, LabelSupport, TargetLabels
 from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures
+from acclimate.analysis.inspection.rules import standings
 from acclimate.recipes.catalogue import RECIPES
 from acclimate.recipes.domain_tuning import Perplexity
 
@@ -131,11 +130,11 @@ def test_the_default_is_named_first_with_what_it_brought() -> None:
 
 
 def test_words_that_are_hard_to_guess_suggest_domain_tuning() -> None:
-    found = rules.domain_tuning(facts(gap=line.LOSS_GAP))
+    found = rules.domain_tuning(facts(gap=rules.LOSS_GAP))
     assert found is not None
     assert "--recipe adversarial-masking" in found.commands[0]
     assert "options.updates" not in found.commands[0]
-    assert rules.domain_tuning(facts(gap=line.LOSS_GAP - 0.01)) is None
+    assert rules.domain_tuning(facts(gap=rules.LOSS_GAP - 0.01)) is None
     assert rules.domain_tuning(facts(gap=None)) is None
 
 
@@ -194,20 +193,20 @@ def test_self_training_is_named_with_what_was_measured() -> None:
 
 
 def test_little_text_suggests_to_select_more() -> None:
-    found = data_rules.extra_text(facts(gap=2.0, sentences=600))
+    found = rules.extra_text(facts(gap=2.0, sentences=600))
     assert found is not None
     assert "--from HUGE.txt.gz --top 1400" in found.commands[0]
-    assert data_rules.extra_text(facts(gap=2.0, sentences=2000)) is None
-    assert data_rules.extra_text(facts(gap=0.1, sentences=600)) is None
+    assert rules.extra_text(facts(gap=2.0, sentences=2000)) is None
+    assert rules.extra_text(facts(gap=0.1, sentences=600)) is None
 
 
 def test_extra_text_is_selected_from_where_there_is_enough_of_it() -> None:
     much, little = ExtraText(50_000, 10**6, 0.2), ExtraText(300, 5000, 0.6)
-    found = data_rules.extra_text(facts(gap=2.0, sentences=600, extra=much))
+    found = rules.extra_text(facts(gap=2.0, sentences=600, extra=much))
     assert found is not None
     assert "--from huge.txt --top 1400" in found.commands[0]
     assert "less unlike" in found.why
-    found = data_rules.extra_text(facts(gap=2.0, sentences=600, extra=little))
+    found = rules.extra_text(facts(gap=2.0, sentences=600, extra=little))
     assert found is not None
     assert "select" not in found.commands[0]
     assert 'options.extra=["huge.txt"]' in shlex.split(found.commands[0])
@@ -215,58 +214,58 @@ def test_extra_text_is_selected_from_where_there_is_enough_of_it() -> None:
 
 
 def test_a_list_of_names_is_thought_of_where_nothing_else_teaches_a_label() -> None:
-    found = data_rules.weak_labels(facts(target=GENES))
+    found = rules.weak_labels(facts(target=GENES))
     assert found is not None
     assert "--label GENE" in found.commands[0]
-    assert data_rules.weak_labels(facts(target=GENES, few=True)) is None
-    assert data_rules.weak_labels(facts(target=SAME)) is None
+    assert rules.weak_labels(facts(target=GENES, few=True)) is None
+    assert rules.weak_labels(facts(target=SAME)) is None
 
 
 def test_entities_may_trade_places_where_labels_are_shared() -> None:
-    assert data_rules.exchange(facts(target=SAME, few=True)) is not None
-    assert data_rules.exchange(facts(target=GENES, few=True)) is None
-    assert data_rules.exchange(facts(target=SAME)) is None
+    assert rules.exchange(facts(target=SAME, few=True)) is not None
+    assert rules.exchange(facts(target=GENES, few=True)) is None
+    assert rules.exchange(facts(target=SAME)) is None
 
 
 def test_how_many_sentences_more_give_support_is_counted_at_the_rate_met() -> None:
-    found = data_rules.weak_support(facts(target=target_labels({"PER": 60, "LOC": 5}), few=True))
+    found = rules.weak_support(facts(target=target_labels({"PER": 60, "LOC": 5}), few=True))
     assert found is not None
     assert "About 300 labelled" in found.text  # 15 more at 5 in 100 sentences
-    alone = data_rules.weak_support(facts(target=target_labels({"PER": 10}), few=True))
+    alone = rules.weak_support(facts(target=target_labels({"PER": 10}), few=True))
     assert alone is not None
     assert "Not met at all: LOC" in alone.why
-    assert data_rules.weak_support(facts(target=SAME, few=True)) is None
-    assert data_rules.weak_support(facts(target=target_labels({"PER": 10}))) is None
+    assert rules.weak_support(facts(target=SAME, few=True)) is None
+    assert rules.weak_support(facts(target=target_labels({"PER": 10}))) is None
 
 
 def test_sentences_to_score_on_are_counted_at_the_rate_of_the_target_or_of_the_source() -> None:
-    ours, theirs = data_rules.first_labels(facts()), data_rules.first_labels(facts(target=SAME))
+    ours, theirs = rules.first_labels(facts()), rules.first_labels(facts(target=SAME))
     assert ours is not None
     assert "640" in ours.text  # 400 entities at 500 in 800 sentences
     assert theirs is not None
     assert "400 others" in theirs.text  # at 100 in 100
-    assert data_rules.first_labels(facts(few=True, target=SAME)) is None
+    assert rules.first_labels(facts(few=True, target=SAME)) is None
 
 
 def test_words_with_plain_tags_are_not_counted_as_entities() -> None:
     parts_of_speech = target_labels({"NOUN": 400, "VERB": 300}, kind="plain")
-    assert data_rules.first_labels(facts(target=parts_of_speech)) is None
-    assert data_rules.first_labels(facts(kind="plain")) is None
-    assert data_rules.first_labels(facts(kind="plain", target=SAME)) is not None
+    assert rules.first_labels(facts(target=parts_of_speech)) is None
+    assert rules.first_labels(facts(kind="plain")) is None
+    assert rules.first_labels(facts(kind="plain", target=SAME)) is not None
 
 
 def test_a_target_with_many_tags_can_be_cut() -> None:
-    many = replace(SAME, sentences=line.WORTH_CUTTING)
-    found = data_rules.cut_out_labels(facts(target=many))
+    many = replace(SAME, sentences=rules.WORTH_CUTTING)
+    found = rules.cut_out_labels(facts(target=many))
     assert found is not None
     assert found.commands[0] == "acclimate data split 'my posts.txt' --few-labels 100 --out parts"
-    assert data_rules.cut_out_labels(facts(target=SAME)) is None
-    assert data_rules.cut_out_labels(facts(target=many, few=True)) is None
+    assert rules.cut_out_labels(facts(target=SAME)) is None
+    assert rules.cut_out_labels(facts(target=many, few=True)) is None
 
 
 def test_words_in_more_pieces_suggest_another_encoder() -> None:
     here = facts()
-    broken = replace(here.encoder, pieces=replace(here.encoder.pieces, target=1.2 * line.MORE_PIECES + 0.01))
+    broken = replace(here.encoder, pieces=replace(here.encoder.pieces, target=1.2 * rules.MORE_PIECES + 0.01))
     found = rules.another_encoder(replace(here, encoder=broken))
     assert found is not None
     assert found.commands == ("acclimate data inspect news.conll 'my posts.txt' --encoder OTHER",)

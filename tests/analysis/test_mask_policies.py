@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.mask_log import Yardsticks
-from acclimate.analysis.mask_statistics import (
+from acclimate.analysis.mask_tables import (
     ALL_WORDS,
     density_curves,
-    mask_statistics,
     mean_part_of_speech_shares,
     policies_as_dict,
     render_masks,
 )
+from acclimate.analysis.masks import Yardsticks, mask_statistics
 from acclimate.data.problems import InputError
 
 YARDSTICKS = Yardsticks(corpus("old"), corpus("new"), tagger=TagsByRule({"new": "NOUN", "old": "ADJ"}))

@@ -12,16 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mask_rows import TagsByRule, corpus, row
 
-from acclimate.analysis.mask_log import (
+from acclimate.analysis.mask_tables import mask_tables
+from acclimate.analysis.masks import (
     Compared,
     MaskedRow,
-    RememberingTagger,
+    MaskStatistics,
+    TagCache,
     Yardsticks,
     chance_to_be_drawn,
     chunks,
     count_rows,
+    mask_statistics,
+    over_hidden,
+    period_length,
 )
-from acclimate.analysis.mask_statistics import MaskStatistics, mask_statistics, mask_tables, over_hidden, period_length
 from acclimate.analysis.text_comparison import DensityRatio
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -174,10 +178,10 @@ def test_a_sentence_is_tagged_once() -> None:
 
 def test_a_full_memory_begins_anew() -> None:
     tagger = TagsByRule(TAGGER)
-    remembering, heard = RememberingTagger(tagger, most=1), []
+    cache = TagCache(tagger, most=1)
     for _ in range(2):
-        assert remembering.tag(corpus("the", "cat", "the"), heard.append)[1].tags == ("NOUN",)
-    assert (tagger.asked, heard, remembering.name) == (4, [3, 3], "rule")
+        assert cache.tags_of([("the",), ("cat",), ("the",)])[1] == ("NOUN",)
+    assert tagger.asked == 4
 
 
 def test_the_most_over_hidden_words_come_first() -> None:

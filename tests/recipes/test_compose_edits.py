@@ -18,7 +18,7 @@ from acclimate.recipes.compose_stages import ComposeSettings
 from acclimate.recipes.pdaln_edits import nearest_in
 from acclimate.recipes.recipe import Plan
 from acclimate.reporting.page import Section
-from acclimate.reporting.sections.masks import edited_blocks
+from acclimate.reporting.sentences import edited_blocks
 from acclimate.runs.train import adapt
 from acclimate.settings import UsageError, complete
 from acclimate.training.settings import TrainingSettings

@@ -12,7 +12,7 @@ from report_folders import EVIL_LABEL, EVIL_WORD
 from acclimate.methods.word_edits import WordEdit, noted_row
 from acclimate.reporting.report import Look, report_page
 from acclimate.reporting.run_data import RunData
-from acclimate.reporting.sections.masks import masks_section
+from acclimate.reporting.sentences import masks_section
 from acclimate.training.record import Record
 
 ANNA = ("Anna", "flew", "to", "New", "York")

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_reading import Page
 
-from acclimate.reporting.markup import Markup, escape, join, tag
+from acclimate.reporting.formatting import Markup, escape
 from acclimate.reporting.page import Block, Cell, Fold, Section, Table, Text
+from acclimate.reporting.svg import join, tag
 
 
 def test_text_is_escaped_and_markup_is_not() -> None:

@@ -11,11 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acclimate.data.problems import InputError
-from acclimate.reporting.charts.bars import BarRow, bars
-from acclimate.reporting.charts.frame import Figure, Scale, check_picture, padded, save_sheet, sheet
-from acclimate.reporting.charts.heat_map import heat_map
-from acclimate.reporting.charts.lines import lines, lines_legend, thinned
-from acclimate.reporting.charts.points import Dot, DotRow, dots, scatter
+from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, heat_map, lines, lines_legend, scatter, thinned
+from acclimate.reporting.svg import Figure, Scale, check_picture, padded, save_sheet, sheet
 
 SERIES = {"before": "before", "after": "after"}
 

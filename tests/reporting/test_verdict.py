@@ -6,21 +6,12 @@ import pytest
 
 from acclimate.data.schemes import Span
 from acclimate.evaluation.table import duration
-from acclimate.reporting.figures import (
-    coordinate,
-    decimal,
-    p_equals,
-    p_of_tests,
-    p_value,
-    percent,
-    short,
-    signed,
-    signed_between,
-)
+from acclimate.reporting.formatting import decimal, equals, p_of_tests, p_value, percent, short, signed, signed_between
 from acclimate.reporting.report import forgetting
-from acclimate.reporting.sections.gallery import BROKEN, MENDED, WRONG, Example
-from acclimate.reporting.sections.scores import ScoreLine, judge
-from acclimate.reporting.sections.training import flat
+from acclimate.reporting.scores import ScoreLine, judge
+from acclimate.reporting.sentences import BROKEN, MENDED, WRONG, Example
+from acclimate.reporting.svg import coordinate
+from acclimate.reporting.training import flat
 
 
 @pytest.mark.parametrize(
@@ -59,7 +50,7 @@ def test_figures_are_spelled_for_people() -> None:
     assert (signed(0.01), signed(-0.01), signed(0.0001)) == ("+1.0", "−1.0", "±0.0")
     assert signed_between(-0.01, 0.02) == "−1.0 to +2.0"
     assert (p_value(0.0004), p_value(0.05), p_value(None)) == ("< 0.001", "0.050", "–")
-    assert (p_equals(0.0004), p_equals(0.05)) == ("< 0.001", "= 0.050")
+    assert (equals(p_value(0.0004)), equals(p_value(0.05))) == ("< 0.001", "= 0.050")
     assert (decimal(-0.5), decimal(None)) == ("−0.500", "–")
     assert (duration(9), duration(600), duration(7200)) == ("9 s", "10 min", "2.0 h")
     assert (coordinate(1.0), coordinate(1.256), coordinate(-0.001)) == ("1", "1.26", "0")

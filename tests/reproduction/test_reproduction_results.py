@@ -22,10 +22,10 @@ def page(*figures: Figure, scale: str = "full") -> str:
 
 
 def test_a_figure_is_told_as_mean_and_deviation_of_seeds() -> None:
-    assert Figure("r", "c", "span f1", "span f1", (1.0, 3.0)).told == f"2.00 ± {math.sqrt(2):.2f}"
-    assert Figure("r", "c", "span f1", "span f1", (1.0, 3.0), with_best=True).told == "2.00 ± 1.41 (best 3.00)"
-    assert Figure("r", "c", "span f1", "span f1", (1.0,)).told == "1.00"
-    assert Figure("r", "c", "epochs", "reaches", (math.nan,)).told == "-"
+    assert Figure("r", "c", "span f1", "span f1", (1.0, 3.0)).text == f"2.00 ± {math.sqrt(2):.2f}"
+    assert Figure("r", "c", "span f1", "span f1", (1.0, 3.0), with_best=True).text == "2.00 ± 1.41 (best 3.00)"
+    assert Figure("r", "c", "span f1", "span f1", (1.0,)).text == "1.00"
+    assert Figure("r", "c", "epochs", "reaches", (math.nan,)).text == "-"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ sentences that read the same: a classifier that remembered sentences would seem 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from heapq import nsmallest
 from itertools import groupby
 from random import Random
@@ -56,14 +56,10 @@ class FeaturePoints:
 
     def of(self, *names: str) -> FeaturePoints:
         """Only the points of these corpora."""
-        kept = [number for number, domain in enumerate(self.domains) if domain in names]
-        return replace(
-            self,
-            points=self.points[kept],
-            domains=tuple(self.domains[number] for number in kept),
-            labels=tuple(self.labels[number] for number in kept),
-            sentences=tuple(self.sentences[number] for number in kept),
-        )
+        chosen = [number for number, domain in enumerate(self.domains) if domain in names]
+        domains, labels = (tuple(of_all[number] for number in chosen) for of_all in (self.domains, self.labels))
+        sentences = tuple(self.sentences[number] for number in chosen)
+        return FeaturePoints(self.points[chosen], domains, labels, sentences, self.unit)
 
     def as_rows(self, places: NDArray[np.float32] | None = None) -> list[dict[str, Any]]:
         """Flat rows, for CSV files; `places` on the map come with them where there is one."""
@@ -85,67 +81,58 @@ def feature_points(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> FeaturePoints:
-    """Features of random words, or of random sentences (the mean of their words), as many from each corpus.
+    """Features of random words, or of random sentences (the mean of their words): `most` of each corpus, or as many as
+    the smallest one has.
 
-    That is `most` of each, or all of the smallest one. Where domains have words of their own (DATNet's taggers), each
-    corpus may be read by its own tagger: `{"source": …, "target": …}`. `progress` hears how many sentences were read.
+    Where domains have words of their own (DATNet), each corpus may be read by its own tagger: `{"source": …, "target":
+    …}`. `progress` gets the number of sentences read.
     """
-    readers = dict.fromkeys(corpora, tagger) if isinstance(tagger, Tagger) else tagger
+    taggers = dict.fromkeys(corpora, tagger) if isinstance(tagger, Tagger) else tagger
     size = _size(corpora, unit, most)
-    points: list[NDArray[np.float32]] = []
+    vectors: list[NDArray[np.float32]] = []
     domains, labels, sentences = [], [], []
     texts: dict[tuple[str, ...], int] = {}
     for name, corpus in corpora.items():
         picks = _picks(corpus, unit, size, seed)
-        points += _features(readers[name], corpus, picks, unit, progress)
+        vectors += _features(taggers[name], corpus, picks, unit, progress)
         for number, word in picks:
             words = corpus[number].words
             domains.append(name)
             labels.append(words[word] if unit == "word" else " ".join(words))
             sentences.append(texts.setdefault(words, len(texts)))
-    found = np.stack(points)
-    if not np.isfinite(found).all():
+    points = np.stack(vectors)
+    if not np.isfinite(points).all():
         raise InputError("this tagger's features are not all numbers: its training went wrong.")
-    return FeaturePoints(found, tuple(domains), tuple(labels), tuple(sentences), unit)
+    return FeaturePoints(points, tuple(domains), tuple(labels), tuple(sentences), unit)
 
 
 def readers_of(
     tagger: Tagger, source_tagger: Tagger | None, corpora: Mapping[str, Corpus], source: str
 ) -> dict[str, Tagger]:
-    """Who reads each corpus: the tagger itself; the one named `source`, the tagger that was trained for it, if there is
-    one beside (DATNet's).
+    """The tagger of each corpus: the source is read by the one that was trained for it, if there is one (DATNet).
 
-    Refuses a tagger of the target's own whose word table knows less than half of the source: its features would show
-    unknown words, and not the domain.
+    Refuses a tagger whose word table knows less than half of the source: its features would show unknown words, and not
+    the domain. A pre-trained encoder has pieces, and no such table.
     """
-    readers = dict.fromkeys(corpora, tagger)
+    taggers = dict.fromkeys(corpora, tagger)
     if source not in corpora:
-        return readers
-    readers[source] = source_tagger or tagger
-    unknown = unknown_share(readers[source], corpora[source])
+        return taggers
+    taggers[source] = source_tagger or tagger
+    encoder, text = taggers[source].encoder, corpora[source]
+    if not isinstance(encoder, CharacterCnnLstm) or not text.word_count:
+        return taggers
+    rows = zip(text.vocabulary.values(), encoder.rows_of(list(text.vocabulary)), strict=True)
+    unknown = sum(times for times, row in rows if row is None) / text.word_count
     if unknown > MOST_UNKNOWN:
         raise UnknownWords(
             f"{100 * unknown:.0f} % of the words of {source} are unknown to this tagger, which has not learnt from it. "
             "Its features would tell known words from unknown ones, and not the domains: they cannot be shown."
         )
-    return readers
-
-
-def unknown_share(tagger: Tagger, corpus: Corpus) -> float:
-    """Of the running words, how many have no row in the tagger's word table; 0 for a pre-trained encoder, which has
-    pieces."""
-    if not isinstance(tagger.encoder, CharacterCnnLstm) or not corpus.word_count:
-        return 0.0
-    words = corpus.vocabulary
-    rows = tagger.encoder.rows_of(list(words))
-    return sum(count for count, row in zip(words.values(), rows, strict=True) if row is None) / corpus.word_count
+    return taggers
 
 
 def project(points: NDArray[np.float32], seed: int = 0) -> NDArray[np.float32]:
-    """Places on a flat map, (point, 2), by t-SNE from the two main axes on. Neighbours stay neighbours.
-
-    The perplexity, about the number of neighbours that count, is a third of the points where there are few.
-    """
+    """Places on a flat map, (point, 2), by t-SNE that starts from the two main axes."""
     require_scikit_learn()
     from sklearn.manifold import TSNE
 
@@ -153,9 +140,9 @@ def project(points: NDArray[np.float32], seed: int = 0) -> NDArray[np.float32]:
     if count < 4:
         raise InputError(f"a map needs four points or more, not {count}.")
     if not np.ptp(points, axis=0).any():
-        return np.zeros((count, 2), np.float32)  # all of them in one place: there is no direction to spread them in
+        return np.zeros((count, 2), np.float32)  # all points are equal
     way = TSNE(
-        perplexity=min(PERPLEXITY, (count - 1) / 3),
+        perplexity=min(PERPLEXITY, (count - 1) / 3),  # about the number of neighbours that count
         init="pca" if width > 1 else "random",
         method="exact" if count <= FEW else "barnes_hut",
         random_state=seed,
@@ -165,7 +152,6 @@ def project(points: NDArray[np.float32], seed: int = 0) -> NDArray[np.float32]:
 
 
 def require_scikit_learn() -> None:
-    """Refuse, and say what to install, where it is missing."""
     try:
         import sklearn.manifold  # noqa: F401
     except ImportError:
@@ -204,11 +190,11 @@ def _features(
     """A vector for every pick. Only sentences that one fell on are read."""
     words = {number: [word for _, word in group] for number, group in groupby(picks, key=lambda pick: pick[0])}
     read, picked = corpus.select(words), list(words.values())
-    found: dict[int, NDArray[np.float32]] = {}
+    vectors: dict[int, NDArray[np.float32]] = {}
     for number, row in answers(tagger, read, lambda view: view.shared_features.float(), progress=progress):
         features = row.numpy()  # (word, feature)
-        found[number] = features[picked[number]] if unit == "word" else features.mean(0, keepdims=True)
-    return [vector for number in sorted(found) for vector in found[number]]
+        vectors[number] = features[picked[number]] if unit == "word" else features.mean(0, keepdims=True)
+    return [vector for number in sorted(vectors) for vector in vectors[number]]
 
 
 Floats = NDArray[np.float64]
@@ -234,40 +220,33 @@ class Separability:
         return {**asdict(self), "a_distance": self.a_distance}
 
     def render(self, names: Sequence[str], unit: str) -> str:
-        """The same for people."""
         one, other = (f"{fold:.3f}" for fold in self.folds)
-        return "\n".join(
-            [
-                f"{' against '.join(names)}: {count(self.points, unit)}; {self.sentences:,} different sentences",
-                f"accuracy of a linear classifier: {self.accuracy:.3f} (halves {one} and {other}; "
-                "0.5: cannot be told apart, 1: always)",
-                f"proxy A-distance: {self.a_distance:.3f} (0: alike, 2: apart)",
-            ]
+        return (
+            f"{' against '.join(names)}: {count(self.points, unit)}; {self.sentences:,} different sentences\n"
+            f"accuracy of a linear classifier: {self.accuracy:.3f} (halves {one} and {other}; 0.5: cannot be told "
+            f"apart, 1: always)\nproxy A-distance: {self.a_distance:.3f} (0: alike, 2: apart)"
         )
 
 
-def domain_separability(found: FeaturePoints, seed: int = 0) -> Separability:
+def domain_separability(points: FeaturePoints, seed: int = 0) -> Separability:
     """How far the two corpora of these points can be told apart. The seed decides on the halves."""
-    names = found.names
+    names = points.names
     if len(names) != 2:
         given = ", ".join(names) or "none"
         raise InputError(f"two corpora are told apart, not {len(names)} ({given}). Choose two: points.of(one, other).")
-    is_second = np.array([domain == names[1] for domain in found.domains])
-    in_first_half = halves(is_second, found.sentences, seed)
+    is_second = np.array([domain == names[1] for domain in points.domains])
+    in_first_half = halves(is_second, points.sentences, seed)
     for name, inside in zip(names, (~is_second, is_second), strict=True):
         if not in_first_half[inside].any() or in_first_half[inside].all():
             raise InputError(f"{name} has too few different sentences: both halves need some of it.")
-    points = found.points.astype(np.float64)
-    one, other = (_tried(points, is_second, learnt) for learnt in (in_first_half, ~in_first_half))
-    return Separability((one + other) / 2, (one, other), len(found), len(set(found.sentences)))
+    vectors = points.points.astype(np.float64)
+    one, other = (_accuracy(vectors, is_second, learnt) for learnt in (in_first_half, ~in_first_half))
+    return Separability((one + other) / 2, (one, other), len(points), len(set(points.sentences)))
 
 
 def halves(is_second: NDArray[np.bool_], sentences: Sequence[int], seed: int) -> NDArray[np.bool_]:
-    """Which points are in the first half.
-
-    Sentences are dealt out in turns, those of both corpora between those of one: so each corpus that has two different
-    sentences has some in both halves.
-    """
+    """Which points are in the first half. Sentences are dealt out in turns, those of both corpora between those of one,
+    so that each corpus with two different sentences has some in both halves."""
     homes: dict[int, set[bool]] = {}
     for sentence, second in zip(sentences, is_second.tolist(), strict=True):
         homes.setdefault(sentence, set()).add(second)
@@ -277,7 +256,7 @@ def halves(is_second: NDArray[np.bool_], sentences: Sequence[int], seed: int) ->
     return np.array([sentence in first for sentence in sentences])
 
 
-def _tried(points: Floats, is_second: NDArray[np.bool_], learnt: NDArray[np.bool_]) -> float:
+def _accuracy(points: Floats, is_second: NDArray[np.bool_], learnt: NDArray[np.bool_]) -> float:
     """Learn on some points; the balanced accuracy on the others."""
     centre, spread = points[learnt].mean(0), points[learnt].std(0)
     scaled = (points - centre) / np.where(spread > 0, spread, 1.0)
@@ -288,10 +267,8 @@ def _tried(points: Floats, is_second: NDArray[np.bool_], learnt: NDArray[np.bool
 
 
 def fit(points: Floats, is_second: NDArray[np.bool_], strength: float = STRENGTH, most: int = 100) -> Floats:
-    """Logistic regression by Newton's method: a weight per feature, and the offset behind them.
-
-    Both domains count the same, however many points they have. The offset is not held small.
-    """
+    """Logistic regression by Newton's method, both domains with the same weight: a weight per feature, and the offset
+    behind them, which is not regularized."""
     inputs = np.column_stack([points, np.ones(len(points))])
     signs = np.where(is_second, 1.0, -1.0)
     shares = np.where(is_second, 0.5 / is_second.sum(), 0.5 / (~is_second).sum())

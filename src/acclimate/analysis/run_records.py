@@ -1,8 +1,7 @@
-"""The records of a run: `records.jsonl`, one JSON object per line, which may be long and is never held as a whole.
+"""The records of a run: `records.jsonl`, one JSON object per line, read line by line.
 
-Of the kinds of records, the changes are read here: which words of which sentences were hidden, swapped or left out.
-They are written as `{"kind": "changes", "update": …, "by": …, "rows": [{"words": […], "edits": [{"start": …, "end": …,
-"by": […]}, …]}, …]}`. An edit's `by` is null for hidden words, and empty for words left out.
+Of their kinds, the changes are read here: `{"kind": "changes", "update": …, "by": …, "rows": [{"words": […], "edits":
+[{"start": …, "end": …, "by": […]}, …]}, …]}`. An edit's `by` is null for hidden words, and empty for words left out.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ def record_files(place: str | Path) -> list[Path]:
     if not place.is_dir():
         raise InputError("there is no such run folder.", file=place)
     places = (place / RECORDS, place / TRAINING / RECORDS, *sorted(place.glob(f"{TRAINING}/*/{RECORDS}")))
-    found = [path for path in places if path.is_file()]
-    if not found and (runs := runs_of_comparison(place)):
+    files = [path for path in places if path.is_file()]
+    if not files and (runs := runs_of_comparison(place)):
         raise InputError(f"this is a comparison. Name one of its runs, such as {runs[0]}.", file=place)
-    return found
+    return files
 
 
 def recipe_of(file: Path) -> str | None:
@@ -102,24 +101,20 @@ def _rows(entry: Mapping[str, Any], file: Path, number: int) -> Iterator[Changed
     try:
         about = str(entry["stage"]), int(entry["update"]), str(entry["by"])
         for row in entry["rows"]:
-            words = _words(row["words"])
-            yield ChangedRow(*about, words, tuple(_edits(row["edits"], len(words))), row.get("side"))
+            words, edits, reached = _words(row["words"]), [], 0
+            for edit in row["edits"]:
+                start, end, by = int(edit["start"]), int(edit["end"]), edit["by"]
+                if not reached <= start <= end <= len(words):
+                    raise ValueError(f"an edit of words {start} to {end}, of {len(words)} words, after word {reached}")
+                reached = end
+                edits.append(WordEdit(start, end, None if by is None else _words(by), edit.get("label")))
+            yield ChangedRow(*about, words, tuple(edits), row.get("side"))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         problem = f"an entry of changes needs stage, update, by, and rows of words and edits; wrong here: {error}."
         raise InputError(problem, file=file, line=number) from None
 
 
-def _edits(found: Any, length: int) -> Iterator[WordEdit]:
-    reached = 0
-    for edit in found:
-        start, end, by = int(edit["start"]), int(edit["end"]), edit["by"]
-        if not reached <= start <= end <= length:
-            raise ValueError(f"an edit of words {start} to {end}, of {length} words, after word {reached}")
-        reached = end
-        yield WordEdit(start, end, None if by is None else _words(by), edit.get("label"))
-
-
-def _words(found: Any) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(word, str) for word in found):
-        raise TypeError(f"words {found!r}")
-    return tuple(found)
+def _words(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+        raise TypeError(f"words {value!r}")
+    return tuple(value)

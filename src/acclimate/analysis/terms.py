@@ -15,6 +15,7 @@ from acclimate.data.collocations import Collocations
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError, shorten
 from acclimate.evaluation.counts import mean, ratio
+from acclimate.evaluation.seen import surface
 from acclimate.evaluation.table import Row, align
 from acclimate.spelling import count
 
@@ -78,11 +79,10 @@ class TermConfidences:
         table: list[Row] = [("", "confidence", "if right", "if wrong", "% right")]
         for tagger in self.taggers:
             figures = (tagger.confidence, tagger.confidence_if_right, tagger.confidence_if_wrong)
-            told = ["-" if figure is None else f"{figure:.3f}" for figure in figures]
-            table.append((tagger.name, *told, f"{100 * tagger.right:.1f}"))
+            cells = ["-" if figure is None else f"{figure:.3f}" for figure in figures]
+            table.append((tagger.name, *cells, f"{100 * tagger.right:.1f}"))
         lines = [f"{count(self.mentions, 'mention')} of {count(self.different_terms, 'term')}", *align(table)]
-        head = ("", "mentions", *(str(number) for number in range(1, len(self.taggers) + 1)))
-        rows: list[Row] = [head]
+        rows: list[Row] = [("", "mentions", *(str(number) for number in range(1, len(self.taggers) + 1)))]
         for term in self.terms:
             values = [f"{seen.confidence:.2f}" for seen in term.taggers]
             rows.append((f"{shorten(term.term, 40)} ({term.label})", f"{term.mentions:,}", *values))
@@ -97,39 +97,35 @@ def compare_term_confidences(
         raise InputError(f"{gold.name} has no labelled span, or there is no tagger: there is nothing to be sure of.")
     places: dict[Term, list[tuple[int, int]]] = {}
     for guess in next(iter(guesses.values())):
-        places.setdefault(_term(gold, guess), []).append((guess.sentence, guess.span.start))
-    ordered = sorted(places, key=lambda term: (-len(places[term]), term))
-    by_place = {name: {(guess.sentence, guess.span.start): guess for guess in found} for name, found in guesses.items()}
+        term = surface(gold[guess.sentence].words, guess.span), guess.span.label
+        places.setdefault(term, []).append((guess.sentence, guess.span.start))
+    by_place = [{(guess.sentence, guess.span.start): guess for guess in own} for own in guesses.values()]
     rows = []
-    for term in ordered[:most]:
-        seen = tuple(_seen([found[place] for place in places[term]]) for found in by_place.values())
+    for term in sorted(places, key=lambda term: (-len(places[term]), term))[:most]:
+        seen = tuple(_seen([own[place] for place in places[term]]) for own in by_place)
         rows.append(TermRow(*term, len(places[term]), seen))
-    taggers = tuple(_overall(name, found) for name, found in guesses.items())
+    taggers = tuple(_overall(name, own) for name, own in guesses.items())
     return TermConfidences(sum(map(len, places.values())), len(places), taggers, tuple(rows))
 
 
-def _term(gold: Corpus, guess: TermGuess) -> Term:
-    span = guess.span
-    return " ".join(gold[guess.sentence].words[span.start : span.end]), span.label
-
-
-def _is_right(guess: TermGuess) -> bool:
-    return guess.predicted == guess.span.label
-
-
 def _seen(guesses: Sequence[TermGuess]) -> Seen:
-    return Seen(mean(guess.probability for guess in guesses), mean(map(_is_right, guesses)))
+    right = [guess.predicted == guess.span.label for guess in guesses]
+    return Seen(mean(guess.probability for guess in guesses), mean(right))
 
 
 def _overall(name: str, guesses: Sequence[TermGuess]) -> TaggerConfidence:
-    groups = [[guess.probability for guess in guesses if _is_right(guess) == right] for right in (True, False)]
-    right, wrong = (mean(group) if group else None for group in groups)
+    groups: dict[bool, list[float]] = {True: [], False: []}
+    for guess in guesses:
+        groups[guess.predicted == guess.span.label].append(guess.probability)
+    right, wrong = (mean(group) if group else None for group in groups.values())
     seen = _seen(guesses)
     return TaggerConfidence(name, seen.confidence, right, wrong, seen.right)
 
 
 Words = tuple[str, ...]
-_HEADER = ("", "collocations", "terms", "mentions", "both", "% of coll.", "% of terms", "% of mentions", "in a term")
+_COLUMNS = ("", "collocations", "terms", "mentions", "both", "% of coll.", "% of terms", "% of mentions", "in a term")
+_SHARES = ("share_of_collocations", "share_of_terms", "share_of_mentions")
+_SAMPLES = ("both", "collocations_only", "terms_only")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +156,12 @@ class LengthOverlap:
         return ratio(self.shared_mentions, self.mentions)
 
     def as_dict(self) -> dict[str, Any]:
-        shares = {name: getattr(self, name) for name in _SHARES}
-        return {**asdict(self), **shares}
+        return {**asdict(self), **{name: getattr(self, name) for name in _SHARES}}
 
-
-_SHARES = ("share_of_collocations", "share_of_terms", "share_of_mentions")
+    def row(self, name: str) -> Row:
+        counts = [f"{number:,}" for number in (self.collocations, self.terms, self.mentions, self.shared)]
+        shares = [f"{100 * getattr(self, name):.1f}" for name in _SHARES]
+        return (name, *counts, *shares, f"{self.within:,}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +174,9 @@ class TermOverlap:
     overall: LengthOverlap
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "corpus": self.corpus,
-            "lower_case": self.lower_case,
-            "by_length": [part.as_dict() for part in self.by_length],
-            "overall": self.overall.as_dict(),
-        }
+        by_length = [part.as_dict() for part in self.by_length]
+        head = {"corpus": self.corpus, "lower_case": self.lower_case}
+        return {**head, "by_length": by_length, "overall": self.overall.as_dict()}
 
     def as_rows(self) -> list[dict[str, Any]]:
         """Flat rows, for CSV files."""
@@ -191,70 +185,57 @@ class TermOverlap:
 
     def render(self) -> str:
         """A table, and samples below it."""
-        rows: list[Row] = [_HEADER]
-        rows += [_row(f"{part.words} words", part) for part in self.by_length]
-        rows.append(_row("all lengths", self.overall))
+        rows = [
+            _COLUMNS,
+            *(part.row(f"{part.words} words") for part in self.by_length),
+            self.overall.row("all lengths"),
+        ]
         lines = [f"collocations and the terms of {self.corpus}", *align(rows)]
         for part in self.by_length:
-            for told in ("both", "collocations_only", "terms_only"):
-                sample = getattr(part, told)
-                if sample:
-                    listed = ", ".join(shorten(term, 40) for term in sample)
-                    lines.append(f"{part.words} words, {told.replace('_', ' ')}: {listed}")
+            for name in _SAMPLES:
+                sample = ", ".join(shorten(term, 40) for term in getattr(part, name))
+                lines += [f"{part.words} words, {name.replace('_', ' ')}: {sample}"] if sample else []
         return "\n".join(lines)
 
 
 def term_overlap(collocations: Collocations, corpora: Iterable[Corpus], samples: int = 5) -> TermOverlap:
     """Compare a vocabulary with the labelled spans of corpora, compared as the vocabulary compares words."""
-    corpora = list(corpora)
-    lower_case = collocations.lower_case
+    corpora, lower_case = list(corpora), collocations.lower_case
     mentions: Counter[Words] = Counter()
     for corpus in corpora:
-        mentions.update(_terms(corpus, lower_case))
+        if corpus.is_labelled and corpus.kind == "plain":
+            raise InputError(f"{corpus.name} has plain tags, one per word: they mark no terms.")
+        for sentence in corpus:
+            words = tuple(word.lower() for word in sentence.words) if lower_case else sentence.words
+            mentions.update(words[span.start : span.end] for span in sentence.spans)
     if not mentions:
         raise InputError("there are no terms to compare with: no sentence has a labelled span.")
     known = list(collocations)
-    inside = _inside(mentions, max(map(len, known), default=0))
-    lengths = sorted(set(map(len, known)))
-    parts = tuple(_part(length, known, mentions, inside, samples) for length in lengths)
-    overall = _counted(None, known, mentions, inside)
-    return TermOverlap(", ".join(corpus.name for corpus in corpora), lower_case, parts, overall)
-
-
-def _terms(corpus: Corpus, lower_case: bool) -> Iterable[Words]:
-    if corpus.is_labelled and corpus.kind == "plain":
-        raise InputError(f"{corpus.name} has plain tags, one per word: they mark no terms.")
-    for sentence in corpus:
-        words = tuple(word.lower() for word in sentence.words) if lower_case else sentence.words
-        yield from (words[span.start : span.end] for span in sentence.spans)
-
-
-def _inside(terms: Iterable[Words], longest: int) -> set[Words]:
-    """All runs of two words or more inside terms, as long as any collocation."""
-    return {
+    longest = max(map(len, known), default=0)
+    inside = {
         term[start : start + length]
-        for term in terms
+        for term in mentions
         for length in range(2, min(longest, len(term)) + 1)
         for start in range(len(term) - length + 1)
     }
+    parts = []
+    for length in sorted(set(map(len, known))):
+        own = [words for words in known if len(words) == length]
+        terms = Counter({term: number for term, number in mentions.items() if len(term) == length})
+        parts.append(_overlap(length, own, terms, inside, samples))
+    overall = _overlap(None, known, mentions, inside, 0)
+    return TermOverlap(", ".join(corpus.name for corpus in corpora), lower_case, tuple(parts), overall)
 
 
-def _part(
-    length: int, known: Sequence[Words], mentions: Counter[Words], inside: set[Words], samples: int
+def _overlap(
+    length: int | None, known: Sequence[Words], mentions: Counter[Words], inside: set[Words], samples: int
 ) -> LengthOverlap:
-    """The figures of one length, with samples."""
-    known = [words for words in known if len(words) == length]
-    mentions = Counter({term: count for term, count in mentions.items() if len(term) == length})
-    ranked, only = set(known), sorted(mentions.items(), key=lambda item: (-item[1], item[0]))
-    figures = asdict(_counted(length, known, mentions, inside))
-    figures["both"] = _spelled((words for words in known if words in mentions), samples)
-    figures["collocations_only"] = _spelled((words for words in known if words not in mentions), samples)
-    figures["terms_only"] = _spelled((term for term, _ in only if term not in ranked), samples)
-    return LengthOverlap(**figures)
-
-
-def _counted(length: int | None, known: Sequence[Words], mentions: Counter[Words], inside: set[Words]) -> LengthOverlap:
     shared = [words for words in known if words in mentions]
+    rest = [words for words in known if words not in mentions]
+    frequent = sorted(mentions.keys() - set(known), key=lambda term: (-mentions[term], term))
+    both, collocations_only, terms_only = (
+        tuple(" ".join(words) for words in group[:samples]) for group in (shared, rest, frequent)
+    )
     return LengthOverlap(
         words=length,
         collocations=len(known),
@@ -263,19 +244,7 @@ def _counted(length: int | None, known: Sequence[Words], mentions: Counter[Words
         shared=len(shared),
         shared_mentions=sum(mentions[words] for words in shared),
         within=sum(words in inside for words in known),
-    )
-
-
-def _spelled(rows: Iterable[Words], most: int) -> tuple[str, ...]:
-    return tuple(" ".join(words) for words, _ in zip(rows, range(most), strict=False))
-
-
-def _row(name: str, part: LengthOverlap) -> Row:
-    counts = (part.collocations, part.terms, part.mentions, part.shared)
-    shares = (part.share_of_collocations, part.share_of_terms, part.share_of_mentions)
-    return (
-        name,
-        *(f"{count:,}" for count in counts),
-        *(f"{100 * share:.1f}" for share in shares),
-        f"{part.within:,}",
+        both=both,
+        collocations_only=collocations_only,
+        terms_only=terms_only,
     )

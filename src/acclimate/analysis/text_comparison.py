@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -40,27 +41,19 @@ class Overlap:
     def as_dict(self) -> dict[str, Any]:
         """By name, so that nobody has to count columns."""
         rows = zip(self.names, self.percents, strict=True)
-        return {
-            "words": dict(zip(self.names, self.words, strict=True)),
-            "percents": {name: dict(zip(self.names, row, strict=True)) for name, row in rows},
-        }
+        percents = {name: dict(zip(self.names, row, strict=True)) for name, row in rows}
+        return {"words": dict(zip(self.names, self.words, strict=True)), "percents": percents}
 
     def as_rows(self) -> list[dict[str, Any]]:
         """One row per ordered pair, for a CSV file."""
-        pairs = self.as_dict()["percents"].items()
-        return [
-            {"corpus": one, "other": other, "percent": shared} for one, row in pairs for other, shared in row.items()
-        ]
+        pairs = product(enumerate(self.names), enumerate(self.names))
+        return [{"corpus": one, "other": other, "percent": self.percents[i][j]} for (i, one), (j, other) in pairs]
 
 
-def vocabulary_overlap(
-    corpora: Mapping[str, Corpus],
-    least_sentences: int = 3,
-) -> Overlap:
+def vocabulary_overlap(corpora: Mapping[str, Corpus], least_sentences: int = 3) -> Overlap:
     """The overlap of all pairs, of the words that the paper's code compares."""
-    return overlap_of_sets(
-        {name: frequent_words(corpus, least_sentences=least_sentences) for name, corpus in corpora.items()}
-    )
+    words = {name: frequent_words(corpus, least_sentences=least_sentences) for name, corpus in corpora.items()}
+    return overlap_of_sets(words)
 
 
 def overlap_of_sets(sets: Mapping[str, Collection[str]]) -> Overlap:
@@ -152,9 +145,6 @@ class TypicalWord:
     in_source: int
     in_target: int
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
 
 def count_words(text: Corpus | Mapping[str, int], lower_case: bool) -> Counter[str]:
     """How often each word occurs, with capitals or without."""
@@ -185,12 +175,34 @@ class CorpusStatistics:
     unseen_words: float | None  # share of the running words that the source does not have
     unseen_types: float | None  # share of the distinct words
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
     def as_row(self) -> dict[str, Any]:
-        """The same on one line, for a CSV file."""
+        """All on one line, for a CSV file."""
         return {**asdict(self), "labels": " ".join(f"{label}={count}" for label, count in self.labels.items())}
+
+    @classmethod
+    def of(cls, name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_case: bool) -> CorpusStatistics:
+        """`known` are the words of the source."""
+        counts = count_words(corpus, lower_case)
+        unseen = None if known is None else {word: count for word, count in counts.items() if word not in known}
+        tagged = corpus.labelled()
+        of_spans: dict[str, Any] = dict.fromkeys(("spans", "distinct_spans", "spans_per_sentence", "share_in_spans"))
+        if len(tagged) and corpus.kind != "plain":
+            spans = [sentence.words[span.start : span.end] for sentence in tagged for span in sentence.spans]
+            terms = {tuple(fold(word, lower_case) for word in words) for words in spans}
+            of_spans |= {"spans": len(spans), "distinct_spans": len(terms)}
+            of_spans["spans_per_sentence"] = ratio(len(spans), len(tagged))
+            of_spans["share_in_spans"] = ratio(sum(map(len, spans)), tagged.word_count)
+        return cls(
+            name=name,
+            sentences=len(corpus),
+            words=corpus.word_count,
+            distinct_words=len(counts),
+            mean_length=ratio(corpus.word_count, len(corpus)),
+            labels=dict(corpus.label_counts.most_common()),
+            **of_spans,
+            unseen_words=None if unseen is None else ratio(sum(unseen.values()), corpus.word_count),
+            unseen_types=None if unseen is None else ratio(len(unseen), len(counts)),
+        )
 
 
 def corpus_statistics(
@@ -198,39 +210,7 @@ def corpus_statistics(
 ) -> list[CorpusStatistics]:
     """Each corpus in figures. Distinct and unseen words are told apart in lower case, unless said otherwise."""
     known = None if source is None else count_words(source, lower_case)
-    return [_describe(name, corpus, known, lower_case) for name, corpus in corpora.items()]
-
-
-def _describe(name: str, corpus: Corpus, known: Mapping[str, int] | None, lower_case: bool) -> CorpusStatistics:
-    counts = count_words(corpus, lower_case)
-    spans, terms, spans_per_sentence, share_in_spans = _spans(corpus, lower_case)
-    unseen = None if known is None else {word: count for word, count in counts.items() if word not in known}
-    return CorpusStatistics(
-        name=name,
-        sentences=len(corpus),
-        words=corpus.word_count,
-        distinct_words=len(counts),
-        mean_length=ratio(corpus.word_count, len(corpus)),
-        labels=dict(corpus.label_counts.most_common()),
-        spans=spans,
-        distinct_spans=terms,
-        spans_per_sentence=spans_per_sentence,
-        share_in_spans=share_in_spans,
-        unseen_words=None if unseen is None else ratio(sum(unseen.values()), corpus.word_count),
-        unseen_types=None if unseen is None else ratio(len(unseen), len(counts)),
-    )
-
-
-def _spans(corpus: Corpus, lower_case: bool) -> tuple[int, int, float, float] | tuple[None, None, None, None]:
-    """How many, how many different ones, how many per sentence, and the share of words inside; sentences without tags
-    tell nothing of it."""
-    tagged = corpus.labelled()
-    if not len(tagged) or corpus.kind == "plain":
-        return None, None, None, None
-    spans = [sentence.words[span.start : span.end] for sentence in tagged for span in sentence.spans]
-    terms = {tuple(word.lower() for word in words) if lower_case else words for words in spans}
-    inside = sum(map(len, spans))
-    return len(spans), len(terms), ratio(len(spans), len(tagged)), ratio(inside, tagged.word_count)
+    return [CorpusStatistics.of(name, corpus, known, lower_case) for name, corpus in corpora.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,41 +226,29 @@ class TextComparison:
     top_words: tuple[TypicalWord, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        words = [item.as_dict() for item in self.top_words]
-        apart = {"source": self.source, "target": self.target, "mean": self.distance, "top_words": words}
+        words = list(map(asdict, self.top_words))
         return {
-            "statistics": [row.as_dict() for row in self.statistics],
+            "statistics": list(map(asdict, self.statistics)),
             "overlap": {"words_compared": self.words_compared, **self.overlap.as_dict()},
-            "density_ratio": apart,
+            "density_ratio": {"source": self.source, "target": self.target, "mean": self.distance, "top_words": words},
         }
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Flat rows, for CSV files."""
-        return {
-            "statistics": [row.as_row() for row in self.statistics],
-            "overlap": self.overlap.as_rows(),
-            "top-words": [item.as_dict() for item in self.top_words],
-        }
+        statistics, words = [row.as_row() for row in self.statistics], list(map(asdict, self.top_words))
+        return {"statistics": statistics, "overlap": self.overlap.as_rows(), "top-words": words}
 
     def render_top_words(self) -> list[str]:
         """The words that set the target apart, and how far apart the texts are, for people."""
         table: list[Row] = [("", "density ratio", f"in {self.source}", f"in {self.target}")]
         for item in self.top_words:
             table.append((item.word, f"{item.density_ratio:.3f}", f"{item.in_source:,}", f"{item.in_target:,}"))
+        title = f"words that set {self.target} apart from {self.source}"
         mean = f"mean density ratio over all its words: {self.distance:.3f} (0: the same mix of words, 1: none shared)"
-        return [
-            f"words that set {self.target} apart from {self.source}",
-            *(align(table) if self.top_words else []),
-            mean,
-        ]
+        return [title, *(align(table) if self.top_words else []), mean]
 
 
-def compare_text(
-    corpora: Mapping[str, Corpus],
-    *,
-    least_sentences: int = 3,
-    most: int = 10,
-) -> TextComparison:
+def compare_text(corpora: Mapping[str, Corpus], *, least_sentences: int = 3, most: int = 10) -> TextComparison:
     """Compare two corpora or more. Overlap and top words leave out stop words and words that stand in few sentences."""
     if len(corpora) < 2:
         raise InputError(f"text is compared with other text; corpora given: {', '.join(corpora) or 'none'}.")

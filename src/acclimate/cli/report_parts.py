@@ -21,8 +21,8 @@ from acclimate.analysis.features import (
     readers_of,
     require_scikit_learn,
 )
-from acclimate.analysis.mask_log import Yardsticks, read_masks
-from acclimate.analysis.mask_statistics import mask_statistics, mask_tables, policies_as_dict, render_masks
+from acclimate.analysis.mask_tables import mask_tables, policies_as_dict, render_masks
+from acclimate.analysis.masks import Yardsticks, mask_statistics, read_masks
 from acclimate.analysis.terms import compare_term_confidences
 from acclimate.cli.outputs import check_file_to_write, check_folder_to_write, sentence_bar, stderr_console, warn
 from acclimate.cli.reading import ReadingSettings, choose_device, read, require_finished, short_names, tell_notes
@@ -34,12 +34,12 @@ from acclimate.inference.predict import guess_terms, require_comparable
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.siblings import load_sibling
 from acclimate.model.tagger import Tagger
-from acclimate.reporting.charts.frame import Figure, save_sheet
+from acclimate.reporting.domains import map_figure
 from acclimate.reporting.pictures import compared_figure, confidence_figure, mask_figures
 from acclimate.reporting.report import Look, report_page
 from acclimate.reporting.run_data import collect_run
-from acclimate.reporting.sections.domains import map_figure
-from acclimate.reporting.sections.training import adversary_figures, curve_figures
+from acclimate.reporting.svg import Figure, save_sheet
+from acclimate.reporting.training import adversary_figures, curve_figures
 from acclimate.runs.evidence import TARGET, read_features
 from acclimate.settings import Seed, Settings, UsageError
 

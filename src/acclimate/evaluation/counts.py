@@ -26,11 +26,7 @@ from acclimate.data.schemes import (
 
 
 def ratio(part: float, whole: float) -> float:
-    """Part of the whole, and 0.0 when there is no whole: a figure is never NaN.
-
-    So precision is 0 where nothing was predicted, recall is 0 where nothing was to be found, and F1 is 0 where both
-    hold. conlleval and seqeval (zero_division=0) say the same; 1 would reward a tagger that is never asked anything.
-    """
+    """Part of the whole, and 0.0 when there is no whole, as in conlleval and seqeval (zero_division=0): never NaN."""
     return part / whole if whole else 0.0
 
 
@@ -97,9 +93,6 @@ class Average:
         """F1 is the mean of the labels' F1 (as in seqeval and scikit-learn), not the F1 of the mean P and R."""
         return cls(*(mean(getattr(tally, name) for tally in tallies) for name in ("precision", "recall", "f1")))
 
-    def as_dict(self) -> dict[str, Any]:
-        return {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-
 
 def mean(values: Iterable[float]) -> float:
     """The mean, and 0.0 of nothing."""
@@ -115,6 +108,7 @@ def stored_f1(change: Mapping[str, Any] | None, when: str) -> float | None:
 
 
 Reading = Literal["lenient", "strict"]
+Tags = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,17 +144,14 @@ def pair_up(gold: Corpus, predicted: Corpus, reading: Reading = "lenient") -> li
     return list(map(Pair, words, gold_tags, predicted_tags, gold_spans, predicted_spans))
 
 
-def closed(
-    gold: list[tuple[str, ...]], predicted: list[tuple[str, ...]]
-) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    """Gold and predicted tags of every sentence, all of them known. Where gold words may hide a label that nobody
-    looked for, nobody can say whether a span of that label is right: it counts neither as right nor as wrong. One that
-    covers a word whose tag is known, of a gold span or O, is wrong."""
+def closed(gold: list[Tags], predicted: list[Tags]) -> tuple[list[Tags], list[Tags]]:
+    """Gold and predicted tags of every sentence without open words. A span of a label that nobody looked for there
+    counts neither as right nor as wrong; one that covers a word whose tag is known, of a gold span or O, is wrong."""
     both = [_closed(*pair) if has_open_tags(pair[0]) else pair for pair in zip(gold, predicted, strict=True)]
     return [right for right, _ in both], [guess for _, guess in both]
 
 
-def _closed(gold: tuple[str, ...], predicted: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _closed(gold: Tags, predicted: Tags) -> tuple[Tags, Tags]:
     hidden = [hidden_labels(tag) for tag in gold]
     tags = list(predicted)
     for span in spans_from_tags(predicted):
@@ -260,17 +251,16 @@ def check_same_text(gold: Corpus, predicted: Corpus) -> None:
 
 
 def first_difference(right: Sentence, guess: Sentence) -> str:
-    """Which word parts two sentences, said with both words."""
+    """The first word that two sentences do not share, in words."""
     for number, (word, other) in enumerate(zip(right.words, guess.words, strict=False), start=1):
         if word != other:
             return f"word {number} is {word!r} in the gold corpus and {other!r} in the prediction"
-    longer, owner, other_owner = (
-        (right, "gold corpus", "prediction") if len(right) > len(guess) else (guess, "prediction", "gold corpus")
-    )
     common = min(len(right), len(guess))
-    return (
-        f"the {other_owner} ends after {right.words[common - 1]!r}, the {owner} goes on with {longer.words[common]!r}"
-    )
+    last, names = right.words[common - 1], ["gold corpus", "prediction"]
+    if len(right) > len(guess):
+        names.reverse()
+    longer = max(right, guess, key=len)
+    return f"the {names[0]} ends after {last!r}, the {names[1]} goes on with {longer.words[common]!r}"
 
 
 Match = tuple[Span | None, Span | None]
@@ -280,8 +270,8 @@ def match_spans(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Match]:
     """One partner at most for every span, in the order of the text; None stands beside what has no partner.
 
     Equal borders find each other first, then spans that overlap: those of the same label before others, the longer
-    overlap before the shorter, the earlier before the later. With the label first, `PER` cut into `PER LOC` is one
-    wrong border and one invention, which is what a reader sees; the longest overlap alone would call it a wrong label.
+    overlap before the shorter, the earlier before the later. So `PER` cut into `PER LOC` is one wrong border and one
+    spurious span.
     """
     at_borders = {(guess.start, guess.end): guess for guess in predicted}
     partner = {right: at_borders[borders] for right in gold if (borders := (right.start, right.end)) in at_borders}
@@ -300,7 +290,7 @@ def match_spans(gold: Sequence[Span], predicted: Sequence[Span]) -> list[Match]:
             taken.add(guess)
     matches: list[Match] = [(right, partner.get(right)) for right in gold]
     matches += [(None, guess) for guess in predicted if guess not in taken]
-    return sorted(matches, key=_position)
+    return sorted(matches, key=lambda match: min((span.start, span.end) for span in match if span is not None))
 
 
 def same_borders(one: Span, other: Span) -> bool:
@@ -310,7 +300,3 @@ def same_borders(one: Span, other: Span) -> bool:
 def overlap(one: Span, other: Span) -> int:
     """How many words two spans share."""
     return max(0, min(one.end, other.end) - max(one.start, other.start))
-
-
-def _position(match: Match) -> tuple[int, int]:
-    return min((span.start, span.end) for span in match if span is not None)

@@ -32,22 +32,31 @@ class Mistake:
         gold, predicted = _show(self.gold, self.words), _show(self.predicted, self.words)
         return f"sentence {self.sentence + 1}, {self.kind}: gold {gold}, predicted {predicted}"
 
+    @property
+    def bucket(self) -> str:
+        """By the length of the gold entity, or of the predicted one if there is none."""
+        span = self.gold or self.predicted
+        assert span is not None
+        return entity_bucket(span)
+
     def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "words": list(self.words)}
 
 
 def find_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenient") -> list[Mistake]:
     """Every mistake, in the order of the text. A plain tag that is wrong is a wrong label of a one-word span."""
-    pairs = pair_up(gold, predicted, reading)
-    return [mistake for index, pair in enumerate(pairs) for mistake in mistakes_of(index, pair)]
+    return mistakes_of(pair_up(gold, predicted, reading))
 
 
-def mistakes_of(index: int, pair: Pair) -> list[Mistake]:
-    """The mistakes of one sentence. A predicted span has one partner at most, so none is counted twice."""
-    if pair.gold == pair.predicted:
-        return []
-    matches = match_spans(pair.gold, pair.predicted)
-    return [Mistake(index, name_mistake(*match), *match, pair.words) for match in matches if match[0] != match[1]]
+def mistakes_of(pairs: Iterable[Pair]) -> list[Mistake]:
+    """A predicted span has one partner at most, so no mistake is counted twice."""
+    return [
+        Mistake(index, name_mistake(*match), *match, pair.words)
+        for index, pair in enumerate(pairs)
+        if pair.gold != pair.predicted
+        for match in match_spans(pair.gold, pair.predicted)
+        if match[0] != match[1]
+    ]
 
 
 def name_mistake(gold: Span | None, predicted: Span | None) -> MistakeKind:
@@ -128,10 +137,7 @@ class ErrorReport:
         return {
             "kinds": dict(self.kinds),
             "borders": dict(self.borders),
-            "over_labelled": {
-                "times": self.times_over_labelled,
-                "strings": [asdict(string) for string in self.over_labelled],
-            },
+            "over_labelled": {"times": self.times_over_labelled, "strings": list(map(asdict, self.over_labelled))},
             "by_entity_length": {
                 bucket: {**tally.as_dict(), "mistakes": dict(self.kinds_by_length[bucket])}
                 for bucket, tally in self.by_entity_length.items()
@@ -141,16 +147,20 @@ class ErrorReport:
 
     def render(self, most: int = 5) -> str:
         """A few lines for people."""
-        lengths = {bucket: tally for bucket, tally in self.by_entity_length.items() if tally.gold + tally.predicted}
+        kinds, borders = (
+            ", ".join(f"{name} {times:,}" for name, times in counts.items()) for counts in (self.kinds, self.borders)
+        )
+        lengths = [
+            f"{bucket}: {percent(tally.f1)}" for bucket, tally in self.by_entity_length.items() if not tally.is_empty
+        ]
         elsewhere = sum(string.times for string in self.over_labelled if string.gold_elsewhere)
         lines = [
-            f"{count(len(self.mistakes), 'mistake')}: {_listed(self.kinds)}",
-            f"borders: {_listed(self.borders)}",
+            f"{count(len(self.mistakes), 'mistake')}: {kinds}",
+            f"borders: {borders}",
             f"labelled where the gold has nothing: {self.times_over_labelled:,} "
             f"(of these strings the gold labels {elsewhere:,} elsewhere)",
             *(f"  {string.label} {string.text!r} {string.times:,}" for string in self.over_labelled[:most]),
-            "F1 by words of the entity: "
-            + ", ".join(f"{bucket}: {percent(tally.f1)}" for bucket, tally in lengths.items()),
+            f"F1 by words of the entity: {', '.join(lengths)}",
         ]
         return "\n".join(lines)
 
@@ -158,7 +168,7 @@ class ErrorReport:
 def report_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenient") -> ErrorReport:
     """Compare a prediction with the gold tags of the same text, and sum up where they differ."""
     pairs = pair_up(gold, predicted, reading)
-    mistakes = tuple(mistake for index, pair in enumerate(pairs) for mistake in mistakes_of(index, pair))
+    mistakes = tuple(mistakes_of(pairs))
     borders = Counter(
         border_fault(mistake.gold, mistake.predicted)
         for mistake in mistakes
@@ -172,7 +182,7 @@ def report_errors(gold: Corpus, predicted: Corpus, *, reading: Reading = "lenien
         over_labelled=find_over_labelled(pairs),
         by_entity_length=tally_by_entity_length(pairs),
         kinds_by_length={
-            bucket: count_errors(mistake for mistake in mistakes if _bucket(mistake) == bucket)
+            bucket: count_errors(mistake for mistake in mistakes if mistake.bucket == bucket)
             for bucket in ENTITY_BUCKETS
         },
     )
@@ -198,13 +208,3 @@ def find_over_labelled(pairs: Sequence[Pair]) -> tuple[OverLabelled, ...]:
     labelled = Counter(surface(pair.words, right) for pair in pairs for right in pair.gold)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return tuple(OverLabelled(text, label, times, labelled[text]) for (text, label), times in ranked)
-
-
-def _bucket(mistake: Mistake) -> str:
-    span = mistake.gold or mistake.predicted
-    assert span is not None
-    return entity_bucket(span)
-
-
-def _listed(counts: Mapping[Any, int]) -> str:
-    return ", ".join(f"{name} {times:,}" for name, times in counts.items())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.data.corpus import Corpus, Kind
+from acclimate.data.corpus import Corpus
 from acclimate.evaluation.counts import (
     Average,
     Pair,
@@ -28,20 +28,13 @@ from acclimate.evaluation.seen import Unseen, Vocabulary, split_by_seen
 class Confusion:
     """Counts of gold label × predicted label over spans that answer each other, and of those that nothing answers.
 
-    Only labels are asked here: a span with the right label and a wrong border stands on the diagonal. Each gold span is
-    counted once in `pairs` or `missed`, each predicted span once in `pairs` or `spurious`.
+    A span with the right label and a wrong border stands on the diagonal. Each gold span is counted once in `pairs` or
+    `missed`, each predicted span once in `pairs` or `spurious`.
     """
 
     pairs: Mapping[str, Mapping[str, int]]
     missed: Mapping[str, int]
     spurious: Mapping[str, int]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "pairs": {label: dict(row) for label, row in self.pairs.items()},
-            "missed": dict(self.missed),
-            "spurious": dict(self.spurious),
-        }
 
 
 def confuse(pairs: Iterable[Pair]) -> Confusion:
@@ -104,24 +97,15 @@ class ByLength:
 def split_by_length(pairs: Sequence[Pair]) -> ByLength:
     """The mean is that of the sentences scored, so that both halves are filled whatever the domain."""
     average = mean(len(pair.words) for pair in pairs)
+    short = _group(pair for pair in pairs if len(pair.words) <= average)
+    long = _group(pair for pair in pairs if len(pair.words) > average)
     buckets: dict[str, list[Pair]] = {name: [] for name in BUCKETS}
     for pair in pairs:
-        buckets[bucket_of(len(pair.words))].append(pair)
-    return ByLength(
-        average,
-        group(pair for pair in pairs if len(pair.words) <= average),
-        group(pair for pair in pairs if len(pair.words) > average),
-        {name: group(chosen) for name, chosen in buckets.items()},
-    )
+        buckets[next(name for name, longest in BUCKETS.items() if len(pair.words) <= longest)].append(pair)
+    return ByLength(average, short, long, {name: _group(chosen) for name, chosen in buckets.items()})
 
 
-def bucket_of(length: int) -> str:
-    """The first bucket that a sentence fits into."""
-    return next(name for name, longest in BUCKETS.items() if length <= longest)
-
-
-def group(pairs: Iterable[Pair]) -> LengthGroup:
-    """Count some sentences and their spans."""
+def _group(pairs: Iterable[Pair]) -> LengthGroup:
     tallies = [Tally.of(pair.gold, pair.predicted) for pair in pairs]
     return LengthGroup(len(tallies), sum(tallies, Tally()))
 
@@ -159,10 +143,7 @@ class TokenScores:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Everything that was counted. All figures lie between 0 and 1; what has no denominator is 0.0, never NaN.
-
-    So they do wherever a program reads them: in Python, and in JSON and CSV. What a person reads is in percent: tables
-    that are printed (`print(scores)`), Markdown and HTML.
+    """Everything that was counted. Figures lie between 0 and 1, in JSON and CSV, too; printed tables are in percent.
 
     For plain tags each word is a span of its own: `span` and `token` are then the micro figures over words, which all
     equal accuracy, and `typeless` is None because borders cannot be wrong.
@@ -198,7 +179,7 @@ class Scores:
             "sentences": self.sentences,
             "words": self.words,
             "span": self.span.as_dict(),
-            "macro": self.macro.as_dict(),
+            "macro": asdict(self.macro),
             "token": self.token.as_dict(),
             "exact_match": self.exact_match,
             "sentence_accuracy": self.sentence_accuracy,
@@ -206,7 +187,7 @@ class Scores:
             "typeless": None if self.typeless is None else self.typeless.as_dict(),
             "unseen": None if self.unseen is None else self.unseen.as_dict(),
             "by_length": self.by_length.as_dict(),
-            "confusion": self.confusion.as_dict(),
+            "confusion": asdict(self.confusion),
         }
 
 
@@ -236,25 +217,18 @@ def score(
         confusion=confuse(pairs),
         sentences=len(pairs),
         words=sum(len(pair.words) for pair in pairs),
-        scorer=name_scorer(gold.kind, reading),
+        scorer=PLAIN_SCORER if plain else SPAN_SCORERS[reading],
     )
-
-
-def name_scorer(kind: Kind, reading: Reading) -> str:
-    """Which F1 is this? Printed beside every figure, so that nobody has to ask."""
-    return PLAIN_SCORER if kind == "plain" else SPAN_SCORERS[reading]
 
 
 def tally_by_label(pairs: Iterable[Pair]) -> dict[str, Tally]:
     """Spans counted apart by label. A right span has one label, so these add up to the counts of all spans."""
-    gold: Counter[str] = Counter()
-    predicted: Counter[str] = Counter()
-    correct: Counter[str] = Counter()
+    counts: tuple[Counter[str], Counter[str], Counter[str]] = (Counter(), Counter(), Counter())
     for pair in pairs:
-        gold.update(span.label for span in pair.gold)
-        predicted.update(span.label for span in pair.predicted)
-        correct.update(span.label for span in set(pair.gold) & set(pair.predicted))
-    return {label: Tally(gold[label], predicted[label], correct[label]) for label in sorted(gold | predicted)}
+        both = set(pair.gold) & set(pair.predicted)
+        for counter, spans in zip(counts, (pair.gold, pair.predicted, both), strict=True):
+            counter.update(span.label for span in spans)
+    return {label: Tally(*(counter[label] for counter in counts)) for label in sorted(counts[0] | counts[1])}
 
 
 def tally_borders(pair: Pair) -> Tally:
@@ -273,7 +247,6 @@ def tally_tokens(pair: Pair, outside: str | None) -> Tally:
 
 
 def score_tokens(pairs: Sequence[Pair], outside: str | None) -> TokenScores:
-    """Word by word."""
     # no tag is None, so the tally without an outside tag counts every word
     every_word = sum((tally_tokens(pair, None) for pair in pairs), Tally())
     return TokenScores(sum((tally_tokens(pair, outside) for pair in pairs), Tally()), every_word.recall)

@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Any, ClassVar
 
 from acclimate import __version__
-from acclimate.reporting.charts.frame import Figure, chart_style
-from acclimate.reporting.markup import Markup, render
+from acclimate.reporting.formatting import Markup, render
+from acclimate.reporting.svg import Figure, chart_style
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acclimate.analysis.curves import EpochsToMatch, Look
-from acclimate.analysis.mask_statistics import (
-    ALL_WORDS,
-    Curve,
-    MaskStatistics,
-    density_curves,
-    mean_part_of_speech_shares,
-)
+from acclimate.analysis.curves import EpochsToMatch, Evaluation
+from acclimate.analysis.mask_tables import ALL_WORDS, Curve, density_curves, mean_part_of_speech_shares
+from acclimate.analysis.masks import MaskStatistics
 from acclimate.analysis.terms import TermConfidences
 from acclimate.data.problems import InputError, shorten
-from acclimate.reporting.charts.bars import BarRow, bars, bars_legend, series_classes
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.heat_map import heat_map
-from acclimate.reporting.charts.lines import lines, lines_legend
+from acclimate.reporting.charts import BarRow, bars, bars_legend, heat_map, lines, lines_legend, series_classes
+from acclimate.reporting.svg import Figure
 
 _LONGEST_TERM = 30
 
@@ -25,12 +18,12 @@ _LONGEST_TERM = 30
 def compared_figure(compared: EpochsToMatch) -> Figure:
     """Scores of several runs (MSLM, Figure 3). The level is the best score of the first; a ring marks where another
     reaches it."""
-    in_epochs = all(look.epoch is not None for curve in compared.curves for look in curve.evaluations)
+    in_epochs = all(one.epoch is not None for curve in compared.curves for one in curve.evaluations)
 
-    def place(look: Look) -> float:
-        return look.epoch if in_epochs and look.epoch is not None else float(look.update)
+    def point(one: Evaluation) -> tuple[float, float]:
+        return (one.epoch if in_epochs and one.epoch is not None else float(one.update)), one.score
 
-    series = {curve.name: [(place(look), look.score) for look in curve.evaluations] for curve in compared.curves}
+    series = {curve.name: list(map(point, curve.evaluations)) for curve in compared.curves}
     goal = compared.curves[0].best.score
     reached = [curve.reaches(goal) for curve in compared.curves[1:]]
     spoken = "; ".join(f"{curve.name}: best {curve.best.score:.4f} at {curve.best.when}" for curve in compared.curves)
@@ -40,7 +33,7 @@ def compared_figure(compared: EpochsToMatch) -> Figure:
         series,
         across="epochs" if in_epochs else "updates",
         levels={goal: f"best of {compared.curves[0].name}"},
-        rings=[(place(look), look.score) for look in reached if look is not None],
+        rings=[point(one) for one in reached if one is not None],
     )
     return Figure(compared.selector, drawn, lines_legend(list(series)))
 
@@ -64,7 +57,7 @@ def density_figure(curves: Sequence[Curve], caption: str = "density ratio of the
         for curve in curves
     }
     known = {name: [value for _, value in points if value is not None] for name, points in series.items()}
-    spoken = "; ".join(f"{name}: mean {sum(found) / len(found):.3f}" for name, found in known.items() if found)
+    spoken = "; ".join(f"{name}: mean {sum(own) / len(own):.3f}" for name, own in known.items() if own)
     note = "upright lines: from the lowest to the highest run" if any(ranges.values()) else ""
     drawn = lines("Density ratio of the hidden words", spoken, series, ranges=ranges)
     return Figure(f"{caption} (mean, 0 to 1)", drawn, lines_legend(list(series)), note)
@@ -89,14 +82,14 @@ def mask_figures(statistics: Sequence[MaskStatistics]) -> dict[str, Figure]:
     """All pictures that the masks of some runs allow. Where there are mixtures, a second one shows their parts."""
     figures = {}
     for split in (False, True) if any(run.by for run in statistics) else (False,):
-        behind, told = ("-in-parts", ", mixtures in parts") if split else ("", "")
+        suffix, how = ("-in-parts", ", mixtures in parts") if split else ("", "")
         if any(run.everything.density_ratio is not None for run in statistics):
             curves = density_curves(statistics, split=split)
-            figures[f"density-ratio{behind}"] = density_figure(curves, f"density ratio of the hidden words{told}")
+            figures[f"density-ratio{suffix}"] = density_figure(curves, f"density ratio of the hidden words{how}")
         shares = mean_part_of_speech_shares(statistics, split=split)
         if shares:
-            caption = f"parts of speech of the hidden words{told}"
-            figures[f"parts-of-speech{behind}"] = parts_of_speech_figure(shares, caption)
+            caption = f"parts of speech of the hidden words{how}"
+            figures[f"parts-of-speech{suffix}"] = parts_of_speech_figure(shares, caption)
     if not figures:
         raise InputError("there is nothing to draw: give a source and a target, or a part-of-speech tagger.")
     return figures

@@ -15,19 +15,7 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.table import duration
 from acclimate.layout import COMPARISON, REPORT, is_begun, runs_of_comparison
 from acclimate.model.storage import MANIFEST
-from acclimate.reporting.figures import (
-    equals,
-    figures_of,
-    listed,
-    p_equals,
-    p_of_tests,
-    percent,
-    signed,
-    signed_between,
-)
-from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page
-from acclimate.reporting.run_data import NO_MATERIAL, Known, RunData, collect_run, read_object
-from acclimate.reporting.sections.comparison import (
+from acclimate.reporting.comparison import (
     ComparisonData,
     collect_comparison,
     comparison_settings_section,
@@ -37,17 +25,22 @@ from acclimate.reporting.sections.comparison import (
     selectors_section,
     verdict_of,
 )
-from acclimate.reporting.sections.domains import Measures, Places, distance_section, map_of, map_section, measure
-from acclimate.reporting.sections.gallery import gallery_section
-from acclimate.reporting.sections.masks import masks_section
-from acclimate.reporting.sections.scores import (
-    ScoreLine,
-    confusion_section,
-    labels_section,
-    score_lines,
-    scores_section,
+from acclimate.reporting.domains import Measures, Places, distance_section, map_of, map_section, measure
+from acclimate.reporting.formatting import (
+    equals,
+    figures_of,
+    listed,
+    p_of_tests,
+    p_value,
+    percent,
+    signed,
+    signed_between,
 )
-from acclimate.reporting.sections.training import (
+from acclimate.reporting.page import Opening, Runs, Section, Text, missing, page
+from acclimate.reporting.run_data import NO_MATERIAL, Known, RunData, collect_run, read_object
+from acclimate.reporting.scores import ScoreLine, confusion_section, labels_section, score_lines, scores_section
+from acclimate.reporting.sentences import gallery_section, masks_section
+from acclimate.reporting.training import (
     adversary_sections,
     committee_sections,
     curves_section,
@@ -205,24 +198,17 @@ def forgetting(target: ScoreLine, lines: Sequence[ScoreLine]) -> str | None:
 
 
 def _tiles(run: RunData, lines: Sequence[ScoreLine]) -> list[tuple[str, str]]:
-    tiles = []
-    for domain in (TARGET, SOURCE):
-        line = next((line for line in lines if line.domain == domain), None)
-        if line is not None:
-            shown = percent(line.after) if line.before is None else f"{percent(line.before)} → {percent(line.after)}"
-            tiles.append((f"{domain} {line.measure.split(',')[0]}", shown))
-    unseen = [_unseen(run, when) for when in ("before", "after")]
+    tiles: list[tuple[str, str]] = []
+    for line in {line.domain: line for line in reversed(lines)}.values():  # the first measure of each domain
+        shown = percent(line.after) if line.before is None else f"{percent(line.before)} → {percent(line.after)}"
+        tiles.insert(0, (f"{line.domain} {line.measure.split(',')[0]}", shown))
+    scores = [(run.changes.get(TARGET, {}).get(when, {}).get("unseen") or {}) for when in ("before", "after")]
+    unseen = [figures_of((score.get("mentions") or {}).get("unseen"))[-1] for score in scores]
     if any(value is not None for value in unseen):
         shown = " → ".join(percent(value) for value in (unseen if run.is_adapted else unseen[1:]))
         tiles.append(("target F1, unseen names", shown))
     tiles.append(("time of the run", duration(float(run.report.get("seconds", 0)))))
     return tiles
-
-
-def _unseen(run: RunData, when: str) -> float | None:
-    unseen = run.changes.get(TARGET, {}).get(when, {}).get("unseen") or {}
-    mentions = unseen.get("mentions") or {}
-    return figures_of(mentions.get("unseen"))[-1]
 
 
 def comparison_page(folder: Path, look: Look) -> str:
@@ -246,46 +232,38 @@ def comparison_page(folder: Path, look: Look) -> str:
 
 def _comparison_opening(comparison: ComparisonData) -> Opening:
     """The verdict, in one sentence and a few more."""
-    remarks = comparison.remarks
+    remarks, against = comparison.remarks, comparison.against
     if comparison.best is None:
         return Opening("open", "Which recipe is best cannot be said", remarks)
     best = next(row for row in comparison.recipes if row["recipe"] == comparison.best)
-    tiles = [
-        ("best on the target", listed(comparison.leaders)),
-        (f"its {comparison.measure}", percent(best["target_f1"]["mean"])),
-    ]
+    score = percent(best["target_f1"]["mean"])
+    tiles = [("best on the target", listed(comparison.leaders)), (f"its {comparison.measure}", score)]
     base = comparison.base
     if base is not None and base.get("target_f1"):
-        tiles.append((comparison.against, percent(base["target_f1"]["mean"])))
+        tiles.append((against, percent(base["target_f1"]["mean"])))
     tiles.append(("seeds", str(max(len(row["seeds"]) for row in comparison.recipes))))
     reserved = comparison.reservation
     if reserved is not None:
         return Opening("open", reserved.headline, [reserved.why, *remarks], tiles)
     helping = [row["recipe"] for row in comparison.recipes if verdict_of(row, comparison).class_ == "good"]
-    lines = [f"Shown to help against {comparison.against}: {listed(helping) or 'none'}.", *remarks]
-    if comparison.best == comparison.against:
-        return Opening("open", f"No recipe is better than {comparison.against}", lines, tiles)
+    lines = [f"Shown to help against {against}: {listed(helping) or 'none'}.", *remarks]
+    if comparison.best == against:
+        return Opening("open", f"No recipe is better than {against}", lines, tiles)
     verdict = verdict_of(best, comparison)
     if len(comparison.leaders) > 1:
         return Opening(verdict.class_, f"{listed(comparison.leaders)} share the best mean", lines, tiles)
-    headline = (
-        f"{comparison.best} is best, and it helps"
-        if verdict.class_ == "good"
-        else f"{comparison.best} has the best mean, but no difference is shown"
-    )
-    return Opening(verdict.class_, headline, [_change(best, comparison), *lines], tiles)
-
-
-def _change(row: Mapping[str, Any], comparison: ComparisonData) -> str:
-    against = row["against"]
-    if against is None:
-        return f"It could not be compared with {comparison.against}."
-    worst = max(against["bootstrap_p_holm"], against["permutation_p_holm"])
-    return (
-        f"Mean {comparison.measure} on the target test: {percent(row['target_f1']['mean'])} percent, "
-        f"{signed(against['difference'])} points against {comparison.against} (95 % interval "
-        f"{signed_between(against['low'], against['high'])}, corrected p {p_equals(worst)})."
-    )
+    headline = f"{comparison.best} has the best mean, but no difference is shown"
+    if verdict.class_ == "good":
+        headline = f"{comparison.best} is best, and it helps"
+    test, change = best["against"], f"It could not be compared with {against}."
+    if test is not None:
+        worst = p_value(max(test["bootstrap_p_holm"], test["permutation_p_holm"]))
+        change = (
+            f"Mean {comparison.measure} on the target test: {score} percent, {signed(test['difference'])} points "
+            f"against {against} (95 % interval {signed_between(test['low'], test['high'])}, corrected p "
+            f"{equals(worst)})."
+        )
+    return Opening(verdict.class_, headline, [change, *lines], tiles)
 
 
 def _runs_section(comparison: ComparisonData, look: Look) -> Section:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,14 @@ from acclimate.runs.evidence import (
 )
 
 Points = Mapping[str, FeaturePoints]  # by `before` and `after`
-Known = dict[Path, FeaturePoints | None]  # features by the folder of the tagger
+Known = dict[Path, FeaturePoints]  # features by the folder of the tagger
 LEARNT = "target_test_learnt"
 DOMAIN_NAMES = (TARGET, SOURCE)  # in the order of the page
 NO_MATERIAL = "This comparison has kept no text (material.json): give its `acclimate compare` command again to have it."
+_BEFORE = {
+    TARGET_ONLY.name: "the same tagger trained on the labelled target sentences alone",
+    START.name: "the tagger that it started from, as it was",
+}
 OLD_RUN = "This run has not kept what this part needs: make it again to have it."
 
 
@@ -86,30 +91,32 @@ class RunData:
 
 
 def collect_run(folder: Path, known: Known | None = None) -> RunData:
-    """A finished run: of `acclimate adapt`, or below `DIR/runs/RECIPE/seed-N` of a comparison. Several runs of one
-    comparison share what their taggers have read."""
+    """A finished run: of `acclimate adapt`, or below `DIR/runs/RECIPE/seed-N` of a comparison. The runs of one
+    comparison share `known` features."""
     is_in_comparison = folder.absolute().parents[1].name == "runs" and not (folder / "settings.yaml").is_file()
-    return _run_of_comparison(folder, known) if is_in_comparison else _run_alone(folder)
+    return _ComparedRun(folder, {} if known is None else known).data() if is_in_comparison else _run_alone(folder)
 
 
 def _run_alone(folder: Path) -> RunData:
     report = read_object(folder / REPORT)
     settings = read_settings(folder / "settings.yaml")
-    domains = read_object(folder / DOMAINS) if (folder / DOMAINS).is_file() else {}
+    domains = read_if_there(folder / DOMAINS)
+    answers = read_if_there(folder / PREDICTIONS)
     points = domains.get("points") or {}
     given = settings or {}
+    source = given.get("source") or (given.get("tagger") or {}).get("start")
     return RunData(
         folder=folder,
         recipe=str(report["recipe"]),
         seed=int(report.get("seed", 0)),
-        source=_named(given.get("source") or (given.get("tagger") or {}).get("start")),
+        source=" + ".join(map(str, source)) if isinstance(source, list) else str(source or "source"),
         target=str(given.get("target") or given.get("target_labelled") or "(no target)"),
-        before=what_before_is(str(report.get("before"))),
+        before=_BEFORE.get(str(report.get("before")), "the same tagger trained on the source alone"),
         changes={name: report[name] for name in DOMAIN_NAMES if report.get(name) is not None},
         report=report,
         settings=settings,
-        answers=_answers(folder),
-        curves=curves_of(folder),
+        answers={name: Answers.from_dict(answers[name]) for name in DOMAIN_NAMES if answers.get(name) is not None},
+        curves=_curves(folder),
         text=domains.get("text"),
         text_missing="There is no text of both domains to compare." if domains else OLD_RUN,
         points=lambda: _features(folder),
@@ -120,190 +127,174 @@ def _run_alone(folder: Path) -> RunData:
     )
 
 
-def _named(source: Any) -> str:
-    """One source, or several, in a heading."""
-    return " + ".join(map(str, source)) if isinstance(source, list) else str(source or "source")
-
-
-def check(file: Path) -> None:
-    """Refuse a file that is not what was written when the run was over."""
+@contextmanager
+def _damage_as_input_error() -> Iterator[None]:
+    """A file that is not what was written when the run was over is an error of the input."""
     try:
-        require_unchanged(file)
+        yield
     except StorageError as damage:
         raise InputError(str(damage)) from None
 
 
 def read_object(file: Path) -> dict[str, Any]:
     """A JSON object; a damaged or changed file is named."""
-    check(file)
+    with _damage_as_input_error():
+        require_unchanged(file)
     try:
-        found = read_json(file)
+        content = read_json(file)
     except (ValueError, RecursionError):
         raise InputError("this file is damaged: it is not JSON. Make the run again.", file=file) from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError("this file is damaged: something else was expected in it. Make the run again.", file=file)
-    return found
+    return content
 
 
-def what_before_is(recipe: str) -> str:
-    """By the recipe that trained it."""
-    if recipe == TARGET_ONLY.name:
-        return "the same tagger trained on the labelled target sentences alone"
-    if recipe == START.name:
-        return "the tagger that it started from, as it was"
-    return "the same tagger trained on the source alone"
+def read_if_there(file: Path) -> dict[str, Any]:
+    """A JSON object; an empty one where there is no file."""
+    return read_object(file) if file.is_file() else {}
 
 
 def read_settings(file: Path) -> dict[str, Any] | None:
     if not file.is_file():
         return None
-    check(file)
+    with _damage_as_input_error():
+        require_unchanged(file)
     try:
-        found = yaml.safe_load(file.read_text(encoding="utf-8"))
+        content = yaml.safe_load(file.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError):
         raise InputError("this file is damaged: it is not YAML.", file=file) from None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
-def curves_of(folder: Path) -> tuple[StageCurves, ...]:
-    try:
+def _curves(folder: Path) -> tuple[StageCurves, ...]:
+    with _damage_as_input_error():
         return tuple(read_curves(folder)) if record_files(folder) else ()
-    except StorageError as damage:
-        raise InputError(str(damage)) from None
-
-
-def _answers(folder: Path) -> dict[str, Answers]:
-    if not (folder / PREDICTIONS).is_file():
-        return {}
-    kept = read_object(folder / PREDICTIONS)
-    return {name: Answers.from_dict(kept[name]) for name in DOMAIN_NAMES if kept.get(name) is not None}
 
 
 def _features(folder: Path) -> Points:
-    try:
+    with _damage_as_input_error():
         return read_features(folder)
-    except StorageError as problem:
-        raise InputError(str(problem)) from None
 
 
-def _run_of_comparison(folder: Path, known: Known | None) -> RunData:
-    """A finished run below `DIR/runs/RECIPE/seed-N`. Several of one comparison share what their taggers have read."""
-    readings: Known = {} if known is None else known
-    root = folder.absolute().parents[2]
-    report, begun = read_object(folder / REPORT), read_object(folder / RUN)
-    recipe, seed = str(begun["recipe"]), int(begun["seed"])
-    material = read_object(root / MATERIAL) if (root / MATERIAL).is_file() else {}
-    against = _against(root)
-    other = root / "runs" / against / f"seed-{seed}"
-    has_own = bool(report["make"]) and report["before"] == against  # a baseline of the same make
-    there = recipe != against and (other / PREDICTIONS).is_file()
-    beside = other if there and not has_own and read_object(other / REPORT)["make"] == report["make"] else None
-    answers = _answers_beside(folder, beside, has_own, material)
-    changes: dict[str, Any] = {} if answers is None else {TARGET: _change(answers, folder)}
-    source = report.get("source")
-    if source is not None and (against == BASELINE.name or source["change"] is None):
-        changes[SOURCE] = source
-    text = material.get("text")
-    names = (text or {}).get("names") or {}
-    return RunData(
-        folder=folder,
-        recipe=recipe,
-        seed=seed,
-        source=str(names.get(SOURCE, SOURCE)),
-        target=str(names.get(TARGET, TARGET)),
-        before=f"{against} on a tagger of the same make" if has_own else f"the run of {against} with the same seed",
-        changes=changes,
-        report=report,
-        settings=begun,
-        answers={} if answers is None else {TARGET: answers},
-        curves=(*(curves_of(beside) if beside is not None and _is_shared(folder) else ()), *curves_of(folder)),
-        text=text,
-        text_missing=NO_MATERIAL if not material else "No target text was given, so there is nothing to compare.",
-        points=lambda: _points(folder, beside, root, readings),
-        points_missing=NO_MATERIAL if not material else "There is no text of both domains to draw words from.",
-        source_before=_source_before(report, beside, has_own),
-        learnt=Shared.from_dict(_comparison(root).get(LEARNT)),
-    )
+@dataclass(frozen=True)
+class _ComparedRun:
+    """A finished run below `DIR/runs/RECIPE/seed-N`. Its "before" is the baseline that it trained itself, or else the
+    run of the recipe that all others are compared with."""
 
+    folder: Path
+    known: Known
 
-def _source_before(report: Mapping[str, Any], beside: Path | None, has_own: bool) -> float | None:
-    """The source score of what the run is compared with."""
-    if has_own:
-        return stored_f1(report.get(SOURCE), "before")
-    return None if beside is None else stored_f1(read_object(beside / REPORT).get(SOURCE), "after")
+    @cached_property
+    def root(self) -> Path:
+        return self.folder.absolute().parents[2]
 
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        return read_object(self.folder / REPORT)
 
-def _against(root: Path) -> str:
-    return str(_comparison(root).get("against") or BASELINE.name)
+    @cached_property
+    def material(self) -> dict[str, Any]:
+        return read_if_there(self.root / MATERIAL)
 
+    @cached_property
+    def comparison(self) -> dict[str, Any]:
+        """What all runs together have shown; nothing yet while they are made."""
+        return read_if_there(self.root / COMPARISON)
 
-def _comparison(root: Path) -> Mapping[str, Any]:
-    """What all runs together have shown; nothing yet while they are made."""
-    return read_object(root / COMPARISON) if (root / COMPARISON).is_file() else {}
+    @cached_property
+    def against(self) -> str:
+        return str(self.comparison.get("against") or BASELINE.name)
 
+    @cached_property
+    def has_own_baseline(self) -> bool:
+        return bool(self.report["make"]) and self.report["before"] == self.against
 
-def _is_shared(folder: Path) -> bool:
-    """Whether the baseline was trained elsewhere, so that its curves are in its own folder."""
-    return not (folder / "training" / BASELINE.name).is_dir()
+    def data(self) -> RunData:
+        report, settings = self.report, read_object(self.folder / RUN)
+        recipe, seed = str(settings["recipe"]), int(settings["seed"])
+        other = self.root / "runs" / self.against / f"seed-{seed}"
+        there = recipe != self.against and not self.has_own_baseline and (other / PREDICTIONS).is_file()
+        baseline = other if there and read_object(other / REPORT)["make"] == report["make"] else None
+        answers = self._answers(baseline)
+        changes: dict[str, Any] = {} if answers is None else {TARGET: _change(answers, self.folder)}
+        source = report.get("source")
+        if source is not None and (self.against == BASELINE.name or source["change"] is None):
+            changes[SOURCE] = source
+        text = self.material.get("text")
+        names = (text or {}).get("names") or {}
+        is_elsewhere = baseline is not None and not (self.folder / "training" / BASELINE.name).is_dir()
+        own, same_seed = f"{self.against} on a tagger of the same make", f"the run of {self.against} with the same seed"
+        no_text = "No target text was given, so there is nothing to compare."
+        no_words = "There is no text of both domains to draw words from."
+        return RunData(
+            folder=self.folder,
+            recipe=recipe,
+            seed=seed,
+            source=str(names.get(SOURCE, SOURCE)),
+            target=str(names.get(TARGET, TARGET)),
+            before=own if self.has_own_baseline else same_seed,
+            changes=changes,
+            report=report,
+            settings=settings,
+            answers={} if answers is None else {TARGET: answers},
+            curves=(*(_curves(baseline) if baseline is not None and is_elsewhere else ()), *_curves(self.folder)),
+            text=text,
+            text_missing=no_text if self.material else NO_MATERIAL,
+            points=lambda: self._points(baseline),
+            points_missing=no_words if self.material else NO_MATERIAL,
+            source_before=self._source_before(baseline),
+            learnt=Shared.from_dict(self.comparison.get(LEARNT)),
+        )
 
+    def _source_before(self, baseline: Path | None) -> float | None:
+        if self.has_own_baseline:
+            return stored_f1(self.report.get(SOURCE), "before")
+        return None if baseline is None else stored_f1(read_object(baseline / REPORT).get(SOURCE), "after")
 
-def _answers_beside(folder: Path, beside: Path | None, has_own: bool, material: Mapping[str, Any]) -> Answers | None:
-    test = material.get("test")
-    own = _predicted(folder, test)
-    if test is None or own is None:
-        return None
-    gold = tagged(test["words"], test["gold"], test["name"], test["kind"])
-    if has_own:
-        return Answers(gold, _predicted(folder, test, BEFORE), own)
-    return Answers(gold, None if beside is None else _predicted(beside, test), own)
+    def _answers(self, baseline: Path | None) -> Answers | None:
+        test = self.material.get("test")
+        after = self._predicted(self.folder)
+        if test is None or after is None:
+            return None
+        gold = tagged(test["words"], test["gold"], test["name"], test["kind"])
+        if self.has_own_baseline:
+            return Answers(gold, self._predicted(self.folder, BEFORE), after)
+        return Answers(gold, None if baseline is None else self._predicted(baseline), after)
 
+    def _predicted(self, folder: Path, part: str = AFTER) -> Corpus | None:
+        """None where nothing was predicted, or for another test than the one that was kept."""
+        test, kept = self.material.get("test"), read_if_there(folder / PREDICTIONS).get(TARGET)
+        tags = None if kept is None else kept[part]
+        if test is None or tags is None or [len(row) for row in tags] != [len(row) for row in test["words"]]:
+            return None
+        return tagged(test["words"], tags, test["name"], test["kind"])
 
-def _predicted(folder: Path, test: Mapping[str, Any] | None, part: str = AFTER) -> Corpus | None:
-    """None where nothing was predicted, or for another test than the one that was kept."""
-    kept = read_object(folder / PREDICTIONS).get(TARGET) if (folder / PREDICTIONS).is_file() else None
-    tags = None if kept is None else kept[part]
-    if test is None or tags is None or [len(row) for row in tags] != [len(row) for row in test["words"]]:
-        return None
-    return tagged(test["words"], tags, test["name"], test["kind"])
+    def _points(self, baseline: Path | None) -> Points:
+        points = {AFTER: self._points_of(self.folder)}
+        if baseline is not None:
+            with suppress(UnknownWords):  # target-only, say, has no words of the source
+                points = {BEFORE: self._points_of(baseline), **points}
+        return {when: found for when, found in points.items() if found is not None}
+
+    def _points_of(self, folder: Path) -> FeaturePoints | None:
+        """Features of random words of both domains by the tagger of this folder; None without text of both."""
+        sample = self.material.get("sample") or {}
+        if folder not in self.known and sample.get(SOURCE) and sample.get(TARGET):
+            texts = {name: map(Sentence, map(tuple, sample[name])) for name in (SOURCE, TARGET)}
+            corpora = {name: Corpus.of(sentences, name) for name, sentences in texts.items()}
+            with _damage_as_input_error():
+                readers = readers_of(Tagger.load(folder), load_sibling(folder, SOURCE), corpora, SOURCE)
+                self.known[folder] = feature_points(readers, corpora, most=MOST_WORDS)
+        return self.known.get(folder)
 
 
 def _change(answers: Answers, folder: Path) -> dict[str, Any]:
     """As a run of `adapt` writes it down."""
     gold, before, after = answers.gold, answers.before, answers.after
     seen = read_seen(folder)
-    scored = score(gold, after, seen=seen).as_dict()
+    scores = score(gold, after, seen=seen).as_dict()
     if before is None:
-        return {"corpus": gold.name, "before": scored, "after": scored, "change": None}
+        return {"corpus": gold.name, "before": scores, "after": scores, "change": None}
     metric: Metric = "token accuracy" if gold.kind == "plain" else "span f1"
-    found = compare_seeds(gold, [before], [after], metric=metric)
-    first = score(gold, before, seen=seen).as_dict()
-    return {"corpus": gold.name, "before": first, "after": scored, "change": found.as_dict()}
-
-
-def _points(folder: Path, beside: Path | None, root: Path, known: Known) -> Points:
-    found = {AFTER: _points_of(folder, root, known)}
-    if beside is not None:
-        with suppress(UnknownWords):  # target-only, say, has no words of the source
-            found = {BEFORE: _points_of(beside, root, known), **found}
-    return {when: points for when, points in found.items() if points is not None}
-
-
-def _points_of(folder: Path, root: Path, known: Known) -> FeaturePoints | None:
-    """What is known, or read now."""
-    if folder not in known:
-        known[folder] = _read_points(folder, root)
-    return known[folder]
-
-
-def _read_points(folder: Path, root: Path) -> FeaturePoints | None:
-    """Features of random words of both domains by the tagger of this folder; None without text of both."""
-    material = read_object(root / MATERIAL) if (root / MATERIAL).is_file() else {}
-    sample = material.get("sample") or {}
-    if not sample.get(SOURCE) or not sample.get(TARGET):
-        return None
-    corpora = {name: Corpus.of((Sentence(tuple(words)) for words in sample[name]), name) for name in (SOURCE, TARGET)}
-    try:
-        readers = readers_of(Tagger.load(folder), load_sibling(folder, SOURCE), corpora, SOURCE)
-        return feature_points(readers, corpora, most=MOST_WORDS)
-    except StorageError as problem:
-        raise InputError(str(problem)) from None
+    change = compare_seeds(gold, [before], [after], metric=metric).as_dict()
+    return {"corpus": gold.name, "before": score(gold, before, seen=seen).as_dict(), "after": scores, "change": change}

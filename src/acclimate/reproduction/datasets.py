@@ -16,7 +16,7 @@ from typing import Literal
 from acclimate.data.concepts.dictionary import ConceptDictionary
 from acclimate.data.concepts.files import load_concepts
 from acclimate.data.concepts.labelling import Groups, Labeller
-from acclimate.data.corpus import Corpus
+from acclimate.data.corpus import Corpus, Kind
 from acclimate.data.mapping import LabelMap, map_labels, typeless
 from acclimate.data.problems import InputError
 from acclimate.data.reading import load_bundled, read_corpus
@@ -154,25 +154,13 @@ class Datasets:
         return _files(self.folder / (dataset.folder or name), part)[0]
 
     def _read(self, name: str, part: str) -> Corpus | None:
+        """A part with all that is done to its tags."""
         dataset = find_dataset(name)
-        divide = dataset.divide
-        if divide is not None and part in divide.parts:
-            whole = self._plainly(name, dataset, divide.of)
-            return None if whole is None else self._finished(dataset, split(whole, dict(divide.parts))[part])
-        corpus = self._plainly(name, dataset, part)
-        return None if corpus is None else self._finished(dataset, corpus)
-
-    def _plainly(self, name: str, dataset: Dataset, part: str) -> Corpus | None:
-        if dataset.bundled is not None:
-            corpus: Corpus = getattr(load_bundled(dataset.bundled), part)
-            return corpus
-        assert self.folder is not None
-        there = _files(self.folder / (dataset.folder or name), part)
-        return (
-            read_corpus(there[0], labels="plain" if dataset.plain else None, name=f"{name}/{part}") if there else None
-        )
-
-    def _finished(self, dataset: Dataset, corpus: Corpus) -> Corpus:
+        parts = {} if dataset.divide is None else dict(dataset.divide.parts)
+        corpus = self._read_file(name, dataset, dataset.divide.of if dataset.divide and part in parts else part)
+        if corpus is None:
+            return None
+        corpus = split(corpus, parts)[part] if part in parts else corpus
         if dataset.map is not None:
             corpus = map_labels(corpus, LabelMap.load(dataset.map))
         if dataset.weak is not None:
@@ -181,6 +169,15 @@ class Datasets:
             tagged = part_of_speech_tagger().tag(corpus.unlabelled())
             corpus = Corpus(tagged.sentences, f"{corpus.name}, parts of speech", "plain")
         return corpus
+
+    def _read_file(self, name: str, dataset: Dataset, part: str) -> Corpus | None:
+        if dataset.bundled is not None:
+            corpus: Corpus = getattr(load_bundled(dataset.bundled), part)
+            return corpus
+        assert self.folder is not None
+        there = _files(self.folder / (dataset.folder or name), part)
+        labels: Kind | None = "plain" if dataset.plain else None
+        return read_corpus(there[0], labels=labels, name=f"{name}/{part}") if there else None
 
 
 def _files(folder: Path, part: str) -> list[Path]:

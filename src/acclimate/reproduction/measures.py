@@ -4,16 +4,15 @@ Each gives figures by name: one, or a row of them (by label, by update …). Sco
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from acclimate.analysis.curves import Look, ScoreCurve, Series, StageCurves, read_curves
-from acclimate.analysis.mask_log import Yardsticks, read_masks
-from acclimate.analysis.mask_statistics import HiddenWords, mask_statistics
+from acclimate.analysis.curves import Evaluation, ScoreCurve, Series, StageCurves, read_curves
+from acclimate.analysis.masks import HiddenWords, Yardsticks, mask_statistics, read_masks
 from acclimate.analysis.run_records import read_records, record_files
 from acclimate.analysis.terms import compare_term_confidences, term_overlap
 from acclimate.analysis.text_comparison import corpus_statistics, vocabulary_overlap
@@ -24,7 +23,7 @@ from acclimate.evaluation.agreement import Agreement
 from acclimate.evaluation.counts import Tally
 from acclimate.evaluation.errors import ErrorReport, report_errors
 from acclimate.evaluation.scores import Scores, score
-from acclimate.evaluation.seen import Vocabulary
+from acclimate.evaluation.seen import Group, Vocabulary
 from acclimate.evaluation.significance import Metric
 from acclimate.inference.part_of_speech import PartOfSpeechTagger
 from acclimate.inference.predict import TermGuess, guess_terms
@@ -51,14 +50,12 @@ class Finished:
     parts_of_speech: PartOfSpeechTagger | None = None
 
     @cached_property
-    def report(self) -> dict[str, Any]:
-        found: dict[str, Any] = read_sealed_json(self.folder / REPORT)
-        return found
+    def report(self) -> Mapping[str, Any]:
+        return cast(Mapping[str, Any], read_sealed_json(self.folder / REPORT))
 
     @cached_property
-    def facts(self) -> dict[str, Any]:
-        found: dict[str, Any] = read_sealed_json(self.folder / FACTS)
-        return found
+    def facts(self) -> Mapping[str, Any]:
+        return cast(Mapping[str, Any], read_sealed_json(self.folder / FACTS))
 
     @cached_property
     def predicted(self) -> Corpus:
@@ -107,12 +104,6 @@ class Finished:
         """What the tagger takes each gold span for."""
         return guess_terms(Tagger.load(self.folder), self.test)
 
-    @property
-    def tuning(self) -> dict[str, Any]:
-        """The first stage: domain tuning, where there is any."""
-        stage: dict[str, Any] = self.report["stages"][0]
-        return stage
-
 
 Figures = dict[str, float]
 Reference = Finished | None  # the run that this one is compared with, of the same seed
@@ -137,29 +128,24 @@ def _scored(name: str, value: Callable[[Finished], float], metric: Metric | None
     return Measure(lambda run, _: {name: 100 * value(run)}, metric=metric)
 
 
-def _seen(run: Finished, group: str) -> Tally:
-    assert run.folded_scores.unseen is not None
-    return {str(name): tally for name, tally in run.folded_scores.unseen.words.items()}[group]
-
-
-def _unseen_token_f1(run: Finished) -> float:
-    assert run.scores.unseen is not None
-    return run.scores.unseen.words["unseen"].f1
+def _words(scores: Scores, group: Group) -> Tally:
+    assert scores.unseen is not None
+    return scores.unseen.words[group]
 
 
 def _dev_score(run: Finished) -> float:
-    """Of the state that was kept; none where nothing was chosen."""
-    found = run.report["stages"][-1]["score"]
-    return math.nan if found is None else float(found)
+    """Of the chosen state; none where nothing was chosen."""
+    score = run.report["stages"][-1]["score"]
+    return math.nan if score is None else float(score)
 
 
 def _by_type(run: Finished, _: Reference) -> Figures:
-    found: Figures = {}
+    figures: Figures = {}
     for label, tally in run.scores.by_label.items():
         if tally.gold:
             scores = {"F1": tally.f1, "P": tally.precision, "R": tally.recall}
-            found |= {f"{label} {name}": 100 * value for name, value in scores.items()}
-    return found
+            figures |= {f"{label} {name}": 100 * value for name, value in scores.items()}
+    return figures
 
 
 def _density_ratio(run: Finished, _: Reference) -> Figures:
@@ -174,38 +160,34 @@ def _parts_of_speech(run: Finished, _: Reference) -> Figures:
 def _dev_curve(run: Finished) -> ScoreCurve:
     """Of the last stage, whose state was kept."""
     stage = run.curves[-1]
-    series = next(iter(stage.scores.values()), Series())
-    evaluations = [Look(update, stage.epochs.get(update), 100 * value) for value, update in series.known]
-    return ScoreCurve("dev", tuple(evaluations))
+    return ScoreCurve.of("dev", stage, next(iter(stage.scores.values()), Series()), factor=100)
 
 
 def _dev_by_epoch(run: Finished, _: Reference) -> Figures:
-    return {
-        f"{look.epoch if look.epoch is not None else look.update:g}": look.score for look in _dev_curve(run).evaluations
-    }
+    return {f"{_when(evaluation):g}": evaluation.score for evaluation in _dev_curve(run).evaluations}
 
 
 def _epochs(run: Finished, reference: Reference) -> Figures:
     curve = _dev_curve(run)
     if not curve.evaluations:
         return {}
-    found = {"best dev": curve.best.score, "its epoch": _when(curve.best)}
+    figures = {"best dev": curve.best.score, "its epoch": _when(curve.best)}
     if reference is not None:
-        found["epoch that reaches the other's best"] = _when(curve.reaches(_dev_curve(reference).best.score))
-    return found
+        figures["epoch that reaches the other's best"] = _when(curve.reaches(_dev_curve(reference).best.score))
+    return figures
 
 
-def _when(look: Look | None) -> float:
-    return NEVER if look is None else look.update if look.epoch is None else look.epoch
+def _when(one: Evaluation | None) -> float:
+    return NEVER if one is None else one.update if one.epoch is None else one.epoch
 
 
 def _confidence_by_update(run: Finished, _: Reference) -> Figures:
     """The mean over the watched sentences."""
-    found: dict[int, list[float]] = {}
-    for series in (one.probability for one in run.curves[-1].confidences.values()):
-        for value, update in series.known:
-            found.setdefault(update, []).append(value)
-    return {str(update): fmean(values) for update, values in found.items()}
+    by_update: dict[int, list[float]] = {}
+    for one in run.curves[-1].confidences.values():
+        for value, update in one.probability.known:
+            by_update.setdefault(update, []).append(value)
+    return {str(update): fmean(values) for update, values in by_update.items()}
 
 
 def _watched(run: Finished, _: Reference) -> Figures:
@@ -222,31 +204,24 @@ def _confidence(run: Finished, _: Reference) -> Figures:
 
 
 def _confidence_by_term(run: Finished, _: Reference) -> Figures:
-    found = compare_term_confidences(run.test, {"": run.guesses}, most=_TERMS)
-    return {f"{term.term} ({term.label})": term.taggers[0].confidence for term in found.terms}
+    terms = compare_term_confidences(run.test, {"": run.guesses}, most=_TERMS).terms
+    return {f"{term.term} ({term.label})": term.taggers[0].confidence for term in terms}
 
 
 def _error_kinds(run: Finished, _: Reference) -> Figures:
     report = run.errors
+    figures: Figures = {name: float(times) for name, times in (*report.kinds.items(), *report.borders.items())}
+    figures["over-labelled"] = float(report.times_over_labelled)
     elsewhere = sum(one.times for one in report.over_labelled if one.gold_elsewhere)
-    return {
-        **_floats(report.kinds.items()),
-        **_floats(report.borders.items()),
-        "over-labelled": float(report.times_over_labelled),
-        "of these labelled elsewhere": float(elsewhere),
-    }
+    return {**figures, "of these labelled elsewhere": float(elsewhere)}
 
 
 def _f1_by_entity_length(run: Finished, _: Reference) -> Figures:
     return {length: 100 * tally.f1 for length, tally in run.errors.by_entity_length.items() if tally.gold}
 
 
-def _floats(pairs: Iterable[tuple[str, int]]) -> Figures:
-    return {name: float(value) for name, value in pairs}
-
-
 def _speed(run: Finished, _: Reference) -> Figures:
-    stage = run.tuning
+    stage = run.report["stages"][0]  # domain tuning
     return {"ms per update": 1000 * stage["seconds"] / stage["updates"]}
 
 
@@ -264,10 +239,10 @@ MEASURES: dict[str, Measure] = {
     "exact match": _scored("exact match", lambda run: run.scores.exact_match, "span recall"),
     "exact match, short": _scored("exact match, short", lambda run: run.scores.by_length.short.exact_match),
     "exact match, long": _scored("exact match, long", lambda run: run.scores.by_length.long.exact_match),
-    "unseen token f1": _scored("unseen token f1", _unseen_token_f1),
+    "unseen token f1": _scored("unseen token f1", lambda run: _words(run.scores, "unseen").f1),
     "accuracy in entities": _scored("accuracy in entities", lambda run: run.folded_scores.token.recall),
-    "accuracy, seen": _scored("accuracy, seen", lambda run: _seen(run, "seen").recall),
-    "accuracy, unseen": _scored("accuracy, unseen", lambda run: _seen(run, "unseen").recall),
+    "accuracy, seen": _scored("accuracy, seen", lambda run: _words(run.folded_scores, "seen").recall),
+    "accuracy, unseen": _scored("accuracy, unseen", lambda run: _words(run.folded_scores, "unseen").recall),
     "dev score": _scored("dev score", _dev_score),
     "scores by type": Measure(_by_type, by_row=True, across="type"),
     "density ratio": Measure(_density_ratio, by_row=True, across="update", digits=3),
@@ -286,29 +261,24 @@ MEASURES: dict[str, Measure] = {
 }
 
 
+@dataclass(frozen=True)
 class Statistic:
     """A function of corpora, and the options that it takes."""
 
-    def __init__(self, of: Callable[..., Figures], options: type[Settings] = Settings) -> None:
-        self.of, self.options = of, options
+    of: Callable[..., Figures]
+    options: type[Settings] = Settings
 
 
 class OverlapSettings(Settings):
-    """Which words are compared."""
-
     least_sentences: int = 3
 
 
 class CollocationSettings(Settings):
-    """Which collocations there are."""
-
     at_least: int = 5
 
 
 class FocalSettings(Settings):
-    """Which sentence, and how sure the discriminator is."""
-
-    chance: float  # that it gives to the source
+    chance: float  # the probability that the discriminator gives to the source
     of: Literal["source", "target"] = "source"
     alpha: float = 0.25
     gamma: float = 2.0
@@ -316,13 +286,13 @@ class FocalSettings(Settings):
 
 def _sizes(corpora: Sequence[Corpus], _: Settings) -> Figures:
     """Sentences, words and entities, and the means that the papers print."""
-    found = corpus_statistics({corpus.name: corpus for corpus in corpora})[0]
-    figures: Figures = {"sentences": found.sentences, "words": found.words, "words per sentence": found.mean_length}
-    if found.spans is not None and found.spans_per_sentence is not None and found.share_in_spans is not None:
-        inside = found.share_in_spans * found.words
-        figures |= {"entities": found.spans, "words in entities": round(inside)}
-        figures |= {"entities per sentence": found.spans_per_sentence, "words per entity": inside / max(1, found.spans)}
-        figures["types"] = len(found.labels)
+    sizes = corpus_statistics({corpus.name: corpus for corpus in corpora})[0]
+    figures: Figures = {"sentences": sizes.sentences, "words": sizes.words, "words per sentence": sizes.mean_length}
+    if sizes.spans is not None and sizes.spans_per_sentence is not None and sizes.share_in_spans is not None:
+        inside = sizes.share_in_spans * sizes.words
+        figures |= {"entities": sizes.spans, "words in entities": round(inside)}
+        figures |= {"entities per sentence": sizes.spans_per_sentence, "words per entity": inside / max(1, sizes.spans)}
+        figures["types"] = len(sizes.labels)
     return figures
 
 

@@ -42,19 +42,18 @@ _POINTS = 1000  # of each domain, that are told apart and put on a map
 
 
 def run_training(run: PlannedRun, task: BlindTask, facts: Sequence[str] = (), watch: Corpus | None = None) -> float:
-    """Finish this run from where it stands, and say how many seconds that took. The work of an executor. Nothing is
-    trained beside it: what it is compared with has a cell of its own."""
+    """Finish this run from where it stands, without a baseline, and return the seconds that took."""
 
-    def asked(outcome: Outcome) -> Mapping[str, str]:
+    def measured_facts(outcome: Outcome) -> Mapping[str, str]:
         assert outcome.tagger is not None
         assert outcome.learner is not None
-        found = {name: _FACTS[name](outcome.learner, outcome.tagger, task) for name in facts if name != TAGGER}
-        return {FACTS: json.dumps(found, ensure_ascii=False)}
+        values = {name: _FACTS[name](outcome.learner, outcome.tagger, task) for name in facts if name != TAGGER}
+        return {FACTS: json.dumps(values, ensure_ascii=False)}
 
     started = time.monotonic()
     with working_alone(run.folder):
         watched = replace(task, watch=watch)
-        finish_run(run, watched, has_baseline=False, keeps_tagger=TAGGER in facts, more=asked)
+        finish_run(run, watched, has_baseline=False, keeps_tagger=TAGGER in facts, more=measured_facts)
     return time.monotonic() - started
 
 
@@ -72,8 +71,8 @@ def _perplexity(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, 
 def _separability(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, float]:
     """How far source and target can be told apart: in percent, 50 where they cannot."""
     units: tuple[Unit, ...] = ("word", "sentence")
-    points = {unit: _points(learner, tagger, task, unit) for unit in units}
-    return {f"{unit}s told apart, %": 100 * domain_separability(found).accuracy for unit, found in points.items()}
+    accuracies = {unit: domain_separability(_points(learner, tagger, task, unit)).accuracy for unit in units}
+    return {f"{unit}s told apart, %": 100 * accuracy for unit, accuracy in accuracies.items()}
 
 
 def _points(learner: Learner, tagger: Tagger, task: BlindTask, unit: Unit) -> FeaturePoints:
@@ -85,9 +84,9 @@ def _points(learner: Learner, tagger: Tagger, task: BlindTask, unit: Unit) -> Fe
 
 def _map(learner: Learner, tagger: Tagger, task: BlindTask) -> dict[str, Any]:
     """Words on a flat map; empty where it cannot be made (no scikit-learn)."""
-    found = _points(learner, tagger, task, "word")
+    points = _points(learner, tagger, task, "word")
     try:
-        return {"places": project(found.points).round(3).tolist(), "domains": list(found.domains)}
+        return {"places": project(points.points).round(3).tolist(), "domains": list(points.domains)}
     except InputError:
         return {}
 
@@ -99,20 +98,21 @@ _FACTS: dict[str, Callable[[Learner, Tagger, BlindTask], dict[str, Any]]] = {
 }
 
 
-Tell = Callable[[str], Any]
-
-
 @dataclass(frozen=True)
 class Run:
     """One training of one cell."""
 
     cell: Cell
-    trial: PlannedRun
+    plan: PlannedRun
     prepared: Prepared
 
     @property
     def name(self) -> str:
-        return f"{self.cell.name}, seed {self.trial.seed}"
+        return f"{self.cell.name}, seed {self.plan.seed}"
+
+    @property
+    def facts(self) -> list[str]:
+        return _facts(self.cell)
 
 
 def runs_of(cells: Sequence[Cell], seeds: Sequence[int], sets: Datasets, out: Path) -> list[Run]:
@@ -159,40 +159,35 @@ def _facts(cell: Cell) -> list[str]:
     return list(dict.fromkeys(fact for measure in cell.measures for fact in MEASURES[measure].facts))
 
 
-def tell_states(table: Table, runs: Sequence[Run], tell: Tell) -> None:
-    trials = {run.trial.folder: run for run in runs}.values()
-    finished = sum(run.trial.state(run.prepared.task) == "finished" for run in trials)
-    tell(f"{table.name}, {table.title}: {count(len(trials), 'training')}, {finished} finished before")
-
-
-def make_runs(runs: Sequence[Run], executor: Executor | None, jobs: int, tell: Tell) -> dict[str, str]:
+def make_runs(
+    table: Table, runs: Sequence[Run], executor: Executor | None, jobs: int, tell: Callable[[str], Any]
+) -> dict[str, str]:
     """Make what is missing; returns why runs failed, by their names."""
     by_folder: dict[Path, list[Run]] = {}
     for run in runs:
-        by_folder.setdefault(run.trial.folder, []).append(run)
-    work = []
-    for own in by_folder.values():
-        first = own[0]
-        arguments = (first.trial, first.prepared.task, _facts(first.cell), first.prepared.watch)
-        work.append(Job(first.name, run_training, arguments))
-    failed = make_all(work, executor, jobs, tell)
+        by_folder.setdefault(run.plan.folder, []).append(run)
+    first = [own[0] for own in by_folder.values()]
+    finished = sum(run.plan.state(run.prepared.task) == "finished" for run in first)
+    tell(f"{table.name}, {table.title}: {count(len(first), 'training')}, {finished} finished before")
+    arguments = {run.name: (run.plan, run.prepared.task, run.facts, run.prepared.watch) for run in first}
+    failed = make_all([Job(name, run_training, own) for name, own in arguments.items()], executor, jobs, tell)
     return {run.name: failed[own[0].name] for own in by_folder.values() if own[0].name in failed for run in own}
 
 
 def finished_runs(runs: Sequence[Run], failures: Mapping[str, str]) -> dict[Place, Finished]:
     """By row, column and seed; a folder that two cells share is read once."""
-    found: dict[Place, Finished] = {}
-    read: dict[Path, Finished] = {}
+    finished: dict[Place, Finished] = {}
+    by_folder: dict[Path, Finished] = {}
     for run in runs:
         if run.name in failures:
             continue
-        wants_tags = any(MEASURES[measure].parts_of_speech for measure in run.cell.measures)
-        trial, prepared = run.trial, run.prepared
-        if trial.folder not in read:
+        plan, prepared = run.plan, run.prepared
+        if plan.folder not in by_folder:
+            wants_tags = any(MEASURES[measure].parts_of_speech for measure in run.cell.measures)
             tagger = _parts_of_speech() if wants_tags else None
-            read[trial.folder] = Finished(trial.folder, trial.seed, prepared.task, prepared.test, tagger)
-        found[run.cell.row, run.cell.column, trial.seed] = read[trial.folder]
-    return found
+            by_folder[plan.folder] = Finished(plan.folder, plan.seed, prepared.task, prepared.test, tagger)
+        finished[run.cell.row, run.cell.column, plan.seed] = by_folder[plan.folder]
+    return finished
 
 
 @cache
@@ -211,72 +206,67 @@ def reproduce(
     executor: Executor | None = None,
     jobs: int = 1,
     command: str = "",
-    tell: Tell = lambda line: None,
+    tell: Callable[[str], Any] = lambda line: None,
 ) -> Reproduction:
     """Run the table of this name.
 
-    data: a folder with a folder for each data set, in it train, dev, test and unlabelled as files of any format. Not
-        needed at small scale, where bundled corpora stand in. Cells whose data are missing are left out, and named.
-    out: trainings are folders in `out/runs`, which tables share; what is finished there is not done again, and what
-        was cut off goes on. The table goes to `out/NAME.md`, `.csv` and `.svg`.
-    seeds: how many; as many as the table says, and one at small scale.
+    data: a folder per data set with train, dev, test and unlabelled. At small scale bundled corpora stand in.
+    out: trainings go to `out/runs`, which tables share, and continue; the table to `out/NAME.md`, `.csv` and `.svg`.
     assignments: settings of all trainings, as `--set` takes them (`tagger.encoder=bert-base-cased`).
-    executor, jobs, tell: as `compare` takes them.
     """
     table, out = find_table(name), Path(out)
     numbers = tuple(range(1, (seeds or (1 if scale == "small" else table.seeds)) + 1))
     sets = Datasets(None if data is None else Path(data), scale == "small")
     cells = cells_of(table, scale, assignments)
     lacking = {cell.name: _missing(cell, sets) for cell in cells}
-    missing = tuple({one.name: one for found in lacking.values() for one in found}.values())
+    missing = tuple({one.name: one for own in lacking.values() for one in own}.values())
     for one in missing:
         tell(f"missing: {one}")
-    there = [cell for cell in cells if not lacking[cell.name]]
-    if not there:
+    chosen = [cell for cell in cells if not lacking[cell.name]]
+    if not chosen:
         listed = "\n".join(f"  {one}" for one in missing)
         raise InputError(f"{table.name} cannot be run, all its data are missing:\n{listed}")
-    extra = ExtraText.of(there, sets, text_folder(out))
-    notes = tuple(extra.told(there))
+    extra = ExtraText.of(chosen, sets, text_folder(out))
+    notes = tuple(extra.notes(chosen))
     for note in notes:
         tell(note)
-    there = [cell for cell in there if cell.name not in extra.same]
-    runs = runs_of(there, numbers, sets, out)
-    tell_states(table, runs, tell)
-    failures = make_runs(runs, executor, jobs, tell)
+    chosen = [cell for cell in chosen if cell.name not in extra.same]
+    runs = runs_of(chosen, numbers, sets, out)
+    failures = make_runs(table, runs, executor, jobs, tell)
     finished = finished_runs(runs, failures)
-    figures = measured(table, there, numbers, finished)
-    figures += [*means(table, figures), *counted(table, there, sets)]
+    figures = measured(table, chosen, numbers, finished)
+    figures += [*means(table, figures), *counted(table, chosen, sets)]
+    if not figures:
+        raise InputError(f"{table.name}: no cell could be finished. {next(iter(failures.values()), '')}")
     result = Reproduction(
         table=table,
         scale=scale,
         seeds=numbers if runs else (),
         cells=tuple(cells),
         figures=tuple(with_paper_only(table, scale, cells, figures)),
-        gains=tuple(gains(table, there, numbers, finished)),
+        gains=tuple(gains(table, chosen, numbers, finished)),
         missing=missing,
-        skipped=(*(name for name, found in lacking.items() if found), *extra.same),
+        skipped=(*(name for name, own in lacking.items() if own), *extra.same),
         notes=notes,
         failures=failures,
-        data=_told_data(there, sets),
+        data=_data_read(chosen, sets),
         seconds=sum(run.report["seconds"] for run in {run.folder: run for run in finished.values()}.values()),
         command=command,
     )
-    if not figures:
-        raise InputError(f"{table.name}: no cell could be finished. {next(iter(failures.values()), '')}")
     write_all(result, out, finished)
     return result
 
 
 def _missing(cell: Cell, sets: Datasets) -> list[Missing]:
-    found = [sets.missing(name, sorted(parts)) for name, parts in needed_parts(cell.settings).items()]
-    return [one for one in found if one is not None]
+    missing = [sets.missing(name, sorted(parts)) for name, parts in needed_parts(cell.settings).items()]
+    return [one for one in missing if one is not None]
 
 
-def _told_data(cells: Sequence[Cell], sets: Datasets) -> dict[str, str]:
-    names = dict.fromkeys(name for cell in cells for name in cell.settings.sets)
-    told = {}
-    for name in names:
+def _data_read(cells: Sequence[Cell], sets: Datasets) -> dict[str, str]:
+    """What was read for each data set, in words."""
+    about = {}
+    for name in dict.fromkeys(name for cell in cells for name in cell.settings.sets):
         read = sets.resolved(name)
         stands_in = f" In its place: {read}, {find_dataset(read).what}." if read != name else ""
-        told[name] = f"{find_dataset(name).what}; {find_dataset(name).where}.{stands_in}"
-    return told
+        about[name] = f"{find_dataset(name).what}; {find_dataset(name).where}.{stands_in}"
+    return about

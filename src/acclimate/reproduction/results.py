@@ -40,22 +40,22 @@ class Figure:
         return Mean.of(known) if known else None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """Mean ± deviation, and the best of several; `-` where no seed has a number (a curve never came so far)."""
-        found = self.mean
-        if found is None:
+        mean = self.mean
+        if mean is None:
             return "-" if self.values else ""
-        shown = f"{found.mean:,.{self.digits}f}"
+        shown = f"{mean.mean:,.{self.digits}f}"
         if len(self.values) < 2:
             return shown
         best = f" (best {max(self.values):.{self.digits}f})" if self.with_best else ""
-        return f"{shown} ± {found.deviation:.{self.digits}f}{best}"
+        return f"{shown} ± {mean.deviation:.{self.digits}f}{best}"
 
     @property
     def paper_number(self) -> float | None:
         """What can be drawn of it: 91.20 ± 0.08, 46.79†, -0.56 (-0.56 / -0.57), 12.6k; nothing of words."""
-        found = _NUMBER.fullmatch(str(self.paper)) if self.paper is not None else None
-        return None if found is None else float(found["number"].replace(",", "")) * _TIMES[found["times"]]
+        parts = _NUMBER.fullmatch(str(self.paper)) if self.paper is not None else None
+        return None if parts is None else float(parts["number"].replace(",", "")) * _TIMES[parts["times"]]
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class Gain:
     row: str
     column: str
     other: str
-    found: SeedsComparison
+    test: SeedsComparison
     p_holm: float | None
     paper: Number | None = None
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Everything that is told about one run of a table."""
+    """The results of one run of a table."""
 
     table: Table
     scale: Scale
@@ -89,10 +89,6 @@ class Reproduction:
     seconds: float = 0.0  # of the trainings, whenever they were made
     command: str = ""
 
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        return self.table.differs
-
 
 @dataclass(frozen=True)
 class Panel:
@@ -104,32 +100,24 @@ class Panel:
     lines: Mapping[str, Mapping[str, Figure]]  # row: place: figure
 
 
-def panels(found: Reproduction) -> list[Panel]:
+def panels(result: Reproduction) -> list[Panel]:
     """A panel for each measure with columns across; where a measure has many figures, one for each column instead."""
     made = []
-    for measure in dict.fromkeys(figure.measure for figure in found.figures):
-        own = [figure for figure in found.figures if figure.measure == measure]
-        names = list(dict.fromkeys(figure.name for figure in own))
-        there = dict.fromkeys(figure.column for figure in own)
-        columns = [column for column in (*found.table.columns, found.table.mean_column) if column in there]
-        if len(names) == 1:
-            made.append(Panel(names[0], found.table.columns_are, tuple(columns), _lines(own, "column")))
-        elif all(len({figure.column for figure in own if figure.row == row}) == 1 for row in {one.row for one in own}):
-            made.append(Panel(_title(measure, columns[0]), _across(measure), _in_order(names), _lines(own, "name")))
-        else:
-            for column in columns:
-                here = [figure for figure in own if figure.column == column]
-                places = _in_order(list(dict.fromkeys(figure.name for figure in here)))
-                made.append(Panel(_title(measure, column), _across(measure), places, _lines(here, "name")))
+    for measure in dict.fromkeys(figure.measure for figure in result.figures):
+        own = [figure for figure in result.figures if figure.measure == measure]
+        there = {figure.column for figure in own}
+        columns = [column for column in (*result.table.columns, result.table.mean_column) if column in there]
+        if len({figure.name for figure in own}) == 1:
+            made.append(Panel(own[0].name, result.table.columns_are, tuple(columns), _lines(own, "column")))
+            continue
+        places = {(figure.row, figure.column) for figure in own}
+        is_one_panel = len(places) == len({row for row, _ in places})  # every row has one column
+        for column in columns[:1] if is_one_panel else columns:
+            here = [figure for figure in own if is_one_panel or figure.column == column]
+            title, across = (column, "") if measure == COUNTED else (f"{measure}, {column}", MEASURES[measure].across)
+            names = list(dict.fromkeys(figure.name for figure in here))
+            made.append(Panel(title, across, _in_order(names), _lines(here, "name")))
     return made
-
-
-def _across(measure: str) -> str:
-    return "" if measure == COUNTED else MEASURES[measure].across
-
-
-def _title(measure: str, column: str) -> str:
-    return ", ".join(filter(None, ["" if measure == COUNTED else measure, column]))
 
 
 def _in_order(names: Sequence[str]) -> tuple[str, ...]:
@@ -149,10 +137,10 @@ def _lines(figures: Sequence[Figure], place: str) -> dict[str, dict[str, Figure]
 
 def printed(numbers: Printed, row: str, column: str, name: str, is_first: bool = True) -> Number | None:
     """What the paper has there: one number for a cell's first figure, or several by their names."""
-    found = numbers.get(row, {}).get(column)
-    if isinstance(found, dict):
-        return found.get(name)
-    return found if is_first else None
+    own = numbers.get(row, {}).get(column)
+    if isinstance(own, dict):
+        return own.get(name)
+    return own if is_first else None
 
 
 _PLAIN_NUMBER = re.compile(r"\d+(\.\d+)?")
@@ -162,30 +150,18 @@ _NAMED = re.compile(rf"(?P<name>.+) (?P<number>{_PLAIN_NUMBER.pattern})")
 def by_sweep(panel: Panel) -> list[Panel]:
     """Along the places or, where the rows alone are such numbers, along the rows. Any other panel as it is."""
     if panel.across and not all(map(_PLAIN_NUMBER.fullmatch, panel.places)):
-        for one in (panel, _turned(panel)):
-            named = _named(one.places)
-            if named:
+        by_place: dict[str, dict[str, Figure]] = {place: {} for place in panel.places}
+        for row, line in panel.lines.items():
+            for place, figure in line.items():
+                by_place[place][row] = figure
+        turned = replace(panel, across="", places=tuple(panel.lines), lines=by_place)
+        for one in (panel, turned):
+            named: dict[str, dict[str, str]] = {}  # by name, each place and its number
+            for parts in filter(None, map(_NAMED.fullmatch, one.places)):
+                named.setdefault(parts["name"], {})[parts[0]] = parts["number"]
+            if named and sum(map(len, named.values())) == len(one.places):
                 return [_part(one, name, numbers) for name, numbers in named.items()]
     return [panel]
-
-
-def _named(places: Sequence[str]) -> dict[str, dict[str, str]]:
-    """By name, each place and its number; nothing unless all places are such."""
-    found: dict[str, dict[str, str]] = {}
-    for place in places:
-        parts = _NAMED.fullmatch(place)
-        if parts is None:
-            return {}
-        found.setdefault(parts["name"], {})[place] = parts["number"]
-    return found
-
-
-def _turned(panel: Panel) -> Panel:
-    lines: dict[str, dict[str, Figure]] = {place: {} for place in panel.places}
-    for row, line in panel.lines.items():
-        for place, figure in line.items():
-            lines[place][row] = figure
-    return replace(panel, across="", places=tuple(panel.lines), lines=lines)
 
 
 def _part(panel: Panel, name: str, numbers: dict[str, str]) -> Panel:
@@ -247,8 +223,8 @@ def counted(table: Table, cells: Sequence[Cell], sets: Datasets) -> list[Figure]
         options = complete(statistic.options, settings.options, where=f"{table.name}: options of {settings.count}")
         corpora = [sets.part(name, settings.part) for name in settings.counted_in]
         there = [corpus[: settings.limit] for corpus in corpora if corpus is not None]
-        found = statistic.of(there, options) if len(there) == len(corpora) else {}
-        for number, (key, value) in enumerate(found.items()):
+        values = statistic.of(there, options) if len(there) == len(corpora) else {}
+        for number, (key, value) in enumerate(values.items()):
             paper = printed(table.published, cell.row, cell.column, key, number == 0)
             digits = 0 if float(value).is_integer() else 2
             figures.append(Figure(cell.row, cell.column, COUNTED, key, (float(value),), paper, digits))
@@ -293,29 +269,22 @@ def gains(table: Table, cells: Sequence[Cell], seeds: Sequence[int], finished: M
             one, two = ([pair[side].predicted for pair in both] for side in (0, 1))
             key = cell.row, cell.column, other
             pairs[key] = compare_seeds(both[0][1].test, one, two, metric=metric)
-            if _differ_by_weights_alone(settings[other, cell.column], cell.settings) and _are_even(both):
+            if _are_same_training(settings[other, cell.column], cell.settings, both):
                 same.add(key)
-    told = [key for key in pairs if key not in same]
-    corrected = dict(zip(told, holm([pairs[key].bootstrap_p for key in told]), strict=True))
+    differing = [key for key in pairs if key not in same]
+    corrected = dict(zip(differing, holm([pairs[key].bootstrap_p for key in differing]), strict=True))
     return [
-        Gain(row, column, other, found, corrected.get((row, column, other)), _paper_gain(table, row, column))
-        for (row, column, other), found in pairs.items()
+        Gain(*key, test, corrected.get(key), printed(table.published_gains, *key[:2], ""))
+        for key, test in pairs.items()
     ]
 
 
-def _paper_gain(table: Table, row: str, column: str) -> Number | None:
-    return printed(table.published_gains, row, column, "")
-
-
-def _differ_by_weights_alone(one: CellSettings, other: CellSettings) -> bool:
-    """Whether one has MSLM's weights, the other has none, and all else is equal."""
+def _are_same_training(one: CellSettings, other: CellSettings, both: Sequence[tuple[Finished, Finished]]) -> bool:
+    """Whether the settings differ by MSLM's weights alone, and these were even in all runs. On a GPU the predictions
+    may differ nevertheless: it adds gradients up in another order each time."""
     if "weighted" not in one.options or one.options["weighted"] == other.options.get("weighted"):
         return False
-    return one == other.model_copy(update={"options": {**other.options, "weighted": one.options["weighted"]}})
-
-
-def _are_even(both: Sequence[tuple[Finished, Finished]]) -> bool:
-    """Whether the weights were even in all runs: those without any are then the same training. The losses of both are
-    equal bit for bit; a GPU adds gradients up in another order each time, so that no two runs on it need be equal."""
+    if one != other.model_copy(update={"options": {**other.options, "weighted": one.options["weighted"]}}):
+        return False
     weights = [run.mask_weights for pair in both for run in pair]
-    return all(found is not None and found[0] == found[1] for found in weights)
+    return all(pair is not None and pair[0] == pair[1] for pair in weights)

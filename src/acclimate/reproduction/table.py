@@ -331,23 +331,20 @@ _SHOWN = (
 def shared_settings(cells: Iterable[Cell]) -> dict[str, str]:
     """By name, as `--set` takes it: the value, or the values of several cells. Without what no cell sets."""
     trained = [cell.settings for cell in cells if cell.settings.recipe is not None]
-    found = {name: _different(_value(settings, name) for settings in trained) for name in _SHOWN}
-    return {name: " or ".join(values) for name, values in found.items() if values}
-
-
-def _different(values: Iterable[Any]) -> Sequence[str]:
-    return list(dict.fromkeys(_written(value) for value in values if value is not None))
-
-
-def _written(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    shared = {}
+    for name in _SHOWN:
+        values = [value for value in (_value(settings, name) for settings in trained) if value is not None]
+        spelled = dict.fromkeys(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+        if spelled:
+            shared[name] = " or ".join(spelled)
+    return shared
 
 
 def _value(settings: CellSettings, name: str) -> Any:
     """None where it is not set, or belongs to an encoder that the cell has not."""
     if name.startswith(_LSTM) and settings.tagger.encoder != CNN_LSTM:
         return None
-    found: Any = settings
+    value: Any = settings
     for part in name.split("."):
-        found = found.get(part) if isinstance(found, dict) else getattr(found, part, None)
-    return found
+        value = value.get(part) if isinstance(value, dict) else getattr(value, part, None)
+    return value

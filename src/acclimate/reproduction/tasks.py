@@ -119,7 +119,7 @@ def _words_only(settings: CellSettings, text: Corpus | None, parts: tuple[Corpus
 def watched(settings: Watch, train: Corpus, dev: Corpus | None, test: Corpus) -> Corpus:
     """The sentence that is named, and sentences of dev in which a word misleads: train knows it under one label
     alone, and here it has another. They teach nothing and choose nothing."""
-    found = [sentence for sentence in test if " ".join(sentence.words) == settings.sentence][:1]
+    named = [sentence for sentence in test if " ".join(sentence.words) == settings.sentence][:1]
     labels: dict[str, Counter[str]] = defaultdict(Counter)
     for sentence in train.labelled():
         for word, tag in zip(sentence.words, sentence.tags or (), strict=True):
@@ -132,7 +132,7 @@ def watched(settings: Watch, train: Corpus, dev: Corpus | None, test: Corpus) ->
     some = [] if dev is None else [sentence for sentence in dev.labelled() if len(sentence) in _LENGTHS]
     telling = [one for one in some if any(map(misleads, one.words, one.tags or ()))]
     telling += [one for one in some if one.spans and one not in telling]  # where none misleads, any with an entity
-    return Corpus.of([*found, *telling[: settings.misleading]], "watched")
+    return Corpus.of([*named, *telling[: settings.misleading]], "watched")
 
 
 def extra_files(settings: CellSettings, sets: Datasets, folder: Path) -> dict[str, object]:
@@ -154,8 +154,8 @@ def extra_text(settings: CellSettings, extra: Extra, sets: Datasets, folder: Pat
     """A file with a sentence per line: as many as are wanted, or as there are."""
     assert settings.target is not None
     like = sets.require(settings.target, "train")
-    told = f"{sets.resolved(extra.text)}-{extra.lines}-{extra.by}"
-    place = folder / f"{told}-{_digest(told, like.fingerprint)}.txt"
+    name = f"{sets.resolved(extra.text)}-{extra.lines}-{extra.by}"
+    place = folder / f"{name}-{_digest(name, like.fingerprint)}.txt"
     if not place.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         if extra.by == "likeness":
@@ -181,21 +181,19 @@ class ExtraText:
     @classmethod
     def of(cls, cells: Sequence[Cell], sets: Datasets, folder: Path) -> ExtraText:
         """Makes the files that are missing."""
-        lines = {
-            cell.name: _count_lines(extra_text(cell.settings, cell.settings.extra, sets, folder))
-            for cell in cells
-            if cell.settings.extra is not None
-        }
+        lines: dict[str, int] = {}
         rows: dict[str, str] = {}
         same: dict[str, str] = {}
         for cell in cells:
-            if cell.name in lines:
-                first = rows.setdefault(_apart_from_amount(cell, lines[cell.name]), cell.row)
+            if cell.settings.extra is not None:
+                with extra_text(cell.settings, cell.settings.extra, sets, folder).open("rb") as text:
+                    lines[cell.name] = sum(1 for _ in text)
+                first = rows.setdefault(_apart_from_amount(cell, cell.settings.extra, lines[cell.name]), cell.row)
                 if first != cell.row:
                     same[cell.name] = first
         return cls(lines, same)
 
-    def told(self, cells: Sequence[Cell]) -> Iterator[str]:
+    def notes(self, cells: Sequence[Cell]) -> Iterator[str]:
         """Where there was less text than a row's name says, and which cells were left out for it."""
         short: dict[tuple[str, str, int], list[int]] = {}
         for cell in cells:
@@ -205,22 +203,15 @@ class ExtraText:
                 short.setdefault(key, []).append(extra.lines)
         for (column, text, there), asked in short.items():
             wanted = " and ".join(f"{lines:,}" for lines in sorted(set(asked)))
-            held = f"{count(there, 'line')} of {text}, all that there are"
-            yield f"Extra text of {column}: {held}, where {wanted} were asked for."
+            lines = f"{count(there, 'line')} of {text}, all that there are"
+            yield f"Extra text of {column}: {lines}, where {wanted} were asked for."
         for name, row in self.same.items():
             yield f"Left out: {name}, which has no more text than {row}."
 
 
-def _count_lines(file: Path) -> int:
-    with file.open("rb") as text:
-        return sum(1 for _ in text)
-
-
-def _apart_from_amount(cell: Cell, lines: int) -> str:
-    """Settings that are the same where two rows differ by what they ask for alone, and have the same. Longer training,
-    which goes with more text, makes no other row."""
-    settings = cell.settings
-    assert settings.extra is not None
-    extra = settings.extra.model_copy(update={"lines": lines})
+def _apart_from_amount(cell: Cell, extra: Extra, lines: int) -> str:
+    """Settings that are equal where two rows differ by the text that they ask for alone, and have the same. Longer
+    training, which goes with more text, makes no other row."""
+    settings, extra = cell.settings, extra.model_copy(update={"lines": lines})
     options = {name: value for name, value in settings.options.items() if name != "updates"}
     return f"{cell.column}: {settings.model_copy(update={'extra': extra, 'options': options}).model_dump_json()}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from acclimate.analysis.features import FeaturePoints, Separability, domain_separability, feature_points
+from acclimate.analysis.features import Separability, domain_separability, feature_points
 from acclimate.analysis.inspection.measures import PieceFigures, Surface, WordFigures, compare_pieces, within
 from acclimate.data.corpus import AnnotatorNote, Corpus
 from acclimate.data.mapping import LabelMap, fitting_map, shared_labels, similar_names_of
@@ -72,21 +72,32 @@ def look_through(
     encoder: str, source: Corpus, samples: tuple[Corpus, Corpus], progress: Progress | None = None, seed: int = 0
 ) -> EncoderFigures:
     """Read a part of the samples. Nothing is trained, and no tag is looked at."""
-    tagger = _reader(encoder, source)
-    read = tagger.encoder
-    assert isinstance(read, Transformer)
+    if encoder == CNN_LSTM:
+        raise UsageError(
+            f"{CNN_LSTM} knows nothing before it is trained, so there is nothing to look through: take the encoder "
+            f"{SHIPPED[0]}, or another pre-trained one."
+        )
+    tagger = Tagger.build(encoder, labels=source.labels, seed=0)  # its head stays unused
+    transformer = tagger.encoder
+    assert isinstance(transformer, Transformer)
     featured = {name: within(part, FEATURE_WORDS) for name, part in zip((SOURCE, TARGET), samples, strict=True)}
     most = min(map(len, featured.values()))
     hidden = tuple(within(part, LOSS_WORDS) for part in samples)
-    watch = _Count(progress, 2 * most + sum(map(len, hidden)))
+    done, total = 0, 2 * most + sum(map(len, hidden))
+
+    def advance(sentences: int) -> None:
+        nonlocal done
+        done += sentences
+        if progress is not None:
+            progress(done, total)
 
     remarks: list[str] = []
     losses = None
     try:
-        mlm_head = mlm_head_for(read)
-        if read.pieces.tokenizer.mask_token_id is None:
+        mlm_head = mlm_head_for(transformer)
+        if transformer.pieces.tokenizer.mask_token_id is None:
             raise EncoderNotFound(f"the tokenizer of {encoder} has no [MASK].")
-        one, other = (perplexity(read, mlm_head, part, seed=seed, progress=watch.add) for part in hidden)
+        one, other = (perplexity(transformer, mlm_head, part, seed=seed, progress=advance) for part in hidden)
         losses = one, other
     except EncoderNotFound as problem:
         remarks.append(f"No loss on hidden words: {problem}")
@@ -94,40 +105,14 @@ def look_through(
     if min(len({sentence.words for sentence in part}) for part in featured.values()) < FEWEST:
         remarks.append(f"No distance between features: that takes {FEWEST} different sentences of each corpus.")
     else:
-        points = feature_points(tagger, featured, "sentence", most, seed, watch.add)
+        points = feature_points(tagger, featured, "sentence", most, seed, advance)
         separability = domain_separability(points, seed)
-        mmd, mmd_within = _discrepancies(points)
-    unknown = read.pieces.tokenizer.unk_token_id
-    pieces = compare_pieces(source, samples, read.pieces.of_words, unknown)
+        ours, theirs = (torch.from_numpy(points.of(name).points) for name in (SOURCE, TARGET))
+        mmd = float(squared_mmd(ours, theirs, unbiased=True))
+        mmd_within = float(squared_mmd(ours[::2], ours[1::2], unbiased=True))
+    unknown = transformer.pieces.tokenizer.unk_token_id
+    pieces = compare_pieces(source, samples, transformer.pieces.of_words, unknown)
     return EncoderFigures(encoder, pieces, losses, separability, mmd, mmd_within, tuple(remarks))
-
-
-def _reader(encoder: str, source: Corpus) -> Tagger:
-    if encoder == CNN_LSTM:
-        raise UsageError(
-            f"{CNN_LSTM} knows nothing before it is trained, so there is nothing to look through: take the encoder "
-            f"{SHIPPED[0]}, or another pre-trained one."
-        )
-    return Tagger.build(encoder, labels=source.labels, seed=0)  # its head stays unused
-
-
-def _discrepancies(points: FeaturePoints) -> tuple[float, float]:
-    """Source against target, and the even against the odd sentences of the source."""
-    one, other = (torch.from_numpy(points.of(name).points) for name in (SOURCE, TARGET))
-    apart, chance = squared_mmd(one, other, unbiased=True), squared_mmd(one[::2], one[1::2], unbiased=True)
-    return float(apart), float(chance)
-
-
-class _Count:
-    """Adds up the sentences that were read."""
-
-    def __init__(self, progress: Progress | None, of: int) -> None:
-        self._progress, self._of, self._done = progress, of, 0
-
-    def add(self, sentences: int) -> None:
-        self._done += sentences
-        if self._progress is not None:
-            self._progress(self._done, self._of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +202,10 @@ def _of_target(source: Corpus, target: Corpus) -> TargetLabels:
     strings = {string for string, _ in known}
     total = mentions.total()
     seen: Counter[str] = Counter()
-    for (string, _), count in mentions.items():
-        seen[string] += count if string in strings else 0
-    seen = +seen
-    same = sum(count for (string, label), count in mentions.items() if (string, names.get(label, label)) in known)
+    for (string, _), times in mentions.items():
+        if string in strings:
+            seen[string] += times
+    same = sum(times for (string, label), times in mentions.items() if (string, names.get(label, label)) in known)
     return TargetLabels(
         corpus=target.name,
         sentences=len(target.labelled()),

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from acclimate.analysis.inspection import thresholds
-from acclimate.analysis.inspection.data_rules import Standing, Suggestion, standings
 from acclimate.analysis.inspection.facts import (
     FEATURE_WORDS,
     LOSS_WORDS,
@@ -22,7 +20,16 @@ from acclimate.analysis.inspection.facts import (
     look_through,
 )
 from acclimate.analysis.inspection.measures import Surface, compare_words
-from acclimate.analysis.inspection.rules import suggestions
+from acclimate.analysis.inspection.rules import (
+    LENGTH_APART,
+    SHARE_APART,
+    SUPPORT,
+    UNKNOWN_PIECES,
+    Standing,
+    Suggestion,
+    standings,
+    suggestions,
+)
 from acclimate.analysis.text_comparison import DensityRatio, sampled
 from acclimate.data.corpus import Corpus
 from acclimate.data.problems import InputError
@@ -169,14 +176,13 @@ def surface_table(source: Surface, target: Surface) -> list[str]:
     rows: list[Row] = [("", "source", "target")]
     rows.append(("sentences", f"{source.sentences:,}", f"{target.sentences:,}"))
     rows.append(("words", f"{source.words:,}", f"{target.words:,}"))
-    if _times(source.mean_length, target.mean_length) >= thresholds.LENGTH_APART:
+    low, high = sorted((source.mean_length, target.mean_length))
+    if high >= LENGTH_APART * low and high != low:
         rows.append(("words per sentence", f"{source.mean_length:.1f}", f"{target.mean_length:.1f}"))
-    for of, one, other in (
-        ("sentences", source.of_sentences, target.of_sentences),
-        ("words", source.of_words, target.of_words),
-    ):
+    for of in ("sentences", "words"):
+        one, other = (getattr(surface, f"of_{of}") for surface in (source, target))
         for name, share in one.items():
-            if abs(share - other[name]) >= thresholds.SHARE_APART:
+            if abs(share - other[name]) >= SHARE_APART:
                 rows.append((f"% of {of}: {name}", f"{100 * share:.1f}", f"{100 * other[name]:.1f}"))
     return align(rows)
 
@@ -184,10 +190,12 @@ def surface_table(source: Surface, target: Surface) -> list[str]:
 def _sampled(inspection: Inspection) -> list[str]:
     facts = inspection.facts
     one, other = inspection.sampled
-    lines = []
-    if (one, other) != (facts.source.sentences, facts.target.sentences):
-        lines.append(f"figures of text are of {one:,} and {other:,} random sentences; sizes and labels of all")
-    return [*lines, *inspection.notes]
+    if (one, other) == (facts.source.sentences, facts.target.sentences):
+        return list(inspection.notes)
+    return [
+        f"figures of text are of {one:,} and {other:,} random sentences; sizes and labels of all",
+        *inspection.notes,
+    ]
 
 
 def _sources(facts: Facts) -> Iterator[str]:
@@ -202,14 +210,14 @@ def _sources(facts: Facts) -> Iterator[str]:
 
 def _words(inspection: Inspection) -> list[str]:
     words = inspection.facts.words
-    typical = ", ".join(item.word for item in words.typical)
-    return [
-        f"{100 * words.unseen_words:.1f} % of the target's words are not in the source "
-        f"({100 * words.unseen_types:.1f} % of the distinct ones)",
+    unseen, types = 100 * words.unseen_words, 100 * words.unseen_types
+    lines = [f"{unseen:.1f} % of the target's words are not in the source ({types:.1f} % of the distinct ones)"]
+    lines.append(
         f"{words.overlap:.1f} % of the frequent words are common to both; density ratio {words.distance:.2f} (0: the "
-        "same mix of words, 1: none shared)",
-        *([f"typical of the target: {typical}"] if typical else []),
-    ]
+        "same mix of words, 1: none shared)"
+    )
+    typical = ", ".join(item.word for item in words.typical)
+    return [*lines, f"typical of the target: {typical}"] if typical else lines
 
 
 def _encoder(inspection: Inspection) -> list[str]:
@@ -219,7 +227,7 @@ def _encoder(inspection: Inspection) -> list[str]:
     if inspection.facts.words.unseen_words:
         whole, broken = 100 * pieces.unseen_whole, 100 * pieces.unseen_broken
         lines.append(f"of words unseen in the source {whole:.0f} % are one piece, {broken:.0f} % three or more")
-    if pieces.target_unknown >= thresholds.UNKNOWN_PIECES:
+    if pieces.target_unknown >= UNKNOWN_PIECES:
         lines.append(f"{100 * pieces.target_unknown:.1f} % of the target's words it cannot spell at all")
     if encoder.losses is not None:
         one, other = encoder.losses
@@ -274,17 +282,14 @@ def _guesses(guesses: GuessedLabels | None) -> list[str]:
     lines = [f"guesses: {count(guesses.sentences, 'source sentence')}; {soft}{likeliest}"]
     if guesses.annotators:
         rows: list[Row] = [("annotator", "sentences", "right", "weight")]
-        rows += (
-            (one.name, f"{one.sentences:,}", f"{one.reliability:.2f}", f"{one.weight:.2f}")
-            for one in guesses.annotators
-        )
+        for one in guesses.annotators:
+            rows.append((one.name, f"{one.sentences:,}", f"{one.reliability:.2f}", f"{one.weight:.2f}"))
         lines += ["how probably each annotator is right, by how they agree", *align(rows)]
     return lines
 
 
 def _support(number: int) -> str:
-    few = "none" if not number else f"few: {number}"
-    return f"{number:,}" if number >= thresholds.SUPPORT else few
+    return f"{number:,}" if number >= SUPPORT else f"few: {number}" if number else "none"
 
 
 def _recipes(inspection: Inspection) -> list[str]:
@@ -294,11 +299,9 @@ def _recipes(inspection: Inspection) -> list[str]:
     for standing in inspection.standings:
         if standing.lacks is not None:
             reasons.setdefault(standing.lacks, []).append(standing.recipe)
-    return lines + [f"not {', '.join(names)}: {_of_several(why, len(names))}" for why, names in reasons.items()]
-
-
-def _of_several(why: str, recipes: int) -> str:
-    return re.sub("^it ", "each ", why) if recipes > 1 else why
+    for why, names in reasons.items():
+        lines.append(f"not {', '.join(names)}: {re.sub('^it ', 'each ', why) if len(names) > 1 else why}")
+    return lines
 
 
 def _numbered(suggestions: tuple[Suggestion, ...]) -> Iterator[str]:
@@ -307,8 +310,3 @@ def _numbered(suggestions: tuple[Suggestion, ...]) -> Iterator[str]:
         yield f"     Why: {suggestion.why}"
         for command in suggestion.commands:
             yield from (f"       {row}" for row in command.split("\n"))
-
-
-def _times(one: float, other: float) -> float:
-    low, high = sorted((one, other))
-    return high / low if low else float("inf") if high else 1.0

@@ -33,34 +33,15 @@ _CLOSING = "\"'”’»)]}`"
 _ENDS = ".!?…。！？"
 
 
-def _begins_with_capital(words: Words) -> bool:
-    return words[0][0].isupper()
-
-
-def _is_lower_case(words: Words) -> bool:
-    text = "".join(words)
-    return text == text.lower() and text != text.upper()
-
-
-def _is_in_capitals(words: Words) -> bool:
-    text = "".join(words)
-    return text == text.upper() and text != text.lower()
-
-
-def _ends_a_sentence(words: Words) -> bool:
-    text = "".join(words[-3:]).rstrip(_CLOSING)
-    return text.endswith(tuple(_ENDS))
-
-
 def _any(of_word: Callable[[str], Any]) -> Callable[[Words], bool]:
-    return lambda words: any(of_word(word) for word in words)
+    return lambda words: any(map(of_word, words))
 
 
 OF_SENTENCES: dict[str, Callable[[Words], bool]] = {
-    "begin with a capital": _begins_with_capital,
-    "all in lower case": _is_lower_case,
-    "all in capitals": _is_in_capitals,
-    "end with . ! or ?": _ends_a_sentence,
+    "begin with a capital": lambda words: words[0][0].isupper(),
+    "all in lower case": lambda words: "".join(words).islower(),
+    "all in capitals": lambda words: "".join(words).isupper(),
+    "end with . ! or ?": lambda words: "".join(words[-3:]).rstrip(_CLOSING).endswith(tuple(_ENDS)),
     "with a link": _any(_LINK.match),
     "with a user name": _any(_USER.match),
     "with a hashtag": _any(_HASHTAG.match),

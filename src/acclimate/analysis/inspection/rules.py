@@ -6,21 +6,217 @@ was measured, from news to other text, stands in docs/explanation/results.
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from acclimate.analysis.inspection import data_rules as of_data
-from acclimate.analysis.inspection import thresholds
-from acclimate.analysis.inspection.data_rules import BOARD, Suggestion, runnable
 from acclimate.analysis.inspection.facts import MAP_FILE, Facts
+from acclimate.data.corpus import kind_of_tags
 from acclimate.data.mapping import map_text
+from acclimate.recipes.catalogue import RECIPES
+from acclimate.recipes.domain_tuning import DomainTuning
+from acclimate.recipes.recipe import Recipe
 from acclimate.spelling import count
 
+SHARE_APART = 0.05  # shares of sentences or words that differ by less are not worth a line
+LENGTH_APART = 1.25  # times: nor are lengths
+
+# nats per hidden piece. Two parts of one corpus differ by up to 0.4 from sample to sample (CoNLL-2003, train and test;
+# bundled news by 0.3), bundled news and posts by 2
+LOSS_GAP = 0.75
+
+# proxy A-distance. Parts of bundled news reach 0.5 by chance (four samples: 0.01, 0.15, 0.01, 0.51); 1.5 is a domain
+# named rightly 7 times of 8
+ALIKE, APART = 0.75, 1.5
+
+# share of running words. Bundled news lacks a fifth of the words of its own test part, for it is small; the training
+# part of CoNLL-2003 a tenth
+MANY_UNSEEN = 0.25
+
+# pieces of a target word for each of a source word: a tenth more, and rows grow by a tenth
+MORE_PIECES = 1.1
+UNKNOWN_PIECES = 0.01  # of words: what the encoder cannot spell at all, such as emoji
+
+# how often domain tuning reads the target's text: what is read more often is rather learnt by heart, and the loss on
+# held-out text will tell. Where it would read fewer sentences than TUNING_READS, more text is worth looking for
+PASSES = round(DomainTuning().passes)
+TUNING_READS = 2_000 * 32 // 2
+NOTHING_HELD_OUT = 40  # sentences: of fewer, domain tuning holds none out, so nobody notices when it does harm
+
+SUPPORT = 20  # mentions of a label: with fewer, its score hangs on a handful of names
+
+# how many labelled target sentences the settings of PDALN begin with
+FEW_SHOT = 100
+WORTH_CUTTING = 400  # sentences: a hundred to learn from, a hundred to choose by, a hundred or more to score on
+
+# entities of a test set that leave F1 uncertain by about 5 points either way: 1.96 * sqrt(0.25 / n)
+TEST_ENTITIES = 400
+
+SEEN_MENTIONS = 0.5  # share of the target's mentions: with fewer seen, context must do the work
+PARAGRAPH = 60  # words: lines of that mean length are hardly sentences
+
+BOARD = "docs/explanation/results/leaderboard.md"  # what recipes brought, where one is suggested
 MEASURED_WITHOUT = f"From news to seven targets pdaln brought 0.3 F1 on the mean, datnet 0.8 ({BOARD})."
 MEASURED_WITH_FEW = (
     f"With 100 labelled sentences on each of seven targets datnet was 0.5 F1 above learning both corpora together (7 "
     f"below on tweets, 6 above on contracts), pdaln level with it, la-dtl below ({BOARD})."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What to try, why, and the commands, one after the other."""
+
+    rule: str
+    text: str
+    why: str
+    commands: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A recipe, and why it cannot be run; None where it can."""
+
+    recipe: str
+    lacks: str | None
+
+
+def standings(facts: Facts) -> tuple[Standing, ...]:
+    return tuple(Standing(recipe.name, what_lacks(recipe, facts)) for recipe in RECIPES.values())
+
+
+def runnable(facts: Facts, *names: str) -> tuple[str, ...]:
+    """Those of the names that can be run, in their order."""
+    return tuple(name for name in names if what_lacks(RECIPES[name], facts) is None)
+
+
+def what_lacks(recipe: Recipe, facts: Facts) -> str | None:
+    if "target labels" in recipe.needs and not facts.has_few:
+        return "it learns from labelled target sentences (--target-labelled)"
+    if "language model" in recipe.needs and facts.encoder.losses is None:
+        return f"it needs a masked language model, and {facts.encoder.encoder} is none"
+    if facts.has_few and recipe.own_tagger == "never":
+        target = facts.labels.target
+        if target is not None and target.kind != facts.labels.kind:
+            return (
+                f"the labelled target has {kind_of_tags(target.kind)} and the source {kind_of_tags(facts.labels.kind)}"
+            )
+        if facts.foreign:
+            return f"the source does not teach {', '.join(facts.foreign)} (--typeless, or a --map of your own)"
+    if "entities" in recipe.needs and facts.labels.kind == "plain":
+        return "it hides entities, and plain tags have none"
+    if "entities beside target labels" in recipe.needs and facts.has_few and facts.labels.kind == "plain":
+        return "it exchanges entities of both domains, and plain tags have none"
+    if facts.is_other_task and not facts.has_few:
+        return "the source teaches none of the target's labels (--target-labelled, or --typeless)"
+    return None
+
+
+def extra_text(facts: Facts) -> Suggestion | None:
+    """Little target text: more of its kind may be had by selection."""
+    wanted = TUNING_READS // PASSES
+    missing = wanted - facts.target.sentences
+    gap = facts.encoder.loss_gap
+    if missing <= 0 or gap is None or gap < LOSS_GAP:
+        return None
+    why = f"Domain tuning learns more from {wanted:,} target sentences, read {PASSES} times each; "
+    why += f"there are {facts.target.sentences:,}."
+    given, extra = facts.given, facts.extra
+    tune = [facts.adapt("adversarial-masking", "--set")] if runnable(facts, "adversarial-masking") else []
+    text = "Have a look for more text of the target's kind; select takes the lines most like it out of any amount."
+    files = "HUGE.txt.gz"
+    if extra is not None:
+        of = "more" if extra.distance > facts.words.distance else "less"
+        why += f" The extra text is {of} unlike the target than the source is (density ratio {extra.distance:.2f} and "
+        why += f"{facts.words.distance:.2f}; 0: the same mix of words)."
+        if extra.sentences <= missing and not extra.cut:
+            text = "Add the extra text to domain tuning as it is: there is not enough of it to choose from."
+            option = shlex.quote('options.extra=["' + '", "'.join(given.extra) + '"]')
+            return Suggestion("extra_text", text, why, (f"{tune[0]} {option}",)) if tune else None
+        text = "Select from the extra text the lines most like the target, and tune on them as well."
+        files = shlex.join(given.extra)
+    select = f"acclimate data select --like {shlex.quote(given.target)} --from {files} --top {missing}"
+    commands = [f"{select} --out more.txt.gz", *(f"{one} 'options.extra=[\"more.txt.gz\"]'" for one in tune)]
+    return Suggestion("extra_text", text, why, tuple(commands))
+
+
+def weak_labels(facts: Facts) -> Suggestion | None:
+    """Without labels for what is wanted, a list of names makes some."""
+    target = facts.labels.target
+    if facts.has_few or target is None or target.kind == "plain" or not facts.foreign:
+        return None
+    label = facts.foreign[0]
+    why = "Against gold, a dictionary's labels scored 60 F1 on diseases, 83 on chemicals and 50 on the bundled "
+    why += "clinical notes (docs/explanation/results/weak-label.md); nothing is known of other kinds of names."
+    given = shlex.join(["--label", label, "--text", facts.given.target])
+    command = f"acclimate data weak-label --concepts NAMES.txt {given} --out weak.conll"
+    text = f"If there is a list of names of {label}, have a look at weak labels."
+    return Suggestion("weak_labels", text, why, (command,))
+
+
+def exchange(facts: Facts) -> Suggestion | None:
+    """Shared labels and few sentences: entities may trade places."""
+    target = facts.labels.target
+    if not facts.has_few or target is None or target.kind == "plain" or not target.both:
+        return None
+    both = ", ".join(target.both)
+    why = f"Both sides have {both}, so entities of one type can trade places; pdaln does it by itself."
+    words = ["--source", facts.given.first_source, "--target", facts.given.target_labelled or ""]
+    words += ["--out", "augmented.conll"]
+    words += ["--map", facts.map_name] if facts.map_name is not None else []
+    text = "Have a look at sentences with exchanged entities before you train on them."
+    return Suggestion("exchange", text, why, (f"acclimate data augment {shlex.join(words)}",))
+
+
+def weak_support(facts: Facts) -> Suggestion | None:
+    """How many more labelled target sentences would give every label some support."""
+    target = facts.labels.target
+    if not facts.has_few or target is None or target.kind == "plain":
+        return None
+    rare = {label: number for label, number in target.counts.items() if number < SUPPORT}
+    absent = [label for label in target.only_source if label not in target.own_names]
+    if not rare:
+        return None
+    rarest = min(rare.values())
+    more = math.ceil((SUPPORT - rarest) * target.sentences / rarest)
+    listed = ", ".join(f"{label} {number}" for label, number in rare.items())
+    why = f"Fewer than {SUPPORT} mentions in {count(target.sentences, 'sentence')}: {listed}."
+    why += f" Not met at all: {', '.join(absent)}." if absent else ""
+    text = f"About {more:,} labelled target sentences more would show each label {SUPPORT} times, at this rate."
+    return Suggestion("weak_support", text, why)
+
+
+def first_labels(facts: Facts) -> Suggestion | None:
+    """Without labelled target sentences there is no telling what helped."""
+    if facts.has_few:
+        return None
+    labels, target = facts.labels, facts.labels.target
+    of, kind, counts, sentences = "source", labels.kind, labels.source, labels.sentences
+    if target is not None:
+        of, kind, counts, sentences = "target", target.kind, target.counts, target.sentences
+    entities = sum(counts.values())
+    if kind == "plain" or not entities:
+        return None
+    enough = math.ceil(TEST_ENTITIES * sentences / entities)
+    text = f"Label target sentences: {FEW_SHOT} to learn from open up more recipes (--target-labelled), "
+    text += f"and about {enough:,} others tell which one helped (--target-test)."
+    why = f"{FEW_SHOT} of them brought 18 F1 on the mean of seven targets, adapting without them 2 "
+    why += f"({BOARD}); {enough:,} sentences have some {TEST_ENTITIES} entities at the {of}'s "
+    why += "rate, which leaves F1 uncertain by about 5 points."
+    return Suggestion("first_labels", text, why)
+
+
+def cut_out_labels(facts: Facts) -> Suggestion | None:
+    """A target that carries tags can be cut into parts to learn from and parts to score on."""
+    target, given = facts.labels.target, facts.given
+    if facts.has_few or target is None or target.sentences < WORTH_CUTTING:
+        return None
+    text = "Or cut the target, which carries tags, into sentences to learn from, to choose by and to score on."
+    why = f"{given.target} has {target.sentences:,} labelled sentences, which no recipe sees as long as it is --target."
+    split = f"acclimate data split {shlex.quote(given.target)} --few-labels {FEW_SHOT} --out parts"
+    inspect = f"acclimate data inspect {shlex.join(given.sources)} parts/unlabelled.conll"
+    return Suggestion("cut_out_labels", text, why, (split, f"{inspect} --target-labelled parts/labelled.conll"))
 
 
 def other_names(facts: Facts) -> Suggestion | None:
@@ -34,12 +230,10 @@ def other_names(facts: Facts) -> Suggestion | None:
         return Suggestion("other_names", f"Map the target's labels: --map {target.bundled_map}.", why)
     pairs = ", ".join(f"{name} like {other}" for name, other in target.alike.items())
     mapped = {name: target.alike.get(name, name if name in target.both else "O") for name in target.counts}
-    return Suggestion(
-        "other_names",
-        f"Map the target's labels with a file {MAP_FILE} (--map {MAP_FILE}); check it: the names alone were compared.",
-        f"Some names only look different: {pairs}. O drops a label.",
-        (map_text(mapped),),
-    )
+    text = f"Map the target's labels with a file {MAP_FILE} (--map {MAP_FILE}); check it: the names alone were "
+    text += "compared."
+    why = f"Some names only look different: {pairs}. O drops a label."
+    return Suggestion("other_names", text, why, (map_text(mapped),))
 
 
 def labels_without_source(facts: Facts) -> Suggestion | None:
@@ -50,10 +244,8 @@ def labels_without_source(facts: Facts) -> Suggestion | None:
     names = ", ".join(facts.foreign or target.counts)
     why = f"The source has no {names}; a tagger that learns from it alone cannot predict them."
     if facts.is_other_task and target.kind == facts.labels.kind:
-        why += (
-            " No name of a label resembles one of the source's. If some mean the same nevertheless, say so in a map: "
-        )
-        why += "--map FILE, with `labels:` and below it a line `OLD: NEW` for each."
+        why += " No name of a label resembles one of the source's. If some mean the same nevertheless, say so in a "
+        why += "map: --map FILE, with `labels:` and below it a line `OLD: NEW` for each."
     if facts.has_few:
         text = "Train a tagger with the target's own labels: acclimate or datnet with the source, target-only without."
         commands = [facts.adapt(recipe, use_map=False) for recipe in ("acclimate", "datnet", "target-only")]
@@ -66,20 +258,11 @@ def labels_without_source(facts: Facts) -> Suggestion | None:
 def alike(facts: Facts) -> Suggestion | None:
     """Domains that can hardly be told apart leave little to adapt."""
     separability, gap = facts.encoder.separability, facts.encoder.loss_gap
-    if (
-        separability is None
-        or separability.a_distance >= thresholds.ALIKE
-        or (gap is not None and gap >= thresholds.LOSS_GAP)
-    ):
+    if facts.is_other_task or separability is None or separability.a_distance >= ALIKE or (gap or 0) >= LOSS_GAP:
         return None
-    if facts.is_other_task:
-        return None
-    return Suggestion(
-        "alike",
-        "Begin with no adaptation: train on the source and score it on labelled target sentences.",
-        f"To {facts.encoder.encoder} the two read alike (A-distance {separability.a_distance:.2f}).",
-        (facts.adapt("source-only"),),
-    )
+    text = "Begin with no adaptation: train on the source and score it on labelled target sentences."
+    why = f"To {facts.encoder.encoder} the two read alike (A-distance {separability.a_distance:.2f})."
+    return Suggestion("alike", text, why, (facts.adapt("source-only"),))
 
 
 def default_recipe(facts: Facts) -> Suggestion | None:
@@ -102,14 +285,14 @@ def default_recipe(facts: Facts) -> Suggestion | None:
 def domain_tuning(facts: Facts) -> Suggestion | None:
     """Where target words are harder to guess, there is something to learn from target text alone."""
     gap = facts.encoder.loss_gap
-    if gap is None or gap < thresholds.LOSS_GAP:
+    if gap is None or gap < LOSS_GAP:
         return None
     sentences = facts.target.sentences
     why = f"{facts.encoder.encoder} guesses hidden words of the target worse than the source's (loss {gap:+.2f})."
-    if sentences < thresholds.NOTHING_HELD_OUT:
+    if sentences < NOTHING_HELD_OUT:
         return None
-    if sentences * thresholds.PASSES < thresholds.TUNING_READS:
-        why += f" There are {sentences:,} sentences: tuning stops when it has read them {thresholds.PASSES} times."
+    if sentences * PASSES < TUNING_READS:
+        why += f" There are {sentences:,} sentences: tuning stops when it has read them {PASSES} times."
     if facts.is_other_task:
         tune = ["acclimate", "encoder", "domain-tune", "--text", facts.given.target]
         tune += ["--source", facts.given.first_source]
@@ -126,16 +309,16 @@ def domain_tuning(facts: Facts) -> Suggestion | None:
 def nothing_to_tune(facts: Facts) -> Suggestion | None:
     """Why domain tuning is not on the list. The loss is no reason: it did not foretell where tuning helps."""
     sentences = facts.target.sentences
-    if facts.encoder.loss_gap is None or sentences >= thresholds.NOTHING_HELD_OUT:
+    if facts.encoder.loss_gap is None or sentences >= NOTHING_HELD_OUT:
         return None
-    why = f"{count(sentences, 'target sentence')}: with fewer than {thresholds.NOTHING_HELD_OUT} none is held out."
+    why = f"{count(sentences, 'target sentence')}: with fewer than {NOTHING_HELD_OUT} none is held out."
     return Suggestion("nothing_to_tune", "Leave domain tuning until there is more target text.", why)
 
 
 def alignment(facts: Facts) -> Suggestion | None:
     """Where features give the domain away, recipes that make them alike have something to do."""
     separability = facts.encoder.separability
-    if separability is None or separability.a_distance < thresholds.APART or facts.is_other_task:
+    if separability is None or separability.a_distance < APART or facts.is_other_task:
         return None
     names = runnable(facts, *(("pdaln", "la-dtl", "datnet") if facts.has_few else ("pdaln", "datnet")))
     if not names:
@@ -151,7 +334,7 @@ def alignment(facts: Facts) -> Suggestion | None:
 def few_labels(facts: Facts) -> Suggestion | None:
     """Labelled target sentences are worth using even where the domains are close."""
     separability = facts.encoder.separability
-    if not facts.has_few or (separability is not None and separability.a_distance >= thresholds.APART):
+    if not facts.has_few or (separability is not None and separability.a_distance >= APART):
         return None
     names = runnable(facts, "pdaln", "la-dtl", "datnet")
     if not names or facts.is_other_task:
@@ -167,9 +350,9 @@ def context(facts: Facts) -> Suggestion | None:
     seen = None if target is None else target.mentions_same
     if facts.is_other_task or not runnable(facts, "mat"):
         return None
-    if seen is not None and seen < thresholds.SEEN_MENTIONS:
+    if seen is not None and seen < SEEN_MENTIONS:
         why = f"The source has shown {100 * seen:.0f} % of the target's entities under the same label."
-    elif seen is None and facts.words.unseen_words >= thresholds.MANY_UNSEEN:
+    elif seen is None and facts.words.unseen_words >= MANY_UNSEEN:
         why = f"{100 * facts.words.unseen_words:.0f} % of the target's words do not occur in the source."
     else:
         return None
@@ -191,7 +374,7 @@ def self_training(facts: Facts) -> Suggestion | None:
 def another_encoder(facts: Facts) -> Suggestion | None:
     """Words in many pieces are words that the encoder's vocabulary was not made for."""
     pieces, given = facts.encoder.pieces, facts.given
-    if pieces.target < thresholds.MORE_PIECES * pieces.source:
+    if pieces.target < MORE_PIECES * pieces.source:
         return None
     why = f"{facts.encoder.encoder} cuts the target's words into {pieces.target:.2f} pieces, the source's into "
     why += f"{pieces.source:.2f}: its vocabulary was made for other text."
@@ -202,22 +385,20 @@ def another_encoder(facts: Facts) -> Suggestion | None:
 
 def paragraphs(facts: Facts) -> Suggestion | None:
     """Lines that are no sentences."""
-    if facts.target.mean_length < thresholds.PARAGRAPH or facts.target.mean_length < 2 * facts.source.mean_length:
+    if facts.target.mean_length < PARAGRAPH or facts.target.mean_length < 2 * facts.source.mean_length:
         return None
     why = f"The target's have {facts.target.mean_length:.0f} words on the mean, the source's "
     why += f"{facts.source.mean_length:.0f}."
-    text = (
-        "See whether the target's lines are paragraphs: --set reading.paragraphs=true splits raw text into sentences."
-    )
-    return Suggestion("paragraphs", text, why)
+    text = "See whether the target's lines are paragraphs: --set reading.paragraphs=true splits raw text into "
+    return Suggestion("paragraphs", f"{text}sentences.", why)
 
 
 RULES: tuple[Callable[[Facts], Suggestion | None], ...] = (
     *(other_names, labels_without_source, paragraphs, alike),  # what is in the way, then what to try
     *(default_recipe, domain_tuning, alignment, few_labels, context, another_encoder, self_training, nothing_to_tune),
     # and what more data would be worth
-    *(of_data.extra_text, of_data.weak_labels, of_data.exchange, of_data.weak_support),
-    *(of_data.first_labels, of_data.cut_out_labels),
+    *(extra_text, weak_labels, exchange, weak_support),
+    *(first_labels, cut_out_labels),
 )
 
 

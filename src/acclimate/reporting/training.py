@@ -8,11 +8,11 @@ from typing import Any
 
 from acclimate.analysis.curves import CHANCE, Series, StageCurves, game_verdict
 from acclimate.evaluation.table import duration
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.lines import MOST_POINTS, lines, lines_legend
-from acclimate.reporting.figures import UNKNOWN, decimal, percent
+from acclimate.reporting.charts import MOST_POINTS, lines, lines_legend
+from acclimate.reporting.formatting import UNKNOWN, decimal, percent
 from acclimate.reporting.page import Block, Cell, Charts, Fold, Items, Section, Table, Text, missing
 from acclimate.reporting.run_data import RunData
+from acclimate.reporting.svg import Figure
 
 MOST_STAGES = 6  # shown at once; the others are folded
 _ADVERSARY = "Health of the adversary"
@@ -47,26 +47,24 @@ def curve_figures(curves: Sequence[StageCurves], stages: Sequence[Mapping[str, A
 
 
 def _stage(stage: StageCurves, stages: Sequence[Mapping[str, Any]]) -> Iterator[Figure]:
-    losses = _known({name: _points(series) for name, series in stage.losses.items()})
+    losses = {name: _points(series) for name, series in stage.losses.items() if series.known}
     if losses:
         drawn = lines(f"Losses of {stage.name}", _spoken(losses), losses)
         yield Figure(f"{stage.name}: losses", drawn, lines_legend(list(losses)))
-    scores = _known({name: _points(series, _factor(series)) for name, series in stage.scores.items()})
-    what = "held-out loss" if any(_factor(series) < 0 for series in stage.scores.values()) else "held-out score"
+    scores = {name: _points(series, _factor(series)) for name, series in stage.scores.items() if series.known}
+    is_loss = any(_factor(series) < 0 for series in stage.scores.values())
+    title = f"{stage.name}: held-out {'loss' if is_loss else 'score'}"
     if scores and all(len(points) == 1 for points in scores.values()):
         once = "; ".join(f"{name}: {points[0][1]:.1f}, measured once" for name, points in scores.items())
-        yield Figure(f"{stage.name}: {what}", None, note=once)
+        yield Figure(title, None, note=once)
     elif scores:
-        drawn = lines(f"{stage.name}: {what}", _spoken(scores), scores, marks=_kept(stage, stages))
-        yield Figure(f"{stage.name}: {what}", drawn, lines_legend(list(scores)))
-    watched = _known({words: _points(row.probability) for words, row in stage.confidences.items()})
+        drawn = lines(title, _spoken(scores), scores, marks=_kept(stage, stages))
+        yield Figure(title, drawn, lines_legend(list(scores)))
+    confidences = {words: row.probability for words, row in stage.confidences.items()}
+    watched = {words: _points(series) for words, series in confidences.items() if series.known}
     if watched:
         drawn = lines(f"Watched sentences of {stage.name}", _spoken(watched), watched, span=(-0.03, 1.03))
         yield Figure(f"{stage.name}: probability of the gold tags", drawn, lines_legend(list(watched)))
-
-
-def _known(series: Mapping[str, _Points]) -> dict[str, _Points]:
-    return {name: points for name, points in series.items() if points}
 
 
 def _points(series: Series, factor: float = 1.0) -> _Points:
@@ -112,43 +110,35 @@ def adversary_sections(run: RunData) -> list[Section]:
 def adversary_figures(curves: Sequence[StageCurves]) -> list[Figure]:
     """How well the discriminator of each stage tells the domains apart."""
     figures = []
-    for stage in curves:
-        series = {
-            name.replace("_", " "): [(float(update), 100 * value) for value, update in stage.game[name].known]
-            for name in _ACCURACIES
-            if name in stage.game and stage.game[name].known
-        }
-        if stage.game:
-            about = game_verdict(stage) or ""
-            levels, span = {100 * CHANCE: "chance"}, (-4.0, 104.0)
-            drawn = lines(f"Discriminator of {stage.name}", about, series, levels=levels, span=span)
-            caption = f"{stage.name}: the discriminator's accuracy in percent"
-            figures.append(Figure(caption, drawn, lines_legend(list(series))))
+    for stage in (stage for stage in curves if stage.game):
+        known = {name: stage.game[name] for name in _ACCURACIES if name in stage.game and stage.game[name].known}
+        series = {name.replace("_", " "): _points(own, 100) for name, own in known.items()}
+        levels, span = {100 * CHANCE: "chance"}, (-4.0, 104.0)
+        drawn = lines(f"Discriminator of {stage.name}", game_verdict(stage) or "", series, levels=levels, span=span)
+        caption = f"{stage.name}: the discriminator's accuracy in percent"
+        figures.append(Figure(caption, drawn, lines_legend(list(series))))
     return figures
 
 
 def committee_sections(run: RunData) -> list[Section]:
     """The taggers that labelled the target's text, and what their student keeps; none where there was no committee."""
-    found = run.report.get("committee")
-    if not found:
+    committee = run.report.get("committee")
+    if not committee:
         return []
-    learnt = "the mean of their probabilities" if found["labels"] == "marginals" else "what all of them agree on"
+    learnt = "the mean of their probabilities" if committee["labels"] == "marginals" else "what all of them agree on"
     about = (
-        f"Several taggers labelled {found['sentences']:,} target sentences, and one student learnt {learnt}. "
-        f"Committee: the spans that most members found. {100 * found['open_share']:.1f} % of the words were left open."
+        f"Several taggers labelled {committee['sentences']:,} target sentences, and one student learnt {learnt}. "
+        f"Committee: the spans that most members found. {100 * committee['open_share']:.1f} % of the words were left "
+        "open."
     )
     rows: list[list[Any]] = [
-        [f"member, {one['recipe']}", str(one["seed"]), _f1(one["f1"]), f"{one['seconds']:.1f}"]
-        for one in found["members"]
+        [f"member, {one['recipe']}", str(one["seed"]), percent(one["f1"]), f"{one['seconds']:.1f}"]
+        for one in committee["members"]
     ]
-    rows += [["committee, by vote", UNKNOWN, _f1(found["committee_f1"]), UNKNOWN]]
-    rows += [[Cell("student", is_strong=True), UNKNOWN, _f1(found["student_f1"]), UNKNOWN]]
+    rows.append(["committee, by vote", UNKNOWN, percent(committee["committee_f1"]), UNKNOWN])
+    rows.append([Cell("student", is_strong=True), UNKNOWN, percent(committee["student_f1"]), UNKNOWN])
     table = Table(["tagger", "seed", "target F1", "seconds"], rows)
     return [Section("committee", "The committee that taught this tagger", about, [table])]
-
-
-def _f1(f1: float | None) -> str:
-    return UNKNOWN if f1 is None else percent(f1)
 
 
 def settings_section(run: RunData) -> Section:

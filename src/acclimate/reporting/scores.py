@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from acclimate.evaluation.significance import SURE, Interval, Metric, compare_seeds, interval, larger_p
-from acclimate.reporting.charts.bars import BarRow, bars, bars_legend
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.heat_map import heat_map
-from acclimate.reporting.charts.points import Dot, DotRow, dots, dots_legend
-from acclimate.reporting.figures import UNKNOWN, between, figures_of, p_of_tests, percent, signed, signed_between
+from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, bars_legend, dots, dots_legend, heat_map
+from acclimate.reporting.formatting import UNKNOWN, between, figures_of, p_of_tests, percent, signed, signed_between
 from acclimate.reporting.page import Block, Cell, Charts, Fold, Section, Table, Text, missing
 from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
+from acclimate.reporting.svg import Figure
 from acclimate.runs.evidence import SOURCE, TARGET, Answers
 from acclimate.spelling import count
 
@@ -97,25 +95,29 @@ def _lines(domain: str, change: Mapping[str, Any], answers: Answers | None, is_r
     for metric in _OF_WORDS if change["after"]["typeless"] is None else _OF_SPANS:
         name, group, figure = _PLACES[metric]
         before, after = (float(change[when][group][figure]) for when in ("before", "after"))
+        before_range = after_range = None
+        if answers is not None:
+            after_range = interval(answers.gold, answers.after, metric=metric)
+            if answers.before is not None:
+                before_range = interval(answers.gold, answers.before, metric=metric)
         yield ScoreLine(
             domain,
             name,
             before if is_adapted else None,
             after,
-            None
-            if answers is None or answers.before is None
-            else interval(answers.gold, answers.before, metric=metric),
-            None if answers is None else interval(answers.gold, answers.after, metric=metric),
+            before_range,
+            after_range,
             _change(change["change"], answers, metric),
             is_reserved and is_adapted,
         )
 
 
-def _change(found: Mapping[str, Any] | None, answers: Answers | None, metric: Metric) -> Mapping[str, Any] | None:
-    """The run's own tests where it made them of this metric; else the same tests on the answers it kept."""
-    own = found if found is not None and found["metric"] == metric else None
-    if found is None or own is not None or answers is None or answers.before is None:
+def _change(own: Mapping[str, Any] | None, answers: Answers | None, metric: Metric) -> Mapping[str, Any] | None:
+    """The run's own test where it is of this metric; else the same test on the predictions that it kept."""
+    if own is None or own["metric"] == metric:
         return own
+    if answers is None or answers.before is None:
+        return None
     return compare_seeds(answers.gold, [answers.before], [answers.after], metric=metric).as_dict()
 
 
@@ -143,24 +145,20 @@ def _score_chart(lines: Sequence[ScoreLine]) -> Charts:
     rows = []
     for line in lines:
         lanes, shown = [], []
-        for shape, value, spread in (
-            ("before", line.before, line.before_range),
-            ("after", line.after, line.after_range),
-        ):
-            if value is None:
-                continue
-            low, high = (None, None) if spread is None else (100 * spread.low, 100 * spread.high)
-            lanes.append([Dot(100 * value, shape, low, high, f"{shape}: {percent(value)}")])
-            shown.append(percent(value))
+        ends = {"before": (line.before, line.before_range), "after": (line.after, line.after_range)}
+        for shape, (value, spread) in ends.items():
+            if value is not None:
+                low, high = (None, None) if spread is None else (100 * spread.low, 100 * spread.high)
+                lanes.append([Dot(100 * value, shape, low, high, f"{shape}: {percent(value)}")])
+                shown.append(percent(value))
         rows.append(DotRow(f"{line.domain}, {line.measure.replace('F1, ', '')}", lanes, shown))
     about = "; ".join(
         f"{line.domain}, {line.measure}: {percent(line.before)} to {percent(line.after)}" for line in lines
     )
-    names = (
-        {"before": "before", "after": "after"} if any(line.before is not None for line in lines) else {"after": "score"}
-    )
+    is_adapted = any(line.before is not None for line in lines)
+    legend = dots_legend(before="before", after="after") if is_adapted else dots_legend(after="score")
     drawn = dots("Scores before and after", about, rows, "percent")
-    return Charts([Figure("Scores with their 95 % intervals", drawn, dots_legend(**names))])
+    return Charts([Figure("Scores with their 95 % intervals", drawn, legend)])
 
 
 def _score_table(lines: Sequence[ScoreLine]) -> Table:
@@ -169,22 +167,18 @@ def _score_table(lines: Sequence[ScoreLine]) -> Table:
         return Table(["score", "percent"], alone)
     rows = []
     for line in lines:
-        change = line.change
-        moved: Any = UNKNOWN
-        if change is not None:
-            ends = signed_between(change["low"], change["high"])
-            moved = Cell(signed(change["difference"]), range=f"({ends})")
-        rows.append(
-            [
-                Cell(line.domain, sub=line.measure),
-                line.verdict.badge if line.before is not None else UNKNOWN,
-                _with_range(line.before, line.before_range),
-                _with_range(line.after, line.after_range),
-                moved,
-                p_of_tests(change),
-            ]
-        )
+        both = [_with_range(line.before, line.before_range), _with_range(line.after, line.after_range)]
+        verdict = line.verdict.badge if line.before is not None else UNKNOWN
+        name = Cell(line.domain, sub=line.measure)
+        rows.append([name, verdict, *both, change_cell(line.change), p_of_tests(line.change)])
     return Table(["score", "verdict", "before", "after", "change", "p"], rows, words=2)
+
+
+def change_cell(change: Mapping[str, Any] | None) -> Any:
+    """A difference with its interval."""
+    if change is None:
+        return UNKNOWN
+    return Cell(signed(change["difference"]), range=f"({signed_between(change['low'], change['high'])})")
 
 
 def _with_range(value: float | None, spread: Interval | None) -> Any:
@@ -227,10 +221,15 @@ def _by_source(domain: str, parts: Mapping[str, Mapping[str, Any]]) -> Block:
 
 def _all_figures(name: str, change: Mapping[str, Any]) -> Block:
     after, times = change["after"], _times(change)
-    rows = [
-        [measure, *(percent(value) for when in times for value in figures_of(_inside(change[when], path)))]
-        for measure, path in _measures(change)
-    ]
+    rows = []
+    for measure, path in _measures(change):
+        figures: list[str] = []
+        for when in times:
+            tally: Any = change[when]
+            for step in path:
+                tally = None if tally is None else tally.get(step)
+            figures += map(percent, figures_of(tally))
+        rows.append([measure, *figures])
     heads = [f"{each} {when}" if len(times) > 1 else each for when in times for each in _PRECISION_RECALL_F1]
     size = f"{name}: {change['corpus']}, {count(after['sentences'], 'sentence')}, {count(after['words'], 'word')}"
     return Fold(f"All figures of the {name}", [Text(size), Table(["", *heads], rows), Text(after["scorer"], "note")])
@@ -260,12 +259,6 @@ def _measures(change: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...]]
     if unseen is not None and unseen.get("mentions"):
         yield "mentions seen in training", ("unseen", "mentions", "seen")
         yield "mentions not seen", ("unseen", "mentions", "unseen")
-
-
-def _inside(scores: Any, path: Sequence[str]) -> Any:
-    for step in path:
-        scores = None if scores is None else scores.get(step)
-    return scores
 
 
 def labels_section(run: RunData) -> Section:

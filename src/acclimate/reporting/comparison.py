@@ -12,14 +12,13 @@ from acclimate.data.problems import InputError
 from acclimate.evaluation.seen import Reservation, Shared, reservation
 from acclimate.evaluation.table import duration
 from acclimate.layout import COMPARISON
-from acclimate.reporting.charts.bars import BarRow, bars
-from acclimate.reporting.charts.frame import Figure
-from acclimate.reporting.charts.points import Dot, DotRow, dots, dots_legend
-from acclimate.reporting.figures import MINUS, UNKNOWN, listed, p_value, percent, signed, signed_between
+from acclimate.reporting.charts import BarRow, Dot, DotRow, bars, dots, dots_legend
+from acclimate.reporting.formatting import MINUS, UNKNOWN, listed, p_value, percent, signed
 from acclimate.reporting.page import Block, Cell, Charts, Items, Section, Table, Text, missing
-from acclimate.reporting.run_data import LEARNT, read_object, read_settings
-from acclimate.reporting.sections.scores import NOTHING, RESERVED, Verdict, judge
-from acclimate.reporting.sections.training import all_settings
+from acclimate.reporting.run_data import LEARNT, read_if_there, read_object, read_settings
+from acclimate.reporting.scores import NOTHING, RESERVED, Verdict, change_cell, judge
+from acclimate.reporting.svg import Figure
+from acclimate.reporting.training import all_settings
 
 
 @dataclass(frozen=True)
@@ -27,46 +26,44 @@ class ComparisonData:
     """The contents of comparison.json, with what stands beside it."""
 
     folder: Path
-    found: Mapping[str, Any]
+    content: Mapping[str, Any]
     settings: Mapping[str, Any] | None
     text: Mapping[str, Any] | None
 
     @property
     def title(self) -> str:
-        return str(self.found["title"])
+        return str(self.content["title"])
 
     @property
     def against(self) -> str:
-        return str(self.found["against"])
+        return str(self.content["against"])
 
     @property
     def best(self) -> str | None:
-        best: str | None = self.found["best"]
-        return best
+        best = self.content["best"]
+        return None if best is None else str(best)
 
     @property
     def leaders(self) -> list[str]:
         """All that share the best mean; `best` is one of them."""
-        return list(self.found.get("leaders", [] if self.best is None else [self.best]))
+        return list(self.content.get("leaders", [] if self.best is None else [self.best]))
 
     @property
     def measure(self) -> str:
-        return "accuracy" if self.found.get("metric") == "token accuracy" else "F1"
+        return "accuracy" if self.content.get("metric") == "token accuracy" else "F1"
 
     @property
-    def recipes(self) -> Sequence[Mapping[str, Any]]:
+    def recipes(self) -> list[Mapping[str, Any]]:
         """Recipes with their means, in the order of the comparison."""
-        rows: Sequence[Mapping[str, Any]] = self.found["recipes"]
-        return rows
+        return list(self.content["recipes"])
 
     @property
-    def runs(self) -> Sequence[Mapping[str, Any]]:
-        rows: Sequence[Mapping[str, Any]] = self.found["runs"]
-        return rows
+    def runs(self) -> list[Mapping[str, Any]]:
+        return list(self.content["runs"])
 
     @property
     def remarks(self) -> list[str]:
-        return [str(remark) for remark in self.found.get("remarks", ())]
+        return list(map(str, self.content.get("remarks", ())))
 
     @property
     def base(self) -> Mapping[str, Any] | None:
@@ -78,7 +75,7 @@ class ComparisonData:
         """Why nothing may be claimed of any recipe; None if nothing speaks against it."""
         base = self.base or {}
         source, target = ((base.get(name) or {}).get("mean") for name in ("source_after", "target_f1"))
-        return reservation(source, target, Shared.from_dict(self.found.get(LEARNT)))
+        return reservation(source, target, Shared.from_dict(self.content.get(LEARNT)))
 
     def runs_of(self, recipe: str) -> list[Mapping[str, Any]]:
         return [run for run in self.runs if run["recipe"] == recipe]
@@ -86,9 +83,8 @@ class ComparisonData:
     def median_run(self, recipe: str) -> Mapping[str, Any] | None:
         """Of an even number of seeds the lower of the two in the middle; without scores the first."""
         runs = self.runs_of(recipe)
-        scored = sorted(
-            (run for run in runs if run.get("target_f1") is not None), key=lambda run: float(run["target_f1"])
-        )
+        scored = [run for run in runs if run.get("target_f1") is not None]
+        scored.sort(key=lambda run: float(run["target_f1"]))
         return scored[(len(scored) - 1) // 2] if scored else next(iter(runs), None)
 
     def folder_of(self, run: Mapping[str, Any]) -> Path:
@@ -97,13 +93,13 @@ class ComparisonData:
 
 
 def collect_comparison(folder: Path) -> ComparisonData:
-    found = read_object(folder / COMPARISON)
-    if not {"title", "against", "best", "recipes", "runs"} <= found.keys():
+    content = read_object(folder / COMPARISON)
+    if not {"title", "against", "best", "recipes", "runs"} <= content.keys():
         raise InputError(
             "this is no comparison of `acclimate compare`, or one of another version.", file=folder / COMPARISON
         )
-    material = read_object(folder / MATERIAL) if (folder / MATERIAL).is_file() else {}
-    return ComparisonData(folder, found, read_settings(folder / "settings.yaml"), material.get("text"))
+    text = read_if_there(folder / MATERIAL).get("text")
+    return ComparisonData(folder, content, read_settings(folder / "settings.yaml"), text)
 
 
 _PARTS = {"target_f1": "all", "seen_f1": "names seen in training", "unseen_f1": "names not seen"}
@@ -121,7 +117,7 @@ def recipes_section(comparison: ComparisonData) -> Section:
         "over sentences) are corrected for the number of recipes (Holm). A recipe helps or hurts when both are 0.05 or "
         "less."
     )
-    failures = comparison.found.get("failures") or {}
+    failures = comparison.content.get("failures") or {}
     notes = [Text(f"Missing: {name}. {why}", "note") for name, why in failures.items()]
     blocks = [*_recipe_table(comparison), *_source_table(comparison), *_change_chart(comparison), *notes]
     return Section("recipes", "Recipes", about, blocks)
@@ -129,9 +125,9 @@ def recipes_section(comparison: ComparisonData) -> Section:
 
 def _source_table(comparison: ComparisonData) -> list[Block]:
     """The score of each source after training, where several were joined."""
-    found = {row["recipe"]: row.get("sources_after") or {} for row in comparison.recipes}
-    names = list(dict.fromkeys(name for row in found.values() for name in row))
-    rows = [[recipe, *(spread(row.get(name)) for name in names)] for recipe, row in found.items()]
+    after = {row["recipe"]: row.get("sources_after") or {} for row in comparison.recipes}
+    names = list(dict.fromkeys(name for row in after.values() for name in row))
+    rows = [[recipe, *(spread(row.get(name)) for name in names)] for recipe, row in after.items()]
     return [Table(["source after", *names], rows)] if names else []
 
 
@@ -158,17 +154,13 @@ def _recipe_table(comparison: ComparisonData) -> list[Block]:
     for row in comparison.recipes:
         against = row["against"]
         name = f"{row['recipe']} ★" if row["recipe"] in comparison.leaders else row["recipe"]
-        moved: Any = UNKNOWN
         tests = [UNKNOWN, UNKNOWN]
         if against is not None:
-            ends = signed_between(against["low"], against["high"])
-            moved = Cell(signed(against["difference"]), range=f"({ends})")
             tests = [p_value(against[f"{test}_p_holm"]) for test in ("bootstrap", "permutation")]
-        shown: Any = "compared with" if row["recipe"] == comparison.against else verdict_of(row, comparison).badge
-        # as many digits as the star looks at
-        scores = [spread(row.get("target_f1"), digits=2)]
-        scores += [spread(row.get(key)) for key in ("target_precision", "target_recall")]
-        rows.append([name, shown, scores[0], moved, *tests, *scores[1:]])
+        verdict: Any = "compared with" if row["recipe"] == comparison.against else verdict_of(row, comparison).badge
+        score = spread(row.get("target_f1"), digits=2)  # as many digits as the star looks at
+        others = [spread(row.get(key)) for key in ("target_precision", "target_recall")]
+        rows.append([name, verdict, score, change_cell(against), *tests, *others])
     star = "★ the best mean" if len(comparison.leaders) == 1 else "★ the best means, equal as far as they are printed"
     return [Table(head, rows, words=2, class_="tight"), Text(star, "note")]
 
@@ -259,7 +251,7 @@ def _source_chart(comparison: ComparisonData) -> Block:
 
 def selectors_section(comparison: ComparisonData) -> Section:
     """Which run each selector would have chosen without target labels, and what that would have cost."""
-    choices = comparison.found.get("selectors") or []
+    choices = comparison.content.get("selectors") or []
     if not choices:
         return missing("selectors", _SELECTORS, "No selector was asked, or none could judge a run (no target text).")
     about = (

@@ -1,0 +1,304 @@
+"""Sentences on the page: the error gallery, and the text that training hid or changed."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeVar, get_args
+
+from acclimate.analysis.masks import HiddenWords, MaskedRow, mask_statistics, read_masks
+from acclimate.analysis.run_records import ChangedRow, How, how, read_changes
+from acclimate.data.problems import InputError
+from acclimate.data.schemes import Span
+from acclimate.evaluation.counts import pair_up
+from acclimate.methods.word_edits import WordEdit, spread
+from acclimate.reporting.charts import BarRow, bars
+from acclimate.reporting.page import (
+    Block,
+    Charts,
+    Edited,
+    EditedSentences,
+    Fold,
+    Marked,
+    MarkedSentence,
+    Section,
+    Text,
+    missing,
+)
+from acclimate.reporting.run_data import DOMAIN_NAMES, RunData
+from acclimate.reporting.svg import Figure
+from acclimate.runs.evidence import Answers
+from acclimate.spelling import count
+
+_GALLERY, _MASKS = "Error gallery", "What was masked or changed"
+_COLOURS = 6  # of labels, in the style sheet; the label itself stands beside every span
+MENDED, BROKEN, WRONG = "mended", "broken", "still wrong"
+_GROUPS = {
+    MENDED: "wrong before, all right after",
+    BROKEN: "all right before, wrong after",
+    WRONG: "wrong before and after",
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """One sentence. `before` is None where nothing was adapted."""
+
+    number: int
+    words: tuple[str, ...]
+    gold: tuple[Span, ...]
+    before: tuple[Span, ...] | None
+    after: tuple[Span, ...]
+
+    @property
+    def group(self) -> str | None:
+        """None for a sentence that was and is right."""
+        if self.gold == self.after:
+            return None if self.before is None or self.before == self.gold else MENDED
+        return BROKEN if self.before == self.gold else WRONG
+
+    @property
+    def errors(self) -> int:
+        predicted = {*self.after, *(self.before or ())}
+        return len(predicted ^ set(self.gold))
+
+    @property
+    def views(self) -> dict[str, tuple[Span, ...]]:
+        if self.before is None:
+            return {"gold": self.gold, "predicted": self.after}
+        return {"gold": self.gold, "before": self.before, "after": self.after}
+
+
+def gallery_section(run: RunData, most: int) -> Section:
+    """Test sentences with their entities, gold, before and after: `most` of each group, 0 for all."""
+    domain = next((name for name in DOMAIN_NAMES if name in run.answers), None)
+    if domain is None:
+        why = (
+            "This run has kept no predictions of test sentences: there were none with gold tags, or it was made before "
+            "runs kept them."
+        )
+        return missing("gallery", _GALLERY, why)
+    answers = run.answers[domain]
+    examples = list(examples_of(answers))
+    groups = {group: [example for example in examples if example.group == group] for group in _GROUPS}
+    right = sum(example.group is None for example in examples)
+    about = (
+        f"Test sentences of the {domain} ({answers.gold.name}), the worst first. ✓ is an entity found as it is; ✗ one "
+        "that is not there, or has other borders or another label."
+    )
+    sizes = ", ".join(f"{len(group):,} {name}" for name, group in groups.items() if group or name != BROKEN)
+    summary = f"Of {count(len(examples), 'sentence')}, {right:,} are right before and after; {sizes}."
+    if answers.before is None:
+        summary = f"Of {count(len(examples), 'sentence')}, {right:,} are all right and {len(groups[WRONG]):,} are not."
+    labels = sorted({span.label for example in examples for spans in example.views.values() for span in spans})
+    colours = {label: number % _COLOURS + 1 for number, label in enumerate(labels)}
+    folds = [_group(name, group, most, colours, run) for name, group in groups.items() if group]
+    return Section("gallery", _GALLERY, about, [Text(summary), *folds])
+
+
+def examples_of(answers: Answers) -> Iterator[Example]:
+    after = pair_up(answers.gold, answers.after)
+    before = [None] * len(after) if answers.before is None else pair_up(answers.gold, answers.before)
+    for number, (new, old) in enumerate(zip(after, before, strict=True), start=1):
+        example = Example(number, new.words, new.gold, None if old is None else old.predicted, new.predicted)
+        yield _without_agreement(example) if answers.gold.kind == "plain" else example
+
+
+def _without_agreement(example: Example) -> Example:
+    """Of plain tags, which every word has, only those on which gold and predictions differ."""
+    agreed = set.intersection(*map(set, example.views.values()))
+
+    def rest(spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        return tuple(span for span in spans if span not in agreed)
+
+    before = None if example.before is None else rest(example.before)
+    return replace(example, gold=rest(example.gold), before=before, after=rest(example.after))
+
+
+def _group(name: str, group: Sequence[Example], most: int, colours: Mapping[str, int], run: RunData) -> Fold:
+    ranked = sorted(group, key=lambda example: (-example.errors, len(example.words), example.number))
+    shown = ranked[:most] if most else ranked
+    blocks: list[Block] = []
+    for example in shown:
+        views = [(view, list(_marked(example, view, spans, colours))) for view, spans in example.views.items()]
+        blocks.append(MarkedSentence(example.number, views))
+    if len(shown) < len(ranked):
+        command = f"acclimate report {shlex.quote(str(run.folder))} --set sentences=0"
+        blocks.append(Text(f"Shown are {len(shown)} of {len(ranked):,}. All of them:", "note", command))
+    is_adapted = shown[0].before is not None
+    title = f"{name.capitalize()} ({len(ranked):,}): {_GROUPS[name]}" if is_adapted else f"Wrong ({len(ranked):,})"
+    return Fold(title, blocks, is_open=True)
+
+
+def _marked(example: Example, view: str, spans: Sequence[Span], colours: Mapping[str, int]) -> Iterator[str | Marked]:
+    starts = {span.start: span for span in spans}
+    place = 0
+    while place < len(example.words):
+        span = starts.get(place)
+        if span is None:
+            yield example.words[place]
+            place += 1
+        else:
+            words = " ".join(example.words[span.start : span.end])
+            yield Marked(words, span.label, colours[span.label], None if view == "gold" else span in example.gold)
+            place = max(span.end, place + 1)
+
+
+_EXAMPLES = 6  # of masked sentences
+_CHANGED_EXAMPLES = 4  # of each way to change a sentence
+_WORDS = 12
+_LOGGING = {"mat", "pdaln"}  # recipes that log sentences, if they change any
+_NONE_LOGGED = "The log of this run has none of these sentences."
+_ABOUT_MASKS = (
+    "Training hid these words and had to guess them from the rest. A word with a long bar was hidden more often than "
+    "others: 2 is twice the average rate."
+)
+_ABOUT_CHANGES = (
+    "Training changed these sentences before it learnt from them. A hidden word has a dashed frame; one that was "
+    "swapped or left out is struck through, and what was put in its place is underlined behind an arrow."
+)
+Row = TypeVar("Row")
+
+_EDITS = {"both": "synonyms, or words left out", "synonyms": "synonyms", "deletion": "words left out"}
+_SUMMARIES: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "self-training": lambda options: (
+        f"No word was changed. In each of {options.get('rounds', 'several')} rounds the tagger labelled the target "
+        f"text itself and learnt from the surest {100 * options.get('keep', 0.5):.0f} % of its sentences."
+    ),
+    "mat": lambda options: (
+        f"In about {100 * options.get('rate', 0.06):.0f} % of the sentences of a batch one word was changed: "
+        f"{100 * options.get('hide', 0.9):.0f} % of these were hidden, the others swapped for "
+        f"{options.get('substitute', 'similar')} words. Noise was added to the embeddings."
+    ),
+    "datnet": lambda options: (
+        "No word was changed. Noise in the worst direction was added to the embeddings."
+        if options.get("adversarial", True)
+        else "No word was changed."
+    ),
+    "pdaln": lambda options: (
+        f"Sentences got edited twins ({_EDITS.get(str(options.get('edits')), _EDITS['both'])}, about "
+        f"{100 * options.get('edit_share', 0.2):.0f} % of their words). Where some target sentences are labelled, "
+        "rounds follow in which entities of the other domain are put into sentences."
+    ),
+}
+_TITLES = {
+    "masked noise": "Words hidden or swapped in the noisy pass.",
+    "anchors": "Entities exchanged for ones of the other domain.",
+    "synonyms": "Synonyms in the place of words, to be learnt besides.",
+    "deletion": "Words left out, to be learnt besides.",
+    "twins": "Edited twins, which the contrast must tell from other sentences.",
+}
+_SIDES = {"target": "target sentence, source entity", "source": "source sentence, target entity"}
+
+
+def masks_section(run: RunData) -> Section:
+    """What training hid or changed in the text that it learnt from."""
+    summarize = _SUMMARIES.get(run.recipe)
+    options = (run.settings or {}).get("options") or {}
+    summary = "" if summarize is None else summarize(options)
+    masks, changes = _logged(read_masks, run), _logged(read_changes, run)
+    if masks or changes:
+        blocks: list[Block] = [Text(summary)] if summary else []
+        blocks += _masks(masks) if masks else []
+        blocks += [Text(_ABOUT_CHANGES, "about")] if masks and changes else []
+        return Section("masks", _MASKS, _ABOUT_MASKS if masks else _ABOUT_CHANGES, [*blocks, *edited_blocks(changes)])
+    if summary:
+        return Section("masks", _MASKS, f"{summary} {_NONE_LOGGED}" if run.recipe in _LOGGING else summary)
+    return missing("masks", _MASKS, f"The recipe {run.recipe} hides and changes no words, or logs none.")
+
+
+def _logged(read: Callable[[Path], Iterable[Row]], run: RunData) -> list[Row]:
+    """The rows of a log; none where there are none, or none that can be read."""
+    try:
+        return list(read(run.folder))
+    except InputError:
+        return []
+
+
+def _masks(rows: Sequence[MaskedRow]) -> list[Block]:
+    (statistics,) = mask_statistics({"run": rows}, most=_WORDS)
+    everything = statistics.everything
+    share = everything.hidden / everything.words if everything.words else 0.0
+    overview = (
+        f"Policy {statistics.policy}. In the logged sample of {everything.rows:,} rows, {everything.hidden:,} of "
+        f"{everything.words:,} words were hidden ({100 * share:.1f} %)."
+    )
+    last = rows[-1].update
+    shown = [row for row in rows if row.update == last and row.hidden][:_EXAMPLES]
+    sentences = []
+    for row in shown:
+        pieces = [Edited(word, is_hidden=True) if at in row.hidden else word for at, word in enumerate(row.words)]
+        sentences.append((pieces, ""))
+    about = Text(f"From update {last:,}, the first {len(shown)} rows (hidden words are framed):")
+    return [Text(overview), *_over_hidden(everything), about, EditedSentences(sentences)]
+
+
+def _over_hidden(everything: HiddenWords) -> list[Block]:
+    words = everything.over_hidden
+    if not words:
+        return []
+    rows = [BarRow(item.word, [item.lift], f"{item.hidden:,} of {item.occurrences:,}") for item in words]
+    spoken = "; ".join(f"{item.word}: {item.lift:.1f}" for item in words)
+    most = max(item.lift for item in words)
+    drawn = bars("Words hidden more often than others", spoken, rows, {"lift": "after"}, most)
+    return [Charts([Figure("times the average rate; under a word: hidden, of all", drawn)])]
+
+
+def edited_blocks(rows: Sequence[ChangedRow]) -> list[Block]:
+    """A part for each thing that changes sentences, in the order of the log."""
+    blocks: list[Block] = []
+    for by in dict.fromkeys(row.by for row in rows):
+        own = _without_repeats([row for row in rows if row.by == by])
+        shown = [row for way in get_args(How) for row in _latest([row for row in own if row.hows == {way}])]
+        sentences = [(list(_edited(row)), _origin(row)) for row in shown or _latest(own)]
+        blocks += [Text(_summary(own), strong=_TITLES.get(by, by)), EditedSentences(sentences, "masked changed")]
+    return blocks
+
+
+def _without_repeats(rows: Sequence[ChangedRow]) -> list[ChangedRow]:
+    """Each at its last place: what is made before a stage and stays is logged again and again."""
+    last: dict[tuple[Any, ...], ChangedRow] = {}
+    for row in rows:
+        key = (row.stage, row.words, row.edits)
+        last.pop(key, None)
+        last[key] = row
+    return list(last.values())
+
+
+def _summary(rows: Sequence[ChangedRow]) -> str:
+    counts = Counter(how(edit) for row in rows for edit in row.edits)
+    times = {way: "once" if counts[way] == 1 else f"{counts[way]:,} times" for way in get_args(How) if counts[way]}
+    ways = ", ".join(f"{way} {often}" for way, often in times.items())
+    sentences = "sentence" if len(rows) == 1 else "sentences"
+    return f"In the logged sample of {len(rows):,} changed {sentences}, words were {ways}. The latest of each:"
+
+
+def _latest(rows: Sequence[ChangedRow]) -> list[ChangedRow]:
+    """The last ones; of one update some from its beginning and some from its end, which may be of another domain."""
+    entries = [list(entry) for _, entry in groupby(rows, lambda row: (row.stage, row.update))]
+    latest: list[ChangedRow] = []
+    for entry in reversed(entries):
+        latest += spread(entry, _CHANGED_EXAMPLES - len(latest))
+    return latest
+
+
+def _edited(row: ChangedRow) -> Iterator[str | Edited]:
+    reached = 0
+    for edit in row.edits:
+        yield from row.words[reached : edit.start]
+        yield _piece(" ".join(row.words[edit.start : edit.end]), edit)
+        reached = edit.end
+    yield from row.words[reached:]
+
+
+def _piece(words: str, edit: WordEdit) -> Edited:
+    return Edited(words, is_hidden=True) if edit.by is None else Edited(words, " ".join(edit.by), edit.label)
+
+
+def _origin(row: ChangedRow) -> str:
+    side = _SIDES.get(row.side or "")
+    return "; ".join(filter(None, [side, f"{row.stage}, update {row.update:,}"]))
