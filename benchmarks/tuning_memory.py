@@ -1,0 +1,77 @@
+"""Does the memory of domain tuning grow with the text?
+
+    python benchmarks/tuning_memory.py --text FILE... [--sizes 10,2000] [--updates 3] [--encoder acclimate-mini]
+
+The files (plain, .gz or .xz, a paragraph a line) are repeated until a text of so many megabytes is there. An encoder is
+tuned on it for a few updates, in a process of its own. Shown: megabytes of text, the peak of the process in megabytes
+(before tuning, and in it), and seconds. Rows go to a temporary folder: TMPDIR=FOLDER names one with enough room.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain, repeat
+from multiprocessing import get_context
+from pathlib import Path
+
+MOST = 1.1  # times the peak of the smallest text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--text", nargs="+", required=True, metavar="FILE")
+    parser.add_argument("--sizes", default="10,2000", help="megabytes, the smallest first")
+    parser.add_argument("--updates", type=int, default=3)
+    parser.add_argument("--encoder", default="acclimate-mini")
+    options = parser.parse_args()
+    peaks = []
+    print("| text, MB | peak before, MB | peak, MB | rows a pass | s |\n|---:|---:|---:|---:|---:|", flush=True)
+    for size in (int(part) for part in options.sizes.split(",")):
+        with ProcessPoolExecutor(1, get_context("spawn")) as alone:
+            before, peak, rows, seconds = alone.submit(
+                measured, options.text, size, options.updates, options.encoder
+            ).result()
+        peaks.append(peak)
+        print(f"| {size:,} | {before:,.0f} | {peak:,.0f} | {rows:,} | {seconds:,.0f} |", flush=True)
+    times = peaks[-1] / peaks[0]
+    print(f"{'met   ' if times <= MOST else 'MISSED'}  the last peak is {times:.2f} times the first (at most {MOST})")
+
+
+def measured(files: list[str], size: int, updates: int, encoder: str) -> tuple[float, float, int, float]:
+    """The peak of this process before and in tuning, rows of a pass, and seconds."""
+    from acclimate.data.running_text import paragraphs
+    from acclimate.runs.domain_tune import DomainTuneSettings, domain_tune
+    from acclimate.runs.run import peak_megabytes
+
+    with tempfile.TemporaryDirectory() as folder:
+        text, left = Path(folder) / "text.txt", size * 1_000_000
+        with text.open("w", encoding="utf-8") as out:
+            for line in chain.from_iterable(paragraphs(file) for again in repeat(files) for file in again):
+                left -= out.write(line + "\n")
+                if left <= 0:
+                    break
+        settings = DomainTuneSettings(
+            text=(str(text),),
+            encoder=encoder,
+            masking="random",
+            updates=updates,
+            rows_per_batch=8,
+            evaluate_every=updates,
+            held_out=1e-6,  # ten sentences: the loss is not what is measured here
+            device="cpu",
+        )
+        told: list[str] = []
+        before, started = peak_megabytes()["process"], time.monotonic()
+        domain_tune(settings, Path(folder) / "tuned", tell=told.append)
+        rows = next(line for line in told if " a pass" in line).split(", ")[1].split()[0]
+        peak = peak_megabytes()["process"]
+    assert before is not None
+    assert peak is not None
+    return before, peak, int(rows.replace(",", "")), time.monotonic() - started
+
+
+if __name__ == "__main__":
+    main()
