@@ -17,6 +17,14 @@ each piece); or the whole batch."""
 Radii = Mapping[str, float]
 """How large the noise is, by the name of the embedding: `words`, `characters`, `pieces`."""
 
+
+class OwnGradient:
+    """An objective that takes a gradient of its own, and multiplies its loss by `loss_scale` first: in fp16 a small
+    gradient would vanish."""
+
+    loss_scale = 1.0
+
+
 LETTERS = "characters"  # whose rows are words; rows of the others are sentences, or windows of one
 
 

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from acclimate.data.batches import SOURCE, TARGET
 from acclimate.methods.masking.masked_batch import looking
 from acclimate.methods.objective import Objective
-from acclimate.methods.perturbation.noise import LETTERS, Radii, Scope, along, noise_for
+from acclimate.methods.perturbation.noise import LETTERS, OwnGradient, Radii, Scope, along, noise_for
 from acclimate.methods.tagging import Average, count_of
 from acclimate.model.cuda_graphs.cast_weights import uncast_weights
 from acclimate.model.learner import Learner, NoView, View
 
 
-class VirtualAdversarialTraining(Objective):
+class VirtualAdversarialTraining(OwnGradient, Objective):
     """How far the tags move, word by word, under the noise that moves them most: KL(tags of x ‖ tags of x + noise).
 
     Needs no labels, so that it can use target text. The tags are the head's own probabilities at each word (marginals
