@@ -45,6 +45,7 @@ def time_encoder(data: str, encoder: str, head: str, scheme: str | None, sentenc
     from acclimate.data.reading import read_corpus
     from acclimate.data.schemes import Scheme
     from acclimate.inference.predict import predict
+    from acclimate.model.learner import TextView
     from acclimate.model.tagger import HeadName, Tagger
 
     torch.set_num_threads(THREADS)
@@ -58,7 +59,7 @@ def time_encoder(data: str, encoder: str, head: str, scheme: str | None, sentenc
         ordered = sorted(text, key=len) if size > 1 else list(text)
         for first in range(0, len(ordered), size):
             inputs = tagger.encoder.tensorize(ordered[first : first + size])
-            tagger.encoder.encode(tagger.encoder.embed(inputs), inputs)
+            _ = TextView(tagger.encoder, inputs).features
 
     ways: dict[str, Callable[[Tagger], object]] = {
         "features, batch 1": lambda tagger: features(tagger, 1),

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acclimate.data.corpus import Corpus, Kind, LabelSet, Sentence
-from acclimate.data.pieces import Pieces, Window, overlapping_rows
+from acclimate.data.pieces import Pieces
 from acclimate.data.schemes import Scheme
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
 from acclimate.model.heads.legal_chain import TagChain
-from acclimate.model.parts import LONGEST_PART, PIECES_AT_ONCE, SHARED_PART, WORDS_PER_BATCH, Progress, read_in_parts
+from acclimate.model.parts import PIECES_AT_ONCE, WORDS_PER_BATCH, Progress, read_in_parts
 from acclimate.model.storage import StorageError, read_json, verify
 from acclimate.model.text_tagger import TextTagger, What
 from acclimate.settings import Settings, SettingsError, UsageError, complete
@@ -60,8 +60,6 @@ class CompactDescription(Settings):
 
 class CompactTagger(TextTagger):
     """Tags words as the tagger does that it was exported from. Load one with `CompactTagger.load`."""
-
-    longest_part = LONGEST_PART
 
     def __init__(self, folder: Path, description: CompactDescription) -> None:
         self.description, self.scheme = description, description.scheme
@@ -113,7 +111,7 @@ class CompactTagger(TextTagger):
             return [np.column_stack(each) for each in zip(decided, ones, rows, strict=True)]
 
         most = min(words_per_batch, PIECES_AT_ONCE)
-        return read_in_parts(self, corpus.unlabelled(), answer, np.concatenate, most, progress)
+        return read_in_parts(self.pieces, corpus.unlabelled(), answer, np.concatenate, most, progress)
 
     def chain(self) -> TagChain:
         return self._chain.legal(self.scheme) if self.labels.kind == "spans" else self._chain
@@ -122,13 +120,6 @@ class CompactTagger(TextTagger):
     def _chain(self) -> TagChain:
         told = self.description
         return TagChain.of(self.tags, np.array(told.start), np.array(told.moves), np.array(told.end))
-
-    def count_pieces(self, sentences: Iterable[Sentence]) -> list[int]:
-        return self.pieces.count([sentence.words for sentence in sentences])
-
-    def parts(self, sentence: Sentence) -> list[Window]:
-        counts = [len(row) for row in self.pieces.of_words(sentence.words)]
-        return overlapping_rows(counts, self.pieces.room, LONGEST_PART, SHARED_PART)
 
     def _scores(self, part: Sequence[Sentence]) -> NDArray[Any]:
         """(sentence, word, tag); any number at padding"""

@@ -1,4 +1,4 @@
-"""What a tagger's views say of each word of a corpus, batch by batch."""
+"""A tagger's answers for each word of a corpus, batch by batch."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ def answers(
     words_per_batch: int = WORDS_PER_BATCH,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Tensor]]:
-    """What `ask` finds at each word, on the CPU: the number of a sentence and (word, ...), in the order of batches.
+    """The answers of `ask` on the CPU: sentence numbers and (word, ...), in the order of batches.
 
-    `ask` is shown a view without dropout, gradients and gold tags, and gives (sentence, word, ...). A sentence longer
-    than `Encoder.longest_part` is read in overlapping parts: the memory that is needed does not grow with its length.
-    Several threads may ask the same tagger, whatever mode it is in.
+    `ask` takes a view without dropout, gradients and gold tags, and gives (sentence, word, ...). Long sentences are
+    read in parts. Several threads may use one tagger.
     """
 
     def answer(part: list[Sentence]) -> Tensor:
@@ -37,7 +36,7 @@ def answers(
             return ask(tagger.view(part)).cpu()
 
     most = _at_once(tagger, words_per_batch)
-    return read_in_parts(tagger.encoder, corpus.unlabelled(), answer, torch.cat, most, progress)
+    return read_in_parts(tagger.encoder.pieces, corpus.unlabelled(), answer, torch.cat, most, progress)
 
 
 def _decoded(view: View) -> Tensor:
@@ -67,11 +66,10 @@ QUESTIONS: dict[What, Callable[[View], Tensor]] = {
 
 def planned(tagger: Tagger, sentences: Sequence[Sentence], words_per_batch: int) -> list[list[int]]:
     """The batches in which a tagger reads sentences."""
-    return planned_by(tagger.encoder, sentences, _at_once(tagger, words_per_batch))
+    return planned_by(tagger.encoder.pieces, sentences, _at_once(tagger, words_per_batch))
 
 
 def _at_once(tagger: Tagger, words_per_batch: int) -> int:
-    """A CPU reads fewer pieces at once (`Encoder.pieces_at_once`)."""
-    if tagger.device.type != "cpu" or tagger.encoder.count_pieces([]) is None:
+    if tagger.device.type != "cpu" or tagger.encoder.pieces is None:
         return words_per_batch
     return min(words_per_batch, tagger.encoder.pieces_at_once)

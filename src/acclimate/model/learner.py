@@ -105,8 +105,8 @@ class View(TextView):
 
     @cached_property
     def shown(self) -> Tensor | None:
-        """The first piece of each word as the encoder reads it, (sentence, word); None where it reads no pieces."""
-        return self.encoder.first_pieces(self.inputs)
+        """The first piece of each word, (sentence, word); None where the encoder reads no pieces."""
+        return self.inputs["pieces"].flatten()[self.inputs["first"]] if "pieces" in self.inputs else None
 
     @cached_property
     def losses(self) -> Tensor:

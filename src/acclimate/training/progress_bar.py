@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
@@ -18,13 +19,30 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class TrainingBar:
-    """A bar per stage with loss, words per second, the best score so far and the time left; between the stages, where
-    text is tagged and scored, a sign of life.
+class Watcher:
+    """Hears of what happens in training. This one shows nothing, but passes warnings on."""
 
-    Where stderr is no terminal (a log file), one line per look at the selector instead. Leaving the `with` block puts
-    the terminal right again, also after an error or Ctrl-C: a bar that is not stopped keeps the cursor hidden.
-    """
+    def skip(self, stage: str, updates: int, told: str) -> None:
+        """A stage is on disk already; `told` is its score as text."""
+
+    def begin(self, stage: str, update: int, updates: int) -> None:
+        """A stage begins, or goes on from an update."""
+
+    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
+        """An update was made."""
+
+    def judged(self, update: int, told: str, is_best: bool) -> None:
+        """The selector gave a score."""
+
+    def end(self, stage: str) -> None:
+        """A stage is over."""
+
+    def warned(self, message: str) -> None:
+        warnings.warn(message, stacklevel=2)
+
+
+class TrainingBar(Watcher):
+    """A bar per stage with loss, speed, best score and time left. Where stderr is no terminal, a line per evaluation."""
 
     unit = "words"
     pause = "between stages: tagging and scoring"
@@ -107,7 +125,7 @@ class TrainingBar:
 
 
 class PretrainingBar(TrainingBar):
-    """The same for pre-training: pieces, and the loss on held-out text instead of a score."""
+    """A `TrainingBar` for pre-training: pieces, and the loss on held-out text."""
 
     unit = "pieces"
     pause = "preparing text"
@@ -124,11 +142,11 @@ class PretrainingBar(TrainingBar):
     def judged(self, update: int, told: str, is_best: bool) -> None:
         super().judged(update, told, is_best)
         if told:
-            self._best = told  # no choice is made: how it stands now
+            self._best = told
 
     @staticmethod
     def _log_every(updates: int) -> int:
-        """About fifty lines in a log file, at updates where the loss is read anyway."""
+        """About fifty lines in a log file."""
         return max(10, updates // 50 // 10 * 10)
 
     def _standing(self) -> str:
@@ -141,10 +159,9 @@ class PretrainingBar(TrainingBar):
 
 
 def shown_in_training(work: Callable[P, R]) -> Callable[P, R]:
-    """Around a function that trains: where nobody is named as its `watcher`, a `TrainingBar` looks on.
+    """Give a function that trains a `TrainingBar` as `watcher`, if it has none.
 
-    The function's argument `progress` decides: True shows it, False does not, and None shows it to a person, in a
-    terminal or a notebook.
+    Its argument `progress` says whether (True or False); None means in a terminal or a notebook only.
     """
     asked = signature(work)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import shutil
 import time
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -30,6 +29,7 @@ from acclimate.model.storage import (
     write_tensors,
 )
 from acclimate.training.loop import Progress, Training, give_back_memory, under_way
+from acclimate.training.progress_bar import Watcher as Watcher  # runs import it from here
 from acclimate.training.record import Record, load_checkpoint, save_checkpoint
 from acclimate.training.stage import Selector, Stage
 
@@ -40,24 +40,6 @@ _LOG_EVERY = 10  # updates
 
 class Diverged(RuntimeError):
     """A loss that is not a number."""
-
-
-class Watcher(Protocol):
-    """Shows or ignores what happens in training."""
-
-    def skip(self, stage: str, updates: int, told: str) -> None: ...
-    def begin(self, stage: str, update: int, updates: int) -> None: ...
-    def advance(self, progress: Progress, losses: Mapping[str, float] | None) -> None: ...
-    def judged(self, update: int, told: str, is_best: bool) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def warned(self, message: str) -> None: ...
-
-
-class Nobody(Watcher):
-    """A watcher that only passes warnings on."""
-
-    def warned(self, message: str) -> None:
-        warnings.warn(message, stacklevel=2)
 
 
 @dataclass
@@ -121,7 +103,7 @@ def run_stages(
     record: Record | None = None,
 ) -> list[dict[str, Any]]:
     """Train the learner through all stages, in place. Returns one summary per stage."""
-    watcher, record = watcher or Nobody(), record or Record()
+    watcher, record = watcher or Watcher(), record or Record()
     learner.to(engine.device)  # also when every stage is on disk already
     summaries: list[dict[str, Any]] = []
     graphs = TrainingGraphs()
@@ -239,7 +221,8 @@ class _StageRun:
         """The losses, and the notes of objectives that have some."""
         name, update = self.stage.name, progress.update
         self.record.add("update", name, update, learning_rate=progress.learning_rate, **losses)
-        for objective in self.stage.objectives.values():
+        objectives: Iterable[Any] = self.stage.objectives.values()
+        for objective in objectives:
             notes: Mapping[str, Any] | None = objective.notes() if hasattr(objective, "notes") else None
             if notes is not None:
                 self.record.add(notes["kind"], name, update, **{key: notes[key] for key in notes if key != "kind"})

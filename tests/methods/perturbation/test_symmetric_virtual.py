@@ -75,7 +75,7 @@ def slow_loss(tagger: Tagger, view: View, step: float, trial: float) -> Tensor:
     noise = {name: value.detach().requires_grad_() for name, value in noise.items()}
     moved = slow_both_ways(clean.marginals.detach(), View(tagger, view.sentences).with_noise(noise))
     slopes = dict(zip(noise, torch.autograd.grad(moved, list(noise.values())), strict=True))
-    inside = tagger.encoder.inside(view.inputs)
+    inside = {name: rows.inside for name, rows in tagger.encoder.embedding_rows(view.inputs).items()}
     worst = {}
     for name, slope in slopes.items():
         worst[name] = torch.zeros_like(slope)

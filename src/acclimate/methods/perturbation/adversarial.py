@@ -98,7 +98,8 @@ class AdversarialTraining(OwnGradient, Objective):
     def notes(self) -> Mapping[str, Any] | None:
         """What the task has to say; or else which words were hidden or swapped, and for what, in the first few
         sentences since this was last asked: a single batch may have none."""
-        said: Mapping[str, Any] | None = self.task.notes() if hasattr(self.task, "notes") else None
+        task: Any = self.task
+        said: Mapping[str, Any] | None = task.notes() if hasattr(task, "notes") else None
         if said is not None or self.changes is None or not self.training:
             return said
         found, self._changed = self._changed, []

@@ -179,4 +179,4 @@ def both_ways(before: Tensor, view: View) -> Tensor:
 
 
 def _inside(view: View, name: str) -> Tensor:
-    return view.encoder.inside(view.inputs)[name].unsqueeze(-1)
+    return view.encoder.embedding_rows(view.inputs)[name].inside.unsqueeze(-1)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from acclimate.model.acceleration import Acceleration, Read
+from acclimate.model.acceleration import Acceleration
 from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraphs
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.encoders.transformer import Transformer
@@ -200,16 +200,14 @@ class TrainingGraphs(Acceleration):
         with super().step():
             yield
 
-    def states(self, encoder: Transformer, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
-        graphs = self.encoders.get(id(encoder.model))
+    def run(self, module: nn.Module, work: Callable[..., Any], *inputs: Any) -> Any:
+        if not isinstance(module, Transformer):
+            _, chain = self.chains.setdefault(id(module), (module, ChainGraphs()))
+            return chain(work, *inputs)
+        graphs = self.encoders.get(id(module.model))
         if graphs is None:
-            graphs = self.encoders[id(encoder.model)] = EncoderGraphs(encoder, **self.settings)
-        return graphs(read, inputs, attention)
-
-    def chain(self, head: nn.Module, work: Callable[..., Result], *inputs: Tensor | None) -> Result:
-        _, graphs = self.chains.setdefault(id(head), (head, ChainGraphs()))
-        result: Result = graphs(work, *inputs)
-        return result
+            graphs = self.encoders[id(module.model)] = EncoderGraphs(module, **self.settings)
+        return graphs(work, *inputs)
 
     def release(self) -> None:
         """Nobody asks for a gradient of the last step's work any more."""

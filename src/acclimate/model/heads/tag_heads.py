@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from acclimate.data.corpus import LabelSet
 from acclimate.data.schemes import Scheme, is_legal
-from acclimate.model.acceleration import active_acceleration
+from acclimate.model.acceleration import accelerated
 from acclimate.model.heads import linear_chain
 from acclimate.model.heads.soft_targets import expected_score
 
@@ -143,7 +143,7 @@ class IndependentTags(nn.Module):
         if not self.constrain_decoding:
             return scores.argmax(-1).masked_fill(~mask.bool(), 0)
         start, moves, end = self.legal_scores()
-        tags, _ = active_acceleration().chain(self, linear_chain.best_path, scores, moves, mask, start, end)
+        tags, _ = accelerated(self, linear_chain.best_path, scores, moves, mask, start, end)
         return tags
 
     def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
@@ -215,7 +215,7 @@ class ConditionalRandomField(nn.Module):
         if odds is None:
             return -self.log_probability(scores, tags, mask)
         transitions, start, end = self._chain_scores(True)
-        # not through `active_acceleration`: it takes a head's transitions for those of the call before
+        # not `accelerated`, which takes a head's transitions for those of the call before
         within = linear_chain.log_partition(scores + odds.log(), transitions, mask, start, end)
         legal = linear_chain.log_partition(scores, transitions, mask, start, end)
         is_open = (((odds > 0).sum(-1) > 1) & mask).any(1)
@@ -231,24 +231,22 @@ class ConditionalRandomField(nn.Module):
         """The log probability of one path per sentence, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
         path = linear_chain.path_score(scores, transitions, tags, mask, start, end)
-        return path - active_acceleration().chain(
-            self, linear_chain.log_partition, scores, transitions, mask, start, end
-        )
+        return path - accelerated(self, linear_chain.log_partition, scores, transitions, mask, start, end)
 
     def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The log of the summed exponentiated scores of all paths, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return active_acceleration().chain(self, linear_chain.log_partition, scores, transitions, mask, start, end)
+        return accelerated(self, linear_chain.log_partition, scores, transitions, mask, start, end)
 
     def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
         transitions, start, end = self._chain_scores(self.constrain_training)
-        return active_acceleration().chain(self, linear_chain.marginals, scores, transitions, mask, start, end)
+        return accelerated(self, linear_chain.marginals, scores, transitions, mask, start, end)
 
     def decode(self, scores: Tensor, mask: Tensor) -> Tensor:
         """The best legal path, (sentence, word), 0 at padding."""
         transitions, start, end = self._chain_scores(self.constrain_decoding)
-        tags, _ = active_acceleration().chain(self, linear_chain.best_path, scores, transitions, mask, start, end)
+        tags, _ = accelerated(self, linear_chain.best_path, scores, transitions, mask, start, end)
         return tags
 
     def check_legal(self, tags: Tensor, mask: Tensor) -> None:
