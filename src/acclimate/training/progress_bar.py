@@ -42,7 +42,7 @@ class Watcher:
 
 
 class TrainingBar(Watcher):
-    """A bar per stage with loss, speed, best score and time left. Where stderr is no terminal, a line per evaluation."""
+    """A bar per stage with loss, speed, best score and time left; a line per evaluation where there is no terminal."""
 
     unit = "words"
     pause = "between stages: tagging and scoring"

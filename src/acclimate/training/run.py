@@ -29,11 +29,12 @@ from acclimate.model.storage import (
     write_tensors,
 )
 from acclimate.training.loop import Progress, Training, give_back_memory, under_way
-from acclimate.training.progress_bar import Watcher as Watcher  # runs import it from here
+from acclimate.training.progress_bar import Watcher as Watcher
 from acclimate.training.record import Record, load_checkpoint, save_checkpoint
 from acclimate.training.stage import Selector, Stage
 
 _WEIGHTS = "learner.safetensors"
+Nobody = Watcher  # shows nothing
 EARLIER = "seconds_earlier"  # in a stage's summary: those of its seconds that were spent before it was resumed
 _LOG_EVERY = 10  # updates
 
@@ -103,7 +104,7 @@ def run_stages(
     record: Record | None = None,
 ) -> list[dict[str, Any]]:
     """Train the learner through all stages, in place. Returns one summary per stage."""
-    watcher, record = watcher or Watcher(), record or Record()
+    watcher, record = watcher or Nobody(), record or Record()
     learner.to(engine.device)  # also when every stage is on disk already
     summaries: list[dict[str, Any]] = []
     graphs = TrainingGraphs()

@@ -1,9 +1,4 @@
-"""An encoder's matrices in half precision for one step, all of them cast at once.
-
-Autocast casts each matrix where it is used and each gradient by itself: hundreds of small kernels in an update, which a
-CPU takes longer to launch than a GPU takes to run. Here all are cast together before the step, and their gradients
-after it. The numbers are those of autocast.
-"""
+"""An encoder's matrices in half precision for one step, all cast at once: the numbers of autocast, in fewer kernels."""
 
 from __future__ import annotations
 
@@ -21,8 +16,8 @@ _NAMES = ("weight", "bias")
 
 
 class WeightCast:
-    """The linear layers of every pre-trained encoder in a learner. Inside `with cast(dtype)` they find cast weights
-    where their own are otherwise; `parameters()` still gives their own, which receive the gradient."""
+    """Inside `with cast(dtype)` the linear layers of every pre-trained encoder use cast weights; the gradient goes to
+    their own."""
 
     def __init__(self, learner: nn.Module) -> None:
         encoders = [part for part in learner.modules() if isinstance(part, Transformer)]
@@ -44,17 +39,14 @@ class WeightCast:
 
 @contextmanager
 def cast_module(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
-    """Inside, every parameter of the module is found cast, and autocast is off: what goes in must have the same dtype.
-
-    For passes without gradient whose numbers may be a little less exact than autocast's: half the memory is read.
-    """
+    """Inside, every parameter of the module is cast, and autocast is off. For passes without gradient."""
     places = [
         (part, name, own)
         for part in module.modules()
         for name, own in part._parameters.items()
         if own is not None and own.is_floating_point()
     ]
-    wide: list[Tensor] = list({id(own): own for *_, own in places}.values())  # a table may have two places
+    wide: list[Tensor] = list({id(own): own for *_, own in places}.values())  # two modules may share one
     made = [torch.empty_like(own, dtype=dtype) for own in wide]
     if made:
         torch._foreach_copy_(made, wide)
@@ -74,8 +66,7 @@ def cast_module(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
 
 @contextmanager
 def uncast_weights(module: nn.Module) -> Iterator[None]:
-    """Inside a step, too, the layers of this module read their own weights: what is captured here stays right when the
-    cast ones of this step are gone."""
+    """Inside, the layers of this module use their own weights, also where they are cast for a step."""
     aside = [
         (layer, name, layer.__dict__.pop(name))
         for layer in _linear(module)
@@ -90,7 +81,6 @@ def uncast_weights(module: nn.Module) -> Iterator[None]:
 
 
 def _linear(module: nn.Module) -> Iterator[nn.Linear]:
-    # a subclass may do something else with its weights
     return (layer for layer in module.modules() if type(layer) is nn.Linear)
 
 
@@ -117,7 +107,7 @@ class _Cast(torch.autograd.Function):
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        here = [gradient for gradient in gradients if gradient is not None]  # a layer may have sat out
+        here = [gradient for gradient in gradients if gradient is not None]  # a layer may be unused
         wide = [torch.empty_like(each, dtype=torch.float32, memory_format=torch.contiguous_format) for each in here]
         if here:
             torch._foreach_copy_(wide, here)

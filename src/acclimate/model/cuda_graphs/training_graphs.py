@@ -23,17 +23,14 @@ _UNDER_WAY = 4  # numbers on their way to the CPU; then the first of them is wai
 
 
 class ChainGraphs:
-    """The functions of `linear_chain` for one head, with the same arguments and results.
-
-    On a CPU they compute as usual. Marginals are differentiable once.
-    """
+    """The functions of `linear_chain` for one head. Marginals are differentiable once."""
 
     def __init__(self, cache: GraphCache | None = None) -> None:
         self.cache = cache or GraphCache(most=64, on_second_use=True)
         self.spread = AsyncScalar()
 
     def __call__(self, work: Callable[..., Any], *inputs: Tensor | None) -> Any:
-        """`work(*inputs)`, a function of `linear_chain`; one that is not known here is done as usual."""
+        """`work(*inputs)`, a function of `linear_chain`."""
         known: dict[Callable[..., Any], Callable[..., Any]] = {
             linear_chain.log_partition: self.log_partition,
             linear_chain.marginals: self.marginals,
@@ -121,16 +118,16 @@ class ChainGraphs:
         return tuple(result[: len(scores)] for result in self.cache(key, _without_absent(work, start, end), *given))
 
     def _period(self, transitions: Tensor) -> int:
-        # the number is that of an update or two ago, and transitions move slowly: half as much again is room enough
+        # the number is an update or two old, but transitions move slowly: half as much again is enough
         spread = 1.5 * self.spread((transitions.max() - transitions.min()).detach())
         period = linear_chain.rescaling_period(transitions, spread)
-        return 1 << period.bit_length() - 1 if period else 0  # rescaled more often than need be, in fewer ways
+        return 1 << period.bit_length() - 1 if period else 0  # powers of 2: fewer graphs
 
 
 def pad_to_bucket(
     scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
 ) -> tuple[Tensor, ...]:
-    """The arguments of a chain with sentences without words, and padding, behind the others."""
+    """The arguments of a chain with empty sentences and padding at the end."""
     more, wider = (-size % _BUCKET for size in scores.shape[:2])
     ends = (tensor for tensor in (start, end) if tensor is not None)
     return pad(scores, (0, 0, 0, wider, 0, more)), transitions, pad(mask, (0, wider, 0, more)), *ends
@@ -148,11 +145,7 @@ def _without_absent(work: Callable[..., Result], start: Tensor | None, end: Tens
 
 
 class AsyncScalar:
-    """A number that a GPU computes and the CPU needs, without one waiting for the other.
-
-    For what moves slowly and is asked for again and again: the answer is the newest that has arrived, from a few calls
-    ago. Only the first call waits. On a CPU it is the number itself.
-    """
+    """A slowly changing number on a GPU, read without waiting: the answer is a few calls old."""
 
     def __init__(self) -> None:
         self.known: float | None = None
@@ -182,15 +175,12 @@ class AsyncScalar:
 
 
 class TrainingGraphs(Acceleration):
-    """The graphs of every encoder and head that a step asks. Encoders that share a model share its graphs.
-
-    A stage goes on with the learner's graphs of the stage before: to capture a shape takes as long as a few updates,
-    and rounds are short. `settings` are for `EncoderGraphs`.
-    """
+    """The graphs of every encoder and head of a step. The learner's graphs last from stage to stage, as capturing is
+    slow. `settings` are for `EncoderGraphs`."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings
-        # by the address of the model, or of the head; both are held, or another module might get an address
+        # by the address of the model or of the head, which is kept so that no other module gets its address
         self.encoders: dict[int, EncoderGraphs] = {}
         self.chains: dict[int, tuple[nn.Module, ChainGraphs]] = {}
 
@@ -210,14 +200,14 @@ class TrainingGraphs(Acceleration):
         return graphs(work, *inputs)
 
     def release(self) -> None:
-        """Nobody asks for a gradient of the last step's work any more."""
+        """A new step begins: no gradient of the last one is needed any more."""
         for graphs in self.encoders.values():
             graphs.release()
         for _, chain in self.chains.values():
             chain.cache.release()
 
     def end_stage(self, learner: nn.Module) -> None:
-        """The learner's graphs stay; teachers are other ones in the next stage."""
+        """Keep the learner's graphs only."""
         self.release()
         own = {id(part.model) if isinstance(part, Transformer) else id(part) for part in learner.modules()}
         self.encoders = {address: graphs for address, graphs in self.encoders.items() if address in own}

@@ -257,7 +257,9 @@ class CharacterCnnLstm(Encoder):
 
     def embedding_rows(self, inputs: Inputs) -> dict[str, Rows]:
         if self.share_characters:
-            raise ValueError("Sentences share the characters of a word that they have in common: call stand_alone().")
+            raise ValueError(
+                "The letters of a word are shared by all sentences that hold it: call stand_alone() first."
+            )
         words, characters, spelling = inputs["words"], inputs["characters"], inputs["spelling"]
         sentences = torch.arange(len(words), device=words.device)
         owners = words.new_zeros(len(characters))
