@@ -236,8 +236,8 @@ _PAUSE = 200  # passes before asking for room again
 
 
 class EncoderGraphs:
-    """The CUDA graphs of one pre-trained encoder, at most `most`, captured when a shape comes for the second time. Several
-    passes of a step have a graph each, in different slots."""
+    """The CUDA graphs of one pre-trained encoder, at most `most`: one for each shape that comes twice, and one more
+    for each further pass of a step."""
 
     def __init__(
         self, encoder: Transformer, capture: Capture = capture_encoder, most: int = 128, kind: str = "cuda"
