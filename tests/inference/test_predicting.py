@@ -12,9 +12,8 @@ from torch import Tensor
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.data.problems import InputError, Place
 from acclimate.inference.predict import predict
-from acclimate.model.answers import answers, planned
 from acclimate.model.learner import View
-from acclimate.model.tagger import Tagger
+from acclimate.model.tagger import Tagger, answers, planned
 
 
 @pytest.fixture(scope="module", params=["character-cnn-lstm", "bert"])

@@ -20,10 +20,9 @@ from acclimate.evaluation.counts import Tally, read_spans
 from acclimate.evaluation.scores import score
 from acclimate.inference.predict import predict
 from acclimate.methods.alignment.mmd import squared_mmd
-from acclimate.model.answers import answers
 from acclimate.model.encoders.shipped import CNN_LSTM
 from acclimate.model.encoders.transformer import TransformerSettings
-from acclimate.model.tagger import Tagger
+from acclimate.model.tagger import Tagger, answers
 from acclimate.recipes.catalogue import BASELINE
 from acclimate.runs.settings import RunSettings, TaggerSettings
 from acclimate.runs.task import BlindTask, tagger_for

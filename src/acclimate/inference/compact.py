@@ -1,8 +1,4 @@
-"""A compact tagger: the encoder as an ONNX graph, the head in numpy. It needs neither torch nor transformers.
-
-`export_onnx` writes its folder: `model.onnx`, `tokenizer.json`, `compact.json` (tags, moves from tag to tag, how pieces
-are read), `parity.json` (how it compares with the tagger that it was made from) and a card.
-"""
+"""A compact tagger: the encoder as an ONNX graph, the head in numpy. It needs neither torch nor transformers."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ DESCRIPTION, MODEL, TOKENIZER, PARITY, SEEN = COMPACT, "model.onnx", "tokenizer.
 
 
 class CompactDescription(Settings):
-    """What a compact tagger says of itself."""
+    """The description in a compact tagger's folder."""
 
     acclimate: str
     """Version that wrote it."""
@@ -59,7 +55,7 @@ class CompactDescription(Settings):
 
 
 class CompactTagger(TextTagger):
-    """Tags words as the tagger does that it was exported from. Load one with `CompactTagger.load`."""
+    """A tagger that `export_onnx` wrote. Load one with `CompactTagger.load`."""
 
     def __init__(self, folder: Path, description: CompactDescription) -> None:
         self.description, self.scheme = description, description.scheme
@@ -76,14 +72,14 @@ class CompactTagger(TextTagger):
 
     @classmethod
     def load(cls, folder: str | Path) -> CompactTagger:
-        """A tagger that `acclimate export --to onnx` wrote. It is checked byte for byte first."""
+        """A tagger that `acclimate export --to onnx` wrote; its checksums are checked."""
         folder = Path(folder)
         verify(folder)
         return cls.of(folder)
 
     @classmethod
     def of(cls, folder: Path) -> CompactTagger:
-        """One in a folder that is not sealed yet."""
+        """From a folder without checksums."""
         try:
             return cls(folder, complete(CompactDescription, read_json(folder / DESCRIPTION), where=DESCRIPTION))
         except (KeyError, TypeError, ValueError, OSError) as failure:
@@ -118,11 +114,11 @@ class CompactTagger(TextTagger):
 
     @cached_property
     def _chain(self) -> TagChain:
-        told = self.description
-        return TagChain.of(self.tags, np.array(told.start), np.array(told.moves), np.array(told.end))
+        scores = self.description.start, self.description.moves, self.description.end
+        return TagChain.of(self.tags, *map(np.array, scores))
 
     def _scores(self, part: Sequence[Sentence]) -> NDArray[Any]:
-        """(sentence, word, tag); any number at padding"""
+        """(sentence, word, tag)"""
         arrays = self.pieces.arrays([sentence.words for sentence in part])
         inputs = {"pieces": arrays["pieces"], "attention": arrays["attention"].astype(np.int64)}
         (scores,) = self._session.run(None, inputs)  # (row, piece, tag)
@@ -135,7 +131,6 @@ class CompactTagger(TextTagger):
 
 
 def is_compact(folder: str | Path) -> bool:
-    """Whether a compact tagger stands there."""
     return (Path(folder) / DESCRIPTION).is_file()
 
 
@@ -149,12 +144,12 @@ def _session(file: Path) -> Any:
     options.log_severity_level = 3
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-    except Exception as failure:  # of a kind of its own for each reason
+    except Exception as failure:
         raise StorageError(f"{file}: cannot be read as an ONNX graph ({failure}).") from None
 
 
 class _BareTokenizer:
-    """A tokenizer of `tokenizers`, asked as `transformers` asks it."""
+    """A tokenizer of `tokenizers` with the interface of `transformers`."""
 
     is_fast = True
 
@@ -163,15 +158,15 @@ class _BareTokenizer:
 
         try:
             self._tokenizer = Tokenizer.from_file(str(file))
-        except Exception as failure:  # it knows no other kind
+        except Exception as failure:
             raise StorageError(f"{file}: cannot be read as a tokenizer ({failure}).") from None
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self.pad_token_id, self.unk_token_id = description.padding, description.unknown
 
     def __call__(self, texts: list[list[str]], *, add_special_tokens: bool = True, **_: Any) -> _Encodings:
-        found = self._tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=add_special_tokens)
-        return _Encodings(input_ids=[each.ids for each in found], words=[each.word_ids for each in found])
+        rows = self._tokenizer.encode_batch(texts, is_pretokenized=True, add_special_tokens=add_special_tokens)
+        return _Encodings(input_ids=[row.ids for row in rows], words=[row.word_ids for row in rows])
 
 
 class _Encodings(dict[str, Any]):

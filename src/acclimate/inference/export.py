@@ -1,4 +1,4 @@
-"""A tagger as a compact one (`compact`): written, compared with the original on real sentences, and only then kept."""
+"""Exports a tagger as a compact one, after a comparison on real sentences."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_SENTENCES = 1000  # that are compared
 
 @dataclass(frozen=True)
 class Parity:
-    """How an export's tags compare with the original's on the same sentences."""
+    """How the tags of an export compare with the original's."""
 
     text: str
     sentences: int
@@ -42,9 +42,9 @@ class Parity:
     equal_tags: float
     """Share of words with the same tag."""
     f1: float | None
-    """F1 of the export's spans, the original's taken as gold; None without spans."""
+    """F1 of the export's spans against the original's; None without spans."""
     least_equal_tags: float
-    """What was asked for."""
+    """The minimum."""
 
     def __str__(self) -> str:
         f1 = "" if self.f1 is None else f", F1 {100 * self.f1:.2f} against the original's spans"
@@ -55,12 +55,10 @@ class Parity:
 def export_onnx(
     tagger: Tagger, folder: str | Path, text: Corpus, *, int8: bool = False, card: str | None = None
 ) -> Parity:
-    """Write a tagger on a pre-trained encoder as a compact one, which `CompactTagger.load` reads.
+    """Write a tagger on a pre-trained encoder as a compact one for `CompactTagger.load`.
 
-    `text` is what both are compared on; up to 1,000 of its sentences are. `int8` stores weights in 8 bits, a scale for
-    each channel: a quarter of the size and faster, at the cost of a few tags. Where fewer tags agree than 99.9 % (99 %
-    with `int8`), nothing is written. `card` is that of the tagger: whose corpora it learnt, and under which terms. It
-    is kept beside the export as ORIGINAL.md.
+    Both are compared on up to 1,000 sentences of `text`; below 99.9 % equal tags (99 % with `int8`) nothing is written.
+    `int8` stores weights in 8 bits: smaller and faster. `card` is that of the tagger, kept as ORIGINAL.md.
     """
     encoder = _encoder_of(tagger)
     if not len(text):
@@ -85,7 +83,7 @@ def export_onnx(
 
 
 def compare(original: TextTagger, export: TextTagger, text: Corpus, least_equal_tags: float = 0.0) -> Parity:
-    """The tags of both on the first sentences of a text."""
+    """Compare the tags of both on the first sentences of a text."""
     text = text[:_MOST_SENTENCES].unlabelled()
     one, other = predict(original, text), predict(export, text)
     words = text.word_count
@@ -104,7 +102,7 @@ def _encoder_of(tagger: Tagger) -> Transformer:
 
 
 class _Scores(nn.Module):
-    """What the graph computes: pieces and attention (row, piece) → scores at every piece (row, piece, tag)."""
+    """The exported graph: pieces and attention (row, piece) → scores (row, piece, tag)."""
 
     def __init__(self, tagger: Tagger, encoder: Transformer) -> None:
         super().__init__()
@@ -157,7 +155,7 @@ def _quantize(plain: Path, file: Path) -> None:
 
 @contextmanager
 def _in_silence() -> Iterator[None]:
-    """The exporter tells its steps on standard output, which is for results."""
+    """Without the exporter's messages on standard output."""
     logging.disable(logging.WARNING)
     try:
         with warnings.catch_warnings(), redirect_stdout(StringIO()), redirect_stderr(StringIO()):

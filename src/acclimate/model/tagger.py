@@ -19,7 +19,6 @@ from acclimate.data.problems import InputError
 from acclimate.data.schemes import OUTSIDE, Scheme
 from acclimate.evaluation.seen import Vocabulary as SeenWords
 from acclimate.layout import COMPACT
-from acclimate.model.answers import QUESTIONS, answers
 from acclimate.model.encoders.character_cnn_lstm import CharacterCnnLstm, CharacterCnnLstmSettings
 from acclimate.model.encoders.encoder import Encoder
 from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
@@ -34,8 +33,9 @@ from acclimate.model.heads.entity_heads import (
 )
 from acclimate.model.heads.legal_chain import TagChain
 from acclimate.model.heads.tag_heads import HeadName, SourceHeads, build_head
-from acclimate.model.learner import Learner, Sentences, View
-from acclimate.model.parts import WORDS_PER_BATCH, Progress
+from acclimate.model.learner import Learner, Sentences, View, eval_mode
+from acclimate.model.parts import WORDS_PER_BATCH, Progress, read_in_parts
+from acclimate.model.parts import planned as plan_batches
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.storage import (
     StorageError,
@@ -62,7 +62,7 @@ class _Crf(Settings):
 
 
 class _Description(Settings):
-    """What a saved tagger says of itself."""
+    """The description in a saved tagger's folder."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -368,16 +368,10 @@ def read_seen(folder: str | Path) -> SeenWords | None:
     return SeenWords.from_dict(read_sealed_json(place)) if place.exists() else None
 
 
-def tags_of(tagger: Tagger, decoded: Tensor, lengths: Sequence[int]) -> list[list[str]]:
-    """Decoded numbers (sentence, word) as lists of tags, padding cut off."""
-    return [tagger.spell(row[:length]) for row, length in zip(decoded.tolist(), lengths, strict=True)]
-
-
 def tagger_card(tagger: Tagger) -> str:
     """The README.md of a tagger's folder: what stands there, and how to use it."""
     labels = ", ".join(f"`{label}`" for label in tagger.labels)
     kind = "a tag for each word" if tagger.labels.kind == "plain" else "spans of words"
-    elsewhere = _card_elsewhere(tagger.encoder) if isinstance(tagger.encoder, Transformer) else ""
     return f"""# A tagger of Acclimate
 
 - **Finds**: {kind}. Labels: {labels}.
@@ -396,9 +390,9 @@ tagger = Tagger.load("THIS_FOLDER")
 tagged = predict(tagger, read_corpus("text.txt"))
 ```
 
-Acclimate checks every file against `manifest.json` before it uses any. The folder holds safetensors, JSON and text:
-opening it runs no code.
-{elsewhere}"""
+Acclimate checks every file against `manifest.json`. The folder holds safetensors, JSON and text: opening it runs no
+code.
+{_OTHER_TOOLS.format(longest=tagger.encoder.pieces.longest) if isinstance(tagger.encoder, Transformer) else ""}"""
 
 
 _HEADS = {
@@ -407,19 +401,72 @@ _HEADS = {
 }
 
 
-def _card_elsewhere(encoder: Transformer) -> str:
-    return f"""
+_OTHER_TOOLS = """
 ## Other tools give other answers
 
-`transformers.pipeline` refuses this folder, and that is meant: it would tag other spans. `encoder/` opens in
-`transformers`, as an encoder alone. A pipeline on it warns that its classifier is new, and its answers are random.
+`encoder/` opens in `transformers` as an encoder alone; `transformers.pipeline` refuses this folder, because its answers
+would differ in three ways:
 
-Whoever rebuilds the tagger elsewhere has to keep all three of these, or some answers change:
-
-- **Words.** Acclimate splits text into words first. The scores of a word are read at its first piece. A pipeline tags
-  pieces.
-- **The head.** The layer of scores and the head stand in `weights.safetensors`. The best tag of each piece is not what
-  a CRF chooses.
-- **Long sentences.** The encoder reads at most {encoder.pieces.longest} pieces at once. Acclimate reads a longer
-  sentence through overlapping windows. A pipeline cuts it off, unless it is given a `stride`.
+- **Words.** Acclimate reads the scores of a word at its first piece. A pipeline tags pieces.
+- **The head.** `weights.safetensors` holds the layer of scores and the head. A CRF does not choose the best tag of each
+  piece.
+- **Long sentences.** Acclimate reads what is longer than {longest} pieces through overlapping windows. A pipeline cuts
+  it off, unless it is given a `stride`.
 """
+
+
+def answers(
+    tagger: Tagger,
+    corpus: Corpus,
+    ask: Callable[[View], Tensor],
+    words_per_batch: int = WORDS_PER_BATCH,
+    progress: Progress | None = None,
+) -> Iterator[tuple[int, Tensor]]:
+    """The answers of `ask` on the CPU: sentence numbers and (word, ...), in the order of batches.
+
+    `ask` takes a view without dropout, gradients and gold tags, and gives (sentence, word, ...). Long sentences are
+    read in parts. Several threads may use one tagger.
+    """
+
+    def answer(part: list[Sentence]) -> Tensor:
+        with eval_mode(tagger), torch.inference_mode():
+            return ask(tagger.view(part)).cpu()
+
+    most = _at_once(tagger, words_per_batch)
+    return read_in_parts(tagger.encoder.pieces, corpus.unlabelled(), answer, torch.cat, most, progress)
+
+
+def _decoded(view: View) -> Tensor:
+    return view.decoded
+
+
+def _probabilities(view: View) -> Tensor:
+    return view.marginals.float()
+
+
+def _confidences(view: View) -> Tensor:
+    return view.marginals.gather(-1, view.decoded.unsqueeze(-1)).squeeze(-1)
+
+
+def _decisions(view: View) -> Tensor:
+    shares = view.type_probabilities.unsqueeze(-1)
+    return torch.cat([view.decoded.unsqueeze(-1), shares, view.scores.float()], -1)
+
+
+QUESTIONS: dict[What, Callable[[View], Tensor]] = {
+    "tags": _decoded,
+    "confidences": _confidences,
+    "probabilities": _probabilities,
+    "decisions": _decisions,
+}
+
+
+def planned(tagger: Tagger, sentences: Sequence[Sentence], words_per_batch: int) -> list[list[int]]:
+    """The batches in which a tagger reads sentences."""
+    return plan_batches(tagger.encoder.pieces, sentences, _at_once(tagger, words_per_batch))
+
+
+def _at_once(tagger: Tagger, words_per_batch: int) -> int:
+    if tagger.device.type != "cpu" or tagger.encoder.pieces is None:
+        return words_per_batch
+    return min(words_per_batch, tagger.encoder.pieces_at_once)

@@ -12,13 +12,12 @@ from torch import Tensor
 
 from acclimate.data.corpus import Corpus, Sentence
 from acclimate.inference.predict import predict
-from acclimate.model.answers import planned
 from acclimate.model.encoders import shipped
 from acclimate.model.encoders.contextual import ContextualSettings, FrozenContext
 from acclimate.model.encoders.shipped import EncoderNotFound
 from acclimate.model.learner import View
 from acclimate.model.storage import StorageError
-from acclimate.model.tagger import Tagger
+from acclimate.model.tagger import Tagger, planned
 
 SENTENCES = [Sentence(("Anna", "flew", "to", "New", "York")), Sentence(("ok",))]
 

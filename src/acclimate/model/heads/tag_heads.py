@@ -52,7 +52,12 @@ class Legality:
 
 
 class _Head(nn.Module):
-    """Scores (sentence, word, tag) to losses, probabilities and legal tags."""
+    """What both heads have in common. `legal` binds decoding.
+
+    `loss(scores, tags, mask, odds)` is minus the log probability of the tags (sentence,), or with `odds` (sentence,
+    word, tag) of all paths through tags whose odds are above 0, times their odds. `expected_loss` is its mean over tags
+    drawn from distributions (sentence, word, tag). `marginals` are differentiable. Padding may hold anything.
+    """
 
     legal_start: Tensor
     legal_moves: Tensor
@@ -67,38 +72,9 @@ class _Head(nn.Module):
         for part in ("start", "moves", "end"):  # not persistent: the saved tag names tell it
             self.register_buffer(f"legal_{part}", getattr(self.legal, part), persistent=False)
 
-    def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
-        """Minus the log probability of the tags, (sentence,); padding may hold any number. With `odds` (sentence, word,
-        tag), of all paths through tags whose odds are above 0, each times its odds."""
-        raise NotImplementedError
-
-    def expected_loss(self, scores: Tensor, targets: Tensor, mask: Tensor) -> Tensor:
-        """Minus the expected log probability of tags drawn from distributions (sentence, word, tag), (sentence,)."""
-        raise NotImplementedError
-
-    def log_probability(self, scores: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
-        """The log probability of one path per sentence, (sentence,)."""
-        raise NotImplementedError
-
-    def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The log of the summed exponentiated scores of all paths, (sentence,)."""
-        raise NotImplementedError
-
-    def marginals(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
-        raise NotImplementedError
-
-    def decode(self, scores: Tensor, mask: Tensor) -> Tensor:
-        """The best legal tags, (sentence, word), 0 at padding."""
-        raise NotImplementedError
-
-    def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Of the first tag, of moves and of the last tag; -inf where forbidden."""
-        raise NotImplementedError
-
 
 class IndependentTags(_Head):
-    """Each word chooses its tag alone (softmax); decoding takes the best legal path."""
+    """Each word chooses its tag alone (softmax)."""
 
     def __init__(self, tag_count: int, *, legal: Legality | None = None) -> None:
         super().__init__(tag_count, legal)
@@ -191,6 +167,7 @@ class ConditionalRandomField(_Head):
         return linear_chain.path_score(scores, transitions, tags, mask, start, end) - self.log_partition(scores, mask)
 
     def log_partition(self, scores: Tensor, mask: Tensor) -> Tensor:
+        """The log of the summed exponentiated scores of all paths, (sentence,)."""
         transitions, start, end = self._chain_scores(self.constrain_training)
         return accelerated(self, linear_chain.log_partition, scores, transitions, mask, start, end)
 
@@ -204,6 +181,7 @@ class ConditionalRandomField(_Head):
         return tags
 
     def legal_scores(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Of the first tag, of moves and of the last tag; -inf where forbidden."""
         moves, start, end = self._chain_scores(True)
         assert start is not None
         assert end is not None
