@@ -1,4 +1,4 @@
-"""What a stage will take: a few of its updates are made, timed, and multiplied by how many there will be."""
+"""Estimates how long a stage takes, from a few of its updates and one evaluation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from acclimate.training.loop import Training, under_way
 from acclimate.training.stage import DevelopmentScore, Selector, Stage
 
 RULE = "timed on a few updates and one evaluation of every stage; stopping early saves some"
-_UPDATES = 3  # the first one is not counted: it also warms up
-_TIMED = 50  # sentences of an evaluation that is timed
+_UPDATES = 3  # the first one is a warm-up
+_TIMED = 50  # sentences of the evaluation
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a training will take. `stages` are its stages in order, with their updates and seconds."""
+    """The expected cost of a training; `stages` are names, updates and seconds."""
 
     seconds: float = 0.0
     updates: int = 0
@@ -32,13 +32,13 @@ class Cost:
         return Cost(self.seconds + other.seconds, self.updates + other.updates, (*self.stages, *other.stages))
 
     def told(self) -> str:
-        """The plan for people: the stages, and about how long all of it takes."""
+        """The plan as text."""
         plan = ", ".join(f"{name} {count(updates, 'update')}" for name, updates, _ in self.stages)
         return f"plan: {plan}\nexpected time: about {duration(self.seconds)} ({RULE})"
 
 
 def rehearse(learner: Learner, tagger: Any, stage: Stage, engine: Accelerator, selector: Selector) -> Cost:
-    """Try a stage out for a moment. The learner is another one afterwards, and not to be used."""
+    """Time a stage. The learner must not be used afterwards."""
     with under_way(learner, stage, engine) as training:
         seconds = _per_update(training) * stage.updates
     evaluations = -(-stage.updates // stage.evaluate_every)

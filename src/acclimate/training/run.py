@@ -143,22 +143,20 @@ def _seeded(stages: Iterable[Stage], seed: int) -> Iterator[Stage]:
         yield stage
 
 
+@dataclass
 class _StageRun:
     """One stage: training, evaluations, the best state, the record and checkpoints."""
 
-    def __init__(
-        self,
-        learner: Learner,
-        training: Training,
-        selector: Selector,
-        folder: Path | None,
-        watcher: Watcher,
-        record: Record,
-    ) -> None:
-        self.learner, self.training, self.selector, self.folder = learner, training, selector, folder
-        self.watcher, self.record = watcher, record
-        self.stage, self.engine = training.stage, training.engine
-        self.trained = self.stage.learner or learner
+    learner: Learner
+    training: Training
+    selector: Selector
+    folder: Path | None
+    watcher: Watcher
+    record: Record
+
+    def __post_init__(self) -> None:
+        self.stage, self.engine = self.training.stage, self.training.engine
+        self.trained = self.stage.learner or self.learner
         self.memory, self.best = BestState(), dict[str, Tensor]()
 
     def run(self) -> dict[str, Any]:

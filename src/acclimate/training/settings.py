@@ -29,23 +29,23 @@ def cosine_decay(updates: int) -> Schedule:
 
 
 def inverse_decay(rate: float, period: int) -> Schedule:
-    """1 / (1 + rate · t), t counted in whole periods: DATNet's, with rate 0.05 and a period of one epoch."""
+    """1 / (1 + rate · t), t in whole periods (DATNet: rate 0.05, period one epoch)."""
     return lambda update: 1 / (1 + rate * (update // max(1, period)))
 
 
 def exponential_decay(rate: float, period: int) -> Schedule:
-    """rate^t, t counted in whole periods: MAT's, with rate 0.992 and a period of one epoch."""
+    """rate^t, t in whole periods (MAT: rate 0.992, period one epoch)."""
     return lambda update: float(rate ** (update // max(1, period)))
 
 
 def warm_up(updates: int, then: Schedule) -> Schedule:
-    """Rise in a straight line to 1 over the first updates, then follow the other schedule from its beginning."""
+    """Rise linearly to 1 over the first updates, then follow the other schedule."""
     return lambda update: (update + 1) / (updates + 1) if update < updates else then(update - updates)
 
 
 def ganin_ramp(updates: int) -> Schedule:
-    """2 / (1 + exp(-10 p)) - 1, p the share of the updates that is done: from 0 steeply up to nearly 1 (Ganin et al.
-    2016). A discriminator learns first, and only then is it listened to."""
+    """2 / (1 + exp(-10 p)) - 1 for a share p of the updates: a discriminator learns first, and counts later (Ganin
+    et al. 2016)."""
     return lambda update: 2 / (1 + math.exp(-10 * min(1.0, update / max(1, updates)))) - 1
 
 
@@ -54,7 +54,7 @@ Decay = Literal["none", "linear", "cosine", "inverse", "exponential"]
 
 
 class LoopSettings(Settings):
-    """Optimizer, and when to look, to stop and to save: what the loop needs, whatever it trains."""
+    """How anything is trained: optimizer, evaluations, checkpoints."""
 
     epochs: float | None = Field(None, gt=0)
     """Number of passes over the source; null: 20 for the LSTM tagger, 5 for a pre-trained encoder."""
@@ -66,8 +66,6 @@ class LoopSettings(Settings):
     """Optimizer: adamw, adam, sgd or muon."""
     learning_rate: float | None = Field(None, gt=0)
     """Learning rate; null: 0.003 for the LSTM tagger, 0.0003 or less for a pre-trained encoder."""
-    # on matrices; tables, biases and norms are left alone. 0.01 for adamw and muon; 0 for adam and sgd, where it is a
-    # part of the gradient: divided by the size of that, it can keep a tagger of few sentences from learning at all
     weight_decay: float | None = Field(None, ge=0)
     """Weight decay on matrices, not on embeddings, biases or norms; null: 0.01 for adamw and muon, else 0."""
     momentum: float = Field(0.9, ge=0, lt=1)
@@ -86,7 +84,6 @@ class LoopSettings(Settings):
     """Floating-point precision; auto: bf16 for a pre-trained encoder on a GPU, full precision otherwise."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """Device to train on; auto: a GPU if there is one."""
-    # the same numbers but for rounding, in less time and more memory
     cuda_graphs: bool = True
     """On a single GPU, run a small pre-trained encoder as CUDA graphs: faster, but needs more memory."""
     evaluate_every: int | None = Field(None, ge=1)
@@ -105,12 +102,12 @@ class LoopSettings(Settings):
         return usual if self.weight_decay is None else self.weight_decay
 
     def updates_per_epoch(self, epoch_length: int) -> float:
-        """Batches of an epoch → updates: every process takes `accumulate` batches for each."""
+        """Batches of an epoch → updates."""
         processes = int(os.environ.get("WORLD_SIZE", "1"))  # set by torchrun and `accelerate launch`
         return epoch_length / (self.accumulate * processes)
 
     def updates_for(self, epoch_length: int) -> int:
-        """Batches of an epoch → how many updates to make in all."""
+        """Batches of an epoch → number of updates in all."""
         epochs = 20 if self.epochs is None else self.epochs
         return self.updates or max(1, round(epochs * self.updates_per_epoch(epoch_length)))
 
@@ -131,8 +128,6 @@ class LoopSettings(Settings):
 class TrainingSettings(LoopSettings):
     """How a tagger is trained. Every recipe takes these."""
 
-    # learning rates of what stands on the encoder, as multiples of `learning_rate`. What was drawn at random learns
-    # faster than what was pre-trained; without that, a CRF ends its training near where it began
     head_rate: float | None = Field(None, gt=0)
     """Learning rate of the output layer, as a factor of the run's; null: 30 on a pre-trained encoder, 1 on the LSTM."""
     transition_rate: float | None = Field(None, gt=0)
@@ -144,7 +139,7 @@ class TrainingSettings(LoopSettings):
 
 
 class PretrainingSettings(LoopSettings):
-    """How an encoder is trained from nothing: long, at a high rate, with large batches."""
+    """How an encoder is pre-trained."""
 
     epochs: float | None = Field(20, gt=0)
     """Number of passes over the text, if updates is not set; null: 20."""

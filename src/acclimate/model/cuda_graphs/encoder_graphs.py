@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from acclimate.model.acceleration import Read
-from acclimate.model.cuda_graphs.cast_weights import WeightCast
-from acclimate.model.cuda_graphs.eval_states import pad_rows, rounded
+from acclimate.model.cuda_graphs.cast_weights import WeightCast, pad_rows, rounded
 from acclimate.model.cuda_graphs.graph_cache import (
     FREE,
     GraphCache,
@@ -195,8 +194,7 @@ def gradients(
         return owners, None, of_inputs
     row = slot.row(parameters, owners)
     torch._foreach_copy_(
-        in_shapes(row, [parameters[number] for number in owners]),
-        [each for each in of_parameters if each is not None],
+        in_shapes(row, [parameters[number] for number in owners]), [each for each in of_parameters if each is not None]
     )
     return owners, row, of_inputs
 

@@ -16,6 +16,7 @@ from acclimate.model.cuda_graphs.encoder_graphs import EncoderGraphs
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.heads import linear_chain
+from acclimate.model.heads.linear_chain import Boundary
 
 Result = TypeVar("Result")
 _BUCKET = 8  # sentences and words are rounded up to multiples of this
@@ -39,45 +40,30 @@ class ChainGraphs:
         return known.get(work, work)(*inputs)
 
     def log_partition(
-        self,
-        scores: Tensor,
-        transitions: Tensor,
-        mask: Tensor,
-        start: Tensor | None = None,
-        end: Tensor | None = None,
+        self, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
     ) -> Tensor:
         return linear_chain.log_partition(scores, transitions, mask, start, end, self._partition_and_counts)
 
     def marginals(
-        self,
-        scores: Tensor,
-        transitions: Tensor,
-        mask: Tensor,
-        start: Tensor | None = None,
-        end: Tensor | None = None,
+        self, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
     ) -> Tensor:
         return linear_chain.marginals(scores, transitions, mask, start, end, self._word_marginals)
 
     @torch.no_grad()
     def best_path(
-        self,
-        scores: Tensor,
-        transitions: Tensor,
-        mask: Tensor,
-        start: Tensor | None = None,
-        end: Tensor | None = None,
+        self, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
     ) -> tuple[Tensor, Tensor]:
         given = (scores, transitions, mask, start, end)
         tags, totals = self._bucketed("best path", linear_chain.best_path, *given)
         return tags[:, : scores.shape[1]], totals
 
     def _partition_and_counts(
-        self, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
+        self, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         period = self._period(transitions)
 
         def work(
-            scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
+            scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary
         ) -> tuple[Tensor, Tensor, Tensor]:
             return linear_chain.partition_and_counts(scores, transitions, start, end, mask, period)
 
@@ -86,11 +72,11 @@ class ChainGraphs:
         return total, words[:, : scores.shape[1]], moves
 
     def _word_marginals(
-        self, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
+        self, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor
     ) -> Tensor:
         period = self._period(transitions)
 
-        def work(scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None) -> Tensor:
+        def work(scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary) -> Tensor:
             return linear_chain.word_marginals(scores, transitions, start, end, mask, period)
 
         given = (scores, transitions, mask.bool(), start, end)
@@ -109,8 +95,8 @@ class ChainGraphs:
         scores: Tensor,
         transitions: Tensor,
         mask: Tensor,
-        start: Tensor | None,
-        end: Tensor | None,
+        start: Boundary,
+        end: Boundary,
     ) -> tuple[Tensor, ...]:
         """The work on padded sentences, without gradient. Results may be longer than the sentences."""
         key = (name, start is None, end is None, scores.device)
@@ -125,7 +111,7 @@ class ChainGraphs:
 
 
 def pad_to_bucket(
-    scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None, end: Tensor | None
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary
 ) -> tuple[Tensor, ...]:
     """The arguments of a chain with empty sentences and padding at the end."""
     more, wider = (-size % _BUCKET for size in scores.shape[:2])
@@ -133,7 +119,7 @@ def pad_to_bucket(
     return pad(scores, (0, 0, 0, wider, 0, more)), transitions, pad(mask, (0, wider, 0, more)), *ends
 
 
-def _without_absent(work: Callable[..., Result], start: Tensor | None, end: Tensor | None) -> Callable[..., Result]:
+def _without_absent(work: Callable[..., Result], start: Boundary, end: Boundary) -> Callable[..., Result]:
     """The work on tensors alone."""
 
     def whole(scores: Tensor, transitions: Tensor, mask: Tensor, *ends: Tensor) -> Result:

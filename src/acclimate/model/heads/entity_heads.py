@@ -63,7 +63,7 @@ class EntityLayer(nn.Module):
 
 
 class SpanTypes(nn.Module):
-    """Scores the type of each span from the mean of its words' features; another head finds spans by bare tags (B, I, O).
+    """Scores the type of each span from the mean of its words' features; another finds spans by bare tags (B, I, O).
     Training uses gold spans, everything else predicted ones."""
 
     bare: Tensor

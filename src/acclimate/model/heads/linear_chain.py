@@ -25,20 +25,17 @@ import torch
 from torch import Tensor
 
 IMPOSSIBLE = -1e30
+Boundary = Tensor | None
+"""Scores of the first or the last tag, (tag,); None where there are none."""
 
-Counts = Callable[[Tensor, Tensor, Tensor | None, Tensor | None, Tensor], tuple[Tensor, Tensor, Tensor]]
+Counts = Callable[[Tensor, Tensor, Boundary, Boundary, Tensor], tuple[Tensor, Tensor, Tensor]]
 """Scores, transitions, start, end and mask → log partition, expected tags and expected moves."""
-Marginals = Callable[[Tensor, Tensor, Tensor | None, Tensor | None, Tensor], Tensor]
+Marginals = Callable[[Tensor, Tensor, Boundary, Boundary, Tensor], Tensor]
 """The same → the probability of each tag at each word."""
 
 
 def partition_and_counts(
-    scores: Tensor,
-    transitions: Tensor,
-    start: Tensor | None,
-    end: Tensor | None,
-    mask: Tensor,
-    period: int | None = None,
+    scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor, period: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Log partition (sentence,), expected tags (sentence, word, tag) and moves (sentence, from tag, to tag)."""
     chain = _chain(scores, transitions, start, end, mask, period=period)
@@ -46,12 +43,7 @@ def partition_and_counts(
 
 
 def word_marginals(
-    scores: Tensor,
-    transitions: Tensor,
-    start: Tensor | None,
-    end: Tensor | None,
-    mask: Tensor,
-    period: int | None = None,
+    scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor, period: int | None = None
 ) -> Tensor:
     """(sentence, word, tag)"""
     return _chain(scores, transitions, start, end, mask, period=period).words()
@@ -61,8 +53,8 @@ def log_partition(
     scores: Tensor,
     transitions: Tensor,
     mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    start: Boundary = None,
+    end: Boundary = None,
     compute: Counts = partition_and_counts,
 ) -> Tensor:
     """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words."""
@@ -77,12 +69,7 @@ def log_partition(
 
 
 def path_score(
-    scores: Tensor,
-    transitions: Tensor,
-    tags: Tensor,
-    mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    scores: Tensor, transitions: Tensor, tags: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
 ) -> Tensor:
     """The score of one given path, (sentence,). Tags at padding may hold any number, such as -100."""
     with _full_precision(scores):
@@ -109,8 +96,8 @@ def marginals(
     scores: Tensor,
     transitions: Tensor,
     mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    start: Boundary = None,
+    end: Boundary = None,
     compute: Marginals = word_marginals,
 ) -> Tensor:
     """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
@@ -123,11 +110,7 @@ def marginals(
 
 @torch.no_grad()
 def best_path(
-    scores: Tensor,
-    transitions: Tensor,
-    mask: Tensor,
-    start: Tensor | None = None,
-    end: Tensor | None = None,
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
 ) -> tuple[Tensor, Tensor]:
     """The highest-scoring path, (sentence, word) with 0 at padding, and its score, (sentence,); of equally good paths
     the first in the order of tags."""
@@ -162,20 +145,14 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        scores: Tensor,
-        transitions: Tensor,
-        start: Tensor | None,
-        end: Tensor | None,
-        mask: Tensor,
-        compute: Counts,
+        ctx: Any, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor, compute: Counts
     ) -> Tensor:
         total, words, moves = compute(scores, transitions, start, end, mask)
         ctx.save_for_backward(scores, transitions, start, end, mask, words, moves)
         return total
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Boundary, ...]:
         scores, transitions, start, end, mask, words, moves = ctx.saved_tensors
         with _full_precision(scores):
             if torch.is_grad_enabled():  # create_graph=True: someone will differentiate this gradient in turn
@@ -194,9 +171,7 @@ class _LogPartition(torch.autograd.Function):
 class _Lattice:
     """The inputs made uniform: words first, padding zero, nothing infinite, start and end inside the words' scores."""
 
-    def __init__(
-        self, scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None, mask: Tensor
-    ) -> None:
+    def __init__(self, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor) -> None:
         mask = mask.bool()
         # where, not a product: padding may hold anything, and NaN times zero is NaN
         words = torch.where(mask.unsqueeze(-1), scores, 0).transpose(0, 1)
@@ -329,8 +304,8 @@ class _ExactChain:
 def _chain(
     scores: Tensor,
     transitions: Tensor,
-    start: Tensor | None,
-    end: Tensor | None,
+    start: Boundary,
+    end: Boundary,
     mask: Tensor,
     both_ways: bool = True,
     period: int | None = None,
@@ -356,8 +331,8 @@ def rescaling_period(transitions: Tensor, spread: float | None = None) -> int:
 
 
 def _in_one_dtype(
-    scores: Tensor, transitions: Tensor, start: Tensor | None, end: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+    scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary
+) -> tuple[Tensor, Tensor, Boundary, Tensor | None]:
     dtype = torch.promote_types(torch.promote_types(scores.dtype, transitions.dtype), torch.float32)
     return (
         scores.to(dtype),
