@@ -137,7 +137,9 @@ def _write_graph(tagger: Tagger, encoder: Transformer, file: Path, int8: bool) -
                 verbose=False,
             )
             if int8:
-                _quantize(plain, file)
+                from onnxruntime.quantization import QuantType, quantize_dynamic
+
+                quantize_dynamic(plain, file, per_channel=True, weight_type=QuantType.QInt8)
     except ImportError as missing:
         needed = f"an export needs onnx, onnxscript and onnxruntime ({missing}). pip install 'acclimate[fast]'"
         raise UsageError(needed) from None
@@ -145,12 +147,6 @@ def _write_graph(tagger: Tagger, encoder: Transformer, file: Path, int8: bool) -
         tagger.to(device)
         if int8:
             plain.unlink(missing_ok=True)
-
-
-def _quantize(plain: Path, file: Path) -> None:
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    quantize_dynamic(plain, file, per_channel=True, weight_type=QuantType.QInt8)
 
 
 @contextmanager

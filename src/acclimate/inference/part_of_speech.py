@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -77,21 +77,19 @@ class SpacyPartsOfSpeech:
         self.sentences_per_batch = sentences_per_batch
 
     def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
+        from spacy.tokens import Doc
+
         tags: list[list[str]] = []
-        for docs in self._batches(corpus):
-            done = list(self.pipeline.pipe(docs, batch_size=self.sentences_per_batch))
-            tags += [[_universal(token.pos_) for token in doc] for doc in done]
+        for first in range(0, len(corpus), self.sentences_per_batch):
+            batch = corpus[first : first + self.sentences_per_batch]
+            docs = [Doc(self.pipeline.vocab, words=[*map(_readable, sentence.words)]) for sentence in batch]
+            done = self.pipeline.pipe(docs, batch_size=self.sentences_per_batch)
+            # spaCy also has SPACE, and an empty tag
+            tags += [[token.pos_ if token.pos_ in UNIVERSAL else "X" for token in doc] for doc in done]
             if progress is not None:
                 progress(len(docs))
         predicted = corpus.unlabelled().with_tags(tags)
         return Corpus(predicted.sentences, f"{corpus.name}, predicted", "plain", corpus.notes)
-
-    def _batches(self, corpus: Corpus) -> Iterator[list[Any]]:
-        from spacy.tokens import Doc
-
-        for first in range(0, len(corpus), self.sentences_per_batch):
-            batch = corpus[first : first + self.sentences_per_batch]
-            yield [Doc(self.pipeline.vocab, words=[_readable(word) for word in sentence.words]) for sentence in batch]
 
 
 def _spacy_pipeline(model: str | None) -> Any:
@@ -114,11 +112,6 @@ def _spacy_pipeline(model: str | None) -> Any:
         raise InputError(f"spaCy's model {installed} has no tagger; its parts are {', '.join(pipeline.pipe_names)}.")
     pipeline.select_pipes(enable=there)
     return pipeline
-
-
-def _universal(tag: str) -> str:
-    """spaCy also has SPACE, and an empty tag."""
-    return tag if tag in UNIVERSAL else "X"
 
 
 def _readable(word: str) -> str:

@@ -71,16 +71,14 @@ class MaskedLanguageModel(Learner):
         inputs = {"pieces": part} if isinstance(part, Tensor) else self.encoder.tensorize(part)
         if "attention" in inputs and inputs["attention"].all():
             del inputs["attention"]  # full rows need no mask, and are faster without
-        view = TextView(self.encoder, {name: self._sent(tensor) for name, tensor in inputs.items()})
+        if self.device.type == "cuda":  # or the copy waits for the GPU
+            inputs = {name: tensor.pin_memory() for name, tensor in inputs.items()}
+        moved = {name: tensor.to(self.device, non_blocking=True) for name, tensor in inputs.items()}
+        view = TextView(self.encoder, moved)
         view.mlm_head = self.mlm_head
         if not isinstance(part, Tensor):
             view.originals = part
         return view
-
-    def _sent(self, tensor: Tensor) -> Tensor:
-        if self.device.type == "cuda":
-            tensor = tensor.pin_memory()  # or the copy waits for the GPU
-        return tensor.to(self.device, non_blocking=True)
 
 
 _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")

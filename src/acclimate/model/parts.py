@@ -65,13 +65,10 @@ def _parts(pieces: Pieces | None, corpus: Corpus) -> list[tuple[int, Sentence, W
         if size <= LONGEST_PART:
             parts.append((number, sentence, Window(0, len(sentence), 0, len(sentence))))
         else:
-            for window in _windows(pieces, sentence):
-                parts.append((number, Sentence(sentence.words[window.start : window.end]), window))
+            if pieces is None:
+                windows = overlapping([1] * len(sentence), LONGEST_PART, SHARED_PART)
+            else:
+                counts = [len(row) for row in pieces.of_words(sentence.words)]
+                windows = overlapping_rows(counts, pieces.room, LONGEST_PART, SHARED_PART)
+            parts += [(number, Sentence(sentence.words[each.start : each.end]), each) for each in windows]
     return parts
-
-
-def _windows(pieces: Pieces | None, sentence: Sentence) -> list[Window]:
-    if pieces is None:
-        return overlapping([1] * len(sentence), LONGEST_PART, SHARED_PART)
-    counts = [len(row) for row in pieces.of_words(sentence.words)]
-    return overlapping_rows(counts, pieces.room, LONGEST_PART, SHARED_PART)

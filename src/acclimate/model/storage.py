@@ -9,7 +9,7 @@ import os
 import shutil
 import stat
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -50,8 +50,9 @@ def seal(folder: Path) -> None:
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     files = {name: _digest(folder / name) for name in names if name != MANIFEST}
     (folder / MANIFEST).write_bytes(_manifest_bytes(files))
-    _let_read(folder, files)
+    mode = (folder / MANIFEST).stat().st_mode  # what the umask allows; other libraries may have been stricter
     for name in (*files, MANIFEST):
+        _set_mode(folder / name, mode)
         with (folder / name).open("rb") as file:
             os.fsync(file.fileno())
 
@@ -62,7 +63,10 @@ def verify(folder: str | Path) -> frozenset[str]:
     if not folder.is_dir():
         raise StorageError(f"{folder}: no such folder. Expected one that `acclimate adapt --out` or Tagger.save wrote.")
     try:
-        return _verified(folder)
+        files = _manifest_of(folder)
+        for name, expected in files.items():
+            _verify_file(folder, name, expected)
+        return frozenset(files)
     except StorageError as damage:
         if _is_interrupted(folder):
             raise StorageError(
@@ -165,13 +169,6 @@ def read_tensors(path: Path, device: str | torch.device = "cpu") -> dict[str, Te
         raise StorageError(f"{path}: cannot be read as safetensors: {failure}") from None
 
 
-def _let_read(folder: Path, names: Iterable[str]) -> None:
-    """Give all files the mode that the umask gave the manifest."""
-    mode = (folder / MANIFEST).stat().st_mode
-    for name in names:
-        _set_mode(folder / name, mode)
-
-
 def _set_mode(path: Path, mode: int) -> None:
     with suppress(OSError):  # not every file system knows of modes
         path.chmod(stat.S_IMODE(mode))
@@ -186,13 +183,6 @@ def _manifest_bytes(files: Mapping[str, Any]) -> bytes:
 def _digest(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         return {"bytes": path.stat().st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _verified(folder: Path) -> frozenset[str]:
-    files = _manifest_of(folder)
-    for name, expected in files.items():
-        _verify_file(folder, name, expected)
-    return frozenset(files)
 
 
 def _verify_file(folder: Path, name: str, expected: Any) -> None:

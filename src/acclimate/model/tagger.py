@@ -25,9 +25,9 @@ from acclimate.model.encoders.shipped import CNN_LSTM, SHIPPED, EncoderNotFound
 from acclimate.model.encoders.transformer import Transformer, TransformerSettings
 from acclimate.model.gold_tags import GoldTags
 from acclimate.model.heads.entity_heads import (
+    EntityLayer,
     EntitySettings,
     detected_labels,
-    detection_layer,
     require_entities,
     span_types,
 )
@@ -149,7 +149,8 @@ class Tagger(TextTagger, Learner):
         width = self.encoder.width
         if self.entities is None:
             return nn.Linear(width, tag_count)
-        return detection_layer(self.entities, width, tag_count, self.encoder.vocabulary_size)
+        options = self.entities.extra, self.entities.width, self.entities.dropout
+        return EntityLayer(width, tag_count, *options, self.encoder.vocabulary_size)
 
     def find_entities(self, entities: EntitySettings) -> None:
         """Replace the heads by those of MSLM, which find entities first and then type them."""
@@ -436,28 +437,13 @@ def answers(
     return read_in_parts(tagger.encoder.pieces, corpus.unlabelled(), answer, torch.cat, most, progress)
 
 
-def _decoded(view: View) -> Tensor:
-    return view.decoded
-
-
-def _probabilities(view: View) -> Tensor:
-    return view.marginals.float()
-
-
-def _confidences(view: View) -> Tensor:
-    return view.marginals.gather(-1, view.decoded.unsqueeze(-1)).squeeze(-1)
-
-
-def _decisions(view: View) -> Tensor:
-    shares = view.type_probabilities.unsqueeze(-1)
-    return torch.cat([view.decoded.unsqueeze(-1), shares, view.scores.float()], -1)
-
-
 QUESTIONS: dict[What, Callable[[View], Tensor]] = {
-    "tags": _decoded,
-    "confidences": _confidences,
-    "probabilities": _probabilities,
-    "decisions": _decisions,
+    "tags": lambda view: view.decoded,
+    "confidences": lambda view: view.marginals.gather(-1, view.decoded.unsqueeze(-1)).squeeze(-1),
+    "probabilities": lambda view: view.marginals.float(),
+    "decisions": lambda view: torch.cat(
+        [view.decoded.unsqueeze(-1), view.type_probabilities.unsqueeze(-1), view.scores.float()], -1
+    ),
 }
 
 

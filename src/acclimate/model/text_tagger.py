@@ -120,8 +120,10 @@ class TextTagger:
             if not isinstance(text, str):
                 kind = type(text).__name__
                 raise InputError(f"text number {first + number} (counted from 0) is no text but {kind}: {text!r}.")
-            for sentence in _sentences_of(text):
-                sentences.append(sentence)
+            words = find_words(text)
+            for begin, end in grouped(words, find_sentences(text)):
+                offsets = tuple(words[begin:end])
+                sentences.append(Sentence(tuple(text[one:other] for one, other in offsets), None, text, offsets))
                 owners.append(number)
         found: list[list[Entity]] = [[] for _ in sentences]
         chain = self.chain()
@@ -156,10 +158,3 @@ class TextTagger:
         if chain.tags == self.tags:
             return span
         return Span(span.start, span.end, chain.tags[-1].partition("-")[2])
-
-
-def _sentences_of(text: str) -> Iterator[Sentence]:
-    words = find_words(text)
-    for first, last in grouped(words, find_sentences(text)):
-        offsets = tuple(words[first:last])
-        yield Sentence(tuple(text[start:end] for start, end in offsets), None, text, offsets)

@@ -11,7 +11,6 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from acclimate.model.acceleration import Acceleration
-from acclimate.model.cuda_graphs.cast_weights import CastOnce
 from acclimate.model.cuda_graphs.training_graphs import TrainingGraphs
 from acclimate.model.learner import Learner
 from acclimate.training.optimizers import build_optimizer, default_learning_rate, parameter_groups
@@ -44,7 +43,7 @@ class Training:
         learner.to(engine.device)  # first: a teacher comes to where the learner is
         for objective in stage.objectives.values():
             objective.begin(learner)
-        acceleration = acceleration_for(learner, stage.settings, engine, graphs)
+        acceleration = acceleration_for(stage.settings, engine, graphs)
         step = TrainingStep(learner, stage.objectives, acceleration).to(engine.device).train()
         self.bare_step = step  # without what the engine wraps around it
         self.rate = stage.settings.learning_rate or default_learning_rate(learner)
@@ -95,17 +94,13 @@ class Training:
             nn.utils.clip_grad_norm_(group, most)  # the engine would refuse to undo the loss's scale twice
 
 
-def acceleration_for(
-    learner: Learner, settings: LoopSettings, engine: Accelerator, graphs: TrainingGraphs | None = None
-) -> Acceleration:
-    """What makes a step faster: nothing, unless there is one GPU and the step is not compiled."""
-    compiled = bool(getattr(settings, "compile", False))
-    if engine.device.type != "cuda" or engine.num_processes != 1 or compiled:
+def acceleration_for(settings: LoopSettings, engine: Accelerator, graphs: TrainingGraphs | None = None) -> Acceleration:
+    """CUDA graphs on one GPU, unless the step is compiled, or accumulated batches would overwrite their gradients."""
+    is_compiled = bool(getattr(settings, "compile", False))
+    is_one_gpu = engine.device.type == "cuda" and engine.num_processes == 1
+    if not is_one_gpu or is_compiled or not settings.cuda_graphs or settings.accumulate > 1:
         return Acceleration()
-    # graphs write gradients to one place: accumulated batches would overwrite each other's
-    if settings.cuda_graphs and settings.accumulate == 1:
-        return TrainingGraphs() if graphs is None else graphs
-    return CastOnce(learner)
+    return TrainingGraphs() if graphs is None else graphs
 
 
 @contextmanager

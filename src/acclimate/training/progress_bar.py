@@ -132,7 +132,8 @@ class PretrainingBar(TrainingBar):
 
     def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
         super().advance(progress, losses)
-        if losses is not None and self._bar is None and progress.update % self._log_every(progress.updates) == 0:
+        every = max(10, progress.updates // 50 // 10 * 10)  # about fifty lines in a log file
+        if losses is not None and self._bar is None and progress.update % every == 0:
             elapsed = max(1e-9, time.monotonic() - self._since)
             speed = self._words / elapsed
             left = (progress.updates - progress.update) * progress.words / max(speed, 1e-9)
@@ -143,11 +144,6 @@ class PretrainingBar(TrainingBar):
         super().judged(update, told, is_best)
         if told:
             self._best = told
-
-    @staticmethod
-    def _log_every(updates: int) -> int:
-        """About fifty lines in a log file."""
-        return max(10, updates // 50 // 10 * 10)
 
     def _standing(self) -> str:
         return f" {self._best}" if self._best else ""
@@ -169,15 +165,11 @@ def shown_in_training(work: Callable[P, R]) -> Callable[P, R]:
     def shown(*given: P.args, **named: P.kwargs) -> R:
         arguments = asked.bind(*given, **named).arguments
         progress = arguments.get("progress")
-        wanted = _has_a_reader() if progress is None else progress
+        console = Console(stderr=True)
+        wanted = console.is_terminal or console.is_jupyter if progress is None else progress
         if arguments.get("watcher") is not None or not wanted or not is_main_process():
             return work(*given, **named)
         with TrainingBar(stderr_console()) as bar:
             return work(*given, **{**named, "watcher": bar})  # type: ignore[arg-type]
 
     return shown
-
-
-def _has_a_reader() -> bool:
-    console = Console(stderr=True)
-    return console.is_terminal or console.is_jupyter

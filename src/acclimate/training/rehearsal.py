@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -60,18 +59,13 @@ def _per_evaluation(selector: Selector, tagger: Any) -> float:
 
 
 def _per_update(training: Training) -> float:
-    times = list(_times(training))
-    counted = times[1:] or times
-    return sum(counted) / max(1, len(counted))
-
-
-def _times(training: Training) -> Iterator[float]:
-    begun = time.monotonic()
+    times, begun = [], time.monotonic()
     for progress in training:
         for loss in progress.losses.values():
             float(loss)  # waits for the GPU
-        now = time.monotonic()
-        yield now - begun
-        begun = now
+        times.append(time.monotonic() - begun)
+        begun += times[-1]
         if progress.update >= _UPDATES:
-            return
+            break
+    counted = times[1:] or times
+    return sum(counted) / max(1, len(counted))

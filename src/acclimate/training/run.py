@@ -207,7 +207,8 @@ class _StageRun:
     def _evaluate(self, update: int) -> None:
         selector, memory, stage = self.selector, self.memory, self.stage
         score = _agreed(selector(self.learner), self.engine)
-        if memory.judge(update, score) and not selector.is_blind:
+        is_kept = memory.judge(update, score) or update == 0
+        if is_kept and not selector.is_blind:
             self.best = {name: tensor.detach().cpu().clone() for name, tensor in self.trained.state_dict().items()}
         is_better = update > 0 and memory.is_improved_at(update) and score > selector.lowest
         self.watcher.judged(update, selector.told(score), is_better and not selector.is_blind)

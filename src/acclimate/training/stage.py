@@ -233,7 +233,4 @@ class Stage:
                 terms.append(value * loss)
         if not terms:
             raise ValueError(f"Stage {self.name}: every objective has weight 0 at update {update}.")
-        total = terms[0]
-        for term in terms[1:]:
-            total = total + term
-        return total
+        return sum(terms[1:], start=terms[0])

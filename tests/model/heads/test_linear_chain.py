@@ -110,7 +110,7 @@ def move_counts(
     scores: Tensor, transitions: Tensor, mask: Tensor, start: Tensor | None = None, end: Tensor | None = None
 ) -> Tensor:
     """How often each move is expected, (sentence, from tag, to tag)."""
-    return partition_and_counts(scores, transitions, start, end, mask)[2]
+    return partition_and_counts(scores, transitions, mask, start, end)[2]
 
 
 @pytest.mark.parametrize("bounded", [False, True])

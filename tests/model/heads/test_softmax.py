@@ -7,7 +7,8 @@ from torch.nn import functional
 
 from acclimate.model.heads.tag_heads import ConditionalRandomField, IndependentTags, Legality
 
-NO_SECOND_AFTER_FIRST = Legality([True] * 3, [[True, False, True], [True] * 3, [True] * 3], [True] * 3)
+ALL, MOVES = torch.ones(3) > 0, torch.tensor([[True, False, True], [True] * 3, [True] * 3])
+NO_SECOND_AFTER_FIRST = Legality(ALL, MOVES, ALL)
 
 
 def mask_of(lengths: list[int]) -> Tensor:

@@ -17,7 +17,6 @@ from acclimate.methods.masking.masked_batch import looking
 from acclimate.methods.objective import Objective
 from acclimate.methods.perturbation.noise import LETTERS, OwnGradient, Radii, Scope, along, noise_for
 from acclimate.methods.tagging import Average, count_of
-from acclimate.model.cuda_graphs.cast_weights import uncast_weights
 from acclimate.model.learner import Learner, NoView, View
 
 
@@ -147,7 +146,7 @@ class SymmetricVirtualTraining(VirtualAdversarialTraining):
     def divergence(self, view: View) -> Tensor:
         """The sum over all words of the batch."""
         device = view.sentences.mask.device
-        with dropout_held_still(view.tagger), torch.autocast(device.type, enabled=False), uncast_weights(view.tagger):
+        with dropout_held_still(view.tagger), torch.autocast(device.type, enabled=False):
             clean = View(view.tagger, view.sentences)
             names = [name for name in self.radii if name in clean.embeddings]
             if not names:  # nothing moves

@@ -1,4 +1,4 @@
-"""Encoders in half precision: weights cast once for a step, and states in evaluation mode."""
+"""Encoders in half precision: all weights cast at once, and states in evaluation mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from acclimate.model.acceleration import Acceleration
 from acclimate.model.cuda_graphs.graph_cache import GraphCache
 from acclimate.model.encoders.transformer import Transformer
 from acclimate.model.learner import eval_mode
@@ -26,7 +25,8 @@ class WeightCast:
 
     def __init__(self, learner: nn.Module) -> None:
         encoders = [part for part in learner.modules() if isinstance(part, Transformer)]
-        layers = {layer: None for encoder in encoders for layer in _linear(encoder.model)}  # siblings share them
+        linear = (layer for encoder in encoders for layer in encoder.model.modules() if type(layer) is nn.Linear)
+        layers = dict.fromkeys(linear)  # siblings share them
         self.places = [(layer, name) for layer in layers for name in _NAMES if layer._parameters.get(name) is not None]
 
     @contextmanager
@@ -56,7 +56,6 @@ def cast_module(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
     if made:
         torch._foreach_copy_(made, wide)
     narrow = {id(own): found for own, found in zip(wide, made, strict=True)}
-    before = [(part, name, part.__dict__[name]) for part, name, _ in places if name in part.__dict__]
     for part, name, own in places:
         part.__dict__[name] = narrow[id(own)]
     try:
@@ -65,41 +64,6 @@ def cast_module(module: nn.Module, dtype: torch.dtype) -> Iterator[None]:
     finally:
         for part, name, _ in places:
             part.__dict__.pop(name, None)
-        for part, name, weight in before:
-            part.__dict__[name] = weight
-
-
-@contextmanager
-def uncast_weights(module: nn.Module) -> Iterator[None]:
-    """Inside, the layers of this module use their own weights, also where they are cast for a step."""
-    aside = [
-        (layer, name, layer.__dict__.pop(name))
-        for layer in _linear(module)
-        for name in _NAMES
-        if name in layer.__dict__
-    ]
-    try:
-        yield
-    finally:
-        for layer, name, weight in aside:
-            layer.__dict__[name] = weight
-
-
-def _linear(module: nn.Module) -> Iterator[nn.Linear]:
-    return (layer for layer in module.modules() if type(layer) is nn.Linear)
-
-
-class CastOnce(Acceleration):
-    """Casts the weights once for each step, where autocast is on."""
-
-    def __init__(self, learner: nn.Module) -> None:
-        self.cast, self.kind = WeightCast(learner), next(learner.parameters()).device.type
-
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        is_on = torch.is_autocast_enabled(self.kind)
-        with super().step(), self.cast(torch.get_autocast_dtype(self.kind)) if is_on else nullcontext():
-            yield
 
 
 class _Cast(torch.autograd.Function):
@@ -143,7 +107,7 @@ class EvalStates:
                 with cast_module(encoder, dtype):
                     return encoder.plain_states(pieces, attention)
             cast = nullcontext() if dtype is None else WeightCast(encoder)(dtype)
-            with uncast_weights(encoder), cast:
+            with cast:
                 return encoder.plain_states(pieces, attention)
 
         key = (dtype, next(encoder.parameters()).data_ptr())  # other weights, another graph

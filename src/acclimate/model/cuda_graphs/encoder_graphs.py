@@ -278,12 +278,10 @@ class EncoderGraphs:
         graph = self._graph_for(read, inputs, attention, parameters)
         if graph is None:
             return read(inputs, attention)
-        return graph.read(inputs, attention, self._joined(graph.owners, parameters))
-
-    def _joined(self, owners: tuple[int, ...], parameters: Sequence[nn.Parameter]) -> Tensor | None:
+        owners = graph.owners
         if owners and owners not in self.joined:
             self.joined[owners] = join([parameters[number] for number in owners])
-        return self.joined.get(owners)
+        return graph.read(inputs, attention, self.joined.get(owners))
 
     def _without_gradient(self, read: Read, inputs: Tensor, attention: Tensor | None) -> Tensor:
         """A teacher's pass; a learner's is too rare to be worth a graph."""
@@ -309,7 +307,7 @@ class EncoderGraphs:
     def _graph_for(
         self, read: Read, inputs: Tensor, attention: Tensor | None, parameters: Sequence[nn.Parameter]
     ) -> EncoderGraph | None:
-        shape = self._rounded(inputs.shape) if attention is not None else tuple(inputs.shape)
+        shape = rounded(inputs.shape, self.longest, self.step) if attention is not None else tuple(inputs.shape)
         dtype = torch.get_autocast_dtype(self.kind) if torch.is_autocast_enabled(self.kind) else None
         kind = (
             *(read.__name__, shape[2:], inputs.dtype, inputs.requires_grad, attention is None, dtype),
@@ -351,9 +349,6 @@ class EncoderGraphs:
         while len(self.slots) <= number:
             self.slots.append((Slot.on_gpu if self.kind == "cuda" else Slot)(len(self.slots)))
         return self.slots[number]
-
-    def _rounded(self, shape: torch.Size) -> tuple[int, ...]:
-        return rounded(shape, self.longest, self.step)
 
     def _has_room(self) -> bool:
         count = sum(map(len, self.graphs.values()))

@@ -31,10 +31,6 @@ class GraphMemory:
     def on_gpu(cls) -> GraphMemory:
         return cls(torch.cuda.graph_pool_handle(), _stream(torch.cuda.current_device()))
 
-    def take_new_pool(self) -> None:
-        """After a broken capture, for whose end the old pool may wait."""
-        self.pool = torch.cuda.graph_pool_handle()
-
 
 @cache
 def _stream(device: int) -> Any:
@@ -128,7 +124,7 @@ def capture(
                 outputs = work(*buffers)
     except RuntimeError as failure:
         reset_after_failure()
-        memory.take_new_pool()
+        memory.pool = torch.cuda.graph_pool_handle()  # the old one may wait for the end of the capture
         return str(failure)
     return ForwardGraph(graph, buffers, outputs)
 
@@ -267,12 +263,9 @@ class GraphCache:
         is_new = self.on_second_use and key not in self.seen
         self.seen.add(key)
         count = len(self.graphs) + sum(map(len, self.gradient_graphs.values()))
-        return not is_new and count < self.most and self._failures(key[0]) < _ATTEMPTS and has_room()
-
-    def _failures(self, name: object) -> int:
-        """How often work of this name could not be captured."""
-        broken = (key for key, graph in self.graphs.items() if isinstance(graph, str))
-        return sum(key[0] == name for key in (*broken, *self.refused))
+        broken = (other for other, graph in self.graphs.items() if isinstance(graph, str))
+        failures = sum(other[0] == key[0] for other in (*broken, *self.refused))  # of work of this name
+        return not is_new and count < self.most and failures < _ATTEMPTS and has_room()
 
     def __deepcopy__(self, memo: Any) -> GraphCache:
         return GraphCache(self.most, self.on_second_use)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -58,28 +59,18 @@ class ChainGraphs:
         return tags[:, : scores.shape[1]], totals
 
     def _partition_and_counts(
-        self, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor
+        self, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary
     ) -> tuple[Tensor, Tensor, Tensor]:
         period = self._period(transitions)
-
-        def work(
-            scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary
-        ) -> tuple[Tensor, Tensor, Tensor]:
-            return linear_chain.partition_and_counts(scores, transitions, start, end, mask, period)
-
-        given = (scores, transitions, mask, start, end)
-        total, words, moves = self._bucketed(f"partition {period}", work, *given)
+        work = partial(linear_chain.partition_and_counts, period=period)
+        total, words, moves = self._bucketed(f"partition {period}", work, scores, transitions, mask, start, end)
         return total, words[:, : scores.shape[1]], moves
 
     def _word_marginals(
-        self, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor
+        self, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary
     ) -> Tensor:
         period = self._period(transitions)
-
-        def work(scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary) -> Tensor:
-            return linear_chain.word_marginals(scores, transitions, start, end, mask, period)
-
-        given = (scores, transitions, mask.bool(), start, end)
+        work, given = partial(linear_chain.word_marginals, period=period), (scores, transitions, mask, start, end)
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in given):
             key = (f"marginals {period}", start is None, end is None, scores.device)
             whole = _without_absent(work, start, end)
@@ -146,18 +137,16 @@ class AsyncScalar:
         arrived = torch.cuda.Event()  # type: ignore[no-untyped-call]
         arrived.record()
         self.coming.append((place, arrived))
-        while self.coming and (self._must_wait() or self._is_here()):
-            place, arrived = self.coming.popleft()
+        while self.coming:
+            place, arrived = self.coming[0]
+            must_wait = self.known is None or len(self.coming) > _UNDER_WAY
+            if not must_wait and not arrived.query():  # type: ignore[no-untyped-call]
+                break
+            self.coming.popleft()
             arrived.synchronize()
             self.known = float(place)
         assert self.known is not None
         return self.known
-
-    def _must_wait(self) -> bool:
-        return self.known is None or len(self.coming) > _UNDER_WAY
-
-    def _is_here(self) -> bool:
-        return bool(self.coming[0][1].query())  # type: ignore[no-untyped-call]
 
 
 class TrainingGraphs(Acceleration):

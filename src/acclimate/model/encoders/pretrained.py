@@ -182,8 +182,10 @@ def _where(encoder: str | Path, is_verified: bool = False) -> tuple[str, dict[st
     if isinstance(place, str):
         require_possible(place)
     is_local = isinstance(place, Path) or Path(place).is_dir() or not _hub_answers(place)
-    if not is_verified:
-        _verify_sealed(Path(place))
+    folder = Path(place)
+    for sealed in () if is_verified else (folder, folder.parent) if folder.name == ENCODER else (folder,):
+        if (sealed / MANIFEST).exists():
+            verify(sealed)
     require_harmless(str(place), is_local)
     return str(place), {"local_files_only": is_local, **SAFELY}
 
@@ -194,13 +196,6 @@ def _folder_of(encoder: str | Path) -> str | Path:
     inside = Path(place) / ENCODER
     is_tagger = (inside / "config.json").is_file() and not (Path(place) / "config.json").is_file()
     return inside if is_tagger else place
-
-
-def _verify_sealed(folder: Path) -> None:
-    """Check the checksums of a folder of Acclimate."""
-    for sealed in (folder, folder.parent) if folder.name == ENCODER else (folder,):
-        if (sealed / MANIFEST).exists():
-            verify(sealed)
 
 
 def require_possible(name: str) -> None:
@@ -230,15 +225,11 @@ def longest_row(tokenizer: Any, model: nn.Module) -> int:
     limits = [limit for limit in (getattr(tokenizer, "model_max_length", None),) if limit and limit < 100_000]
     positions = getattr(model.config, "max_position_embeddings", None)
     if positions and positions > 0:  # XLNet: -1
-        limits.append(positions - _first_position(model))
+        # RoBERTa and similar models count positions from after the padding number
+        tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
+        padding = [table.padding_idx for table in tables if isinstance(table, nn.Embedding)]
+        limits.append(positions - max((number + 1 for number in padding if number is not None), default=0))
     return min(limits, default=512)
-
-
-def _first_position(model: nn.Module) -> int:
-    """The first position: RoBERTa and similar models count from after the padding number."""
-    tables = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    marked = [table.padding_idx for table in tables if isinstance(table, nn.Embedding)]
-    return max((number + 1 for number in marked if number is not None), default=0)
 
 
 def quietly(act: Any, name: str, **options: Any) -> Any:

@@ -172,10 +172,6 @@ def detected_labels(settings: EntitySettings | None, labels: LabelSet) -> LabelS
     return LabelSet((TYPELESS,)) if types_apart(settings, labels) else labels
 
 
-def detection_layer(settings: EntitySettings, width: int, outputs: int, pieces: int | None) -> EntityLayer:
-    return EntityLayer(width, outputs, settings.extra, settings.width, settings.dropout, pieces)
-
-
 def span_types(
     settings: EntitySettings | None, width: int, labels: LabelSet, scheme: Scheme, pieces: int | None
 ) -> SpanTypes | None:

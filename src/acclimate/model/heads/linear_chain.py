@@ -28,25 +28,25 @@ IMPOSSIBLE = -1e30
 Boundary = Tensor | None
 """Scores of the first or the last tag, (tag,); None where there are none."""
 
-Counts = Callable[[Tensor, Tensor, Boundary, Boundary, Tensor], tuple[Tensor, Tensor, Tensor]]
-"""Scores, transitions, start, end and mask → log partition, expected tags and expected moves."""
-Marginals = Callable[[Tensor, Tensor, Boundary, Boundary, Tensor], Tensor]
+Counts = Callable[[Tensor, Tensor, Tensor, Boundary, Boundary], tuple[Tensor, Tensor, Tensor]]
+"""Scores, transitions, mask, start and end → log partition, expected tags and expected moves."""
+Marginals = Callable[[Tensor, Tensor, Tensor, Boundary, Boundary], Tensor]
 """The same → the probability of each tag at each word."""
 
 
 def partition_and_counts(
-    scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor, period: int | None = None
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary, period: int | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Log partition (sentence,), expected tags (sentence, word, tag) and moves (sentence, from tag, to tag)."""
-    chain = _chain(scores, transitions, start, end, mask, period=period)
+    chain = _chain(scores, transitions, mask, start, end, period=period)
     return chain.log_partition(), chain.words(), chain.moves()
 
 
 def word_marginals(
-    scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor, period: int | None = None
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary, period: int | None = None
 ) -> Tensor:
     """(sentence, word, tag)"""
-    return _chain(scores, transitions, start, end, mask, period=period).words()
+    return _chain(scores, transitions, mask, start, end, period=period).words()
 
 
 def log_partition(
@@ -59,13 +59,13 @@ def log_partition(
 ) -> Tensor:
     """The log of the summed exponentiated scores of all paths, (sentence,); 0 for a sentence without words."""
     with _full_precision(scores):
-        inputs = _in_one_dtype(scores, transitions, start, end)
+        inputs = _in_one_dtype(scores, transitions, mask, start, end)
         if scores.shape[1] == 0:
             return inputs[0].sum((1, 2))  # zeros that still belong to the graph
         if torch.is_grad_enabled() and any(tensor is not None and tensor.requires_grad for tensor in inputs):
-            total: Tensor = _LogPartition.apply(*inputs, mask.bool(), compute)  # type: ignore[no-untyped-call]
+            total: Tensor = _LogPartition.apply(*inputs, compute)  # type: ignore[no-untyped-call]
             return total
-        return _chain(*inputs, mask, both_ways=False).log_partition()
+        return _chain(*inputs, both_ways=False).log_partition()
 
 
 def path_score(
@@ -73,8 +73,7 @@ def path_score(
 ) -> Tensor:
     """The score of one given path, (sentence,). Tags at padding may hold any number, such as -100."""
     with _full_precision(scores):
-        scores, transitions, start, end = _in_one_dtype(scores, transitions, start, end)
-        mask = mask.bool()
+        scores, transitions, mask, start, end = _in_one_dtype(scores, transitions, mask, start, end)
         tags = tags.masked_fill(~mask, 0)  # (sentence, word)
         words = scores.gather(2, tags.unsqueeze(2)).squeeze(2)  # (sentence, word)
         total = words.clamp(min=IMPOSSIBLE).masked_fill(~mask, 0).sum(1)
@@ -102,10 +101,10 @@ def marginals(
 ) -> Tensor:
     """The probability of each tag at each word, (sentence, word, tag), zero at padding. Differentiable."""
     with _full_precision(scores):
-        inputs = _in_one_dtype(scores, transitions, start, end)
+        inputs = _in_one_dtype(scores, transitions, mask, start, end)
         if scores.shape[1] == 0:
             return inputs[0]
-        return compute(*inputs, mask)
+        return compute(*inputs)
 
 
 @torch.no_grad()
@@ -115,10 +114,10 @@ def best_path(
     """The highest-scoring path, (sentence, word) with 0 at padding, and its score, (sentence,); of equally good paths
     the first in the order of tags."""
     with _full_precision(scores):
-        inputs = _in_one_dtype(scores, transitions, start, end)
+        inputs = _in_one_dtype(scores, transitions, mask, start, end)
         if scores.shape[1] == 0:
             return mask.long(), inputs[0].sum((1, 2))
-        lattice = _Lattice(*inputs, mask)
+        lattice = _Lattice(*inputs)
         # relative to their maximum, so that long sentences with large scores keep small differences
         words = lattice.scores - lattice.scores.amax(-1, keepdim=True)  # (word, sentence, tag)
         moves = lattice.transitions - lattice.transitions.max()  # (from tag, to tag)
@@ -145,18 +144,18 @@ class _LogPartition(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor, compute: Counts
+        ctx: Any, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary, compute: Counts
     ) -> Tensor:
-        total, words, moves = compute(scores, transitions, start, end, mask)
-        ctx.save_for_backward(scores, transitions, start, end, mask, words, moves)
+        total, words, moves = compute(scores, transitions, mask, start, end)
+        ctx.save_for_backward(scores, transitions, mask, start, end, words, moves)
         return total
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Boundary, ...]:
-        scores, transitions, start, end, mask, words, moves = ctx.saved_tensors
+        scores, transitions, mask, start, end, words, moves = ctx.saved_tensors
         with _full_precision(scores):
             if torch.is_grad_enabled():  # create_graph=True: someone will differentiate this gradient in turn
-                chain = _chain(scores, transitions, start, end, mask)
+                chain = _chain(scores, transitions, mask, start, end)
                 words, moves = chain.words(), chain.moves()
             by_start = by_end = None
             if start is not None:
@@ -165,13 +164,13 @@ class _LogPartition(torch.autograd.Function):
                 last = (mask.sum(1) - 1).clamp(min=0)
                 by_end = gradient @ words[torch.arange(len(words), device=words.device), last]
             by_moves = torch.tensordot(gradient, moves, 1)
-            return gradient[:, None, None] * words, by_moves, by_start, by_end, None, None
+            return gradient[:, None, None] * words, by_moves, None, by_start, by_end, None
 
 
 class _Lattice:
     """The inputs made uniform: words first, padding zero, nothing infinite, start and end inside the words' scores."""
 
-    def __init__(self, scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary, mask: Tensor) -> None:
+    def __init__(self, scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary) -> None:
         mask = mask.bool()
         # where, not a product: padding may hold anything, and NaN times zero is NaN
         words = torch.where(mask.unsqueeze(-1), scores, 0).transpose(0, 1)
@@ -304,14 +303,14 @@ class _ExactChain:
 def _chain(
     scores: Tensor,
     transitions: Tensor,
+    mask: Tensor,
     start: Boundary,
     end: Boundary,
-    mask: Tensor,
     both_ways: bool = True,
     period: int | None = None,
 ) -> _ScaledChain | _ExactChain:
     """Run the recursion that is exact for these transitions. A known `period` spares looking at them."""
-    lattice = _Lattice(scores, transitions, start, end, mask)
+    lattice = _Lattice(scores, transitions, mask, start, end)
     period = rescaling_period(lattice.transitions) if period is None else period
     return _ScaledChain(lattice, period, both_ways) if period else _ExactChain(lattice, both_ways)
 
@@ -331,15 +330,11 @@ def rescaling_period(transitions: Tensor, spread: float | None = None) -> int:
 
 
 def _in_one_dtype(
-    scores: Tensor, transitions: Tensor, start: Boundary, end: Boundary
-) -> tuple[Tensor, Tensor, Boundary, Tensor | None]:
+    scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary, end: Boundary
+) -> tuple[Tensor, Tensor, Tensor, Boundary, Boundary]:
     dtype = torch.promote_types(torch.promote_types(scores.dtype, transitions.dtype), torch.float32)
-    return (
-        scores.to(dtype),
-        transitions.to(dtype),
-        None if start is None else start.to(dtype),
-        None if end is None else end.to(dtype),
-    )
+    start, end = (None if scores is None else scores.to(dtype) for scores in (start, end))
+    return scores.to(dtype), transitions.to(dtype), mask.bool(), start, end
 
 
 def _full_precision(scores: Tensor) -> torch.autocast:

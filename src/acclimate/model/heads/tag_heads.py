@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -17,7 +17,7 @@ from acclimate.model.heads import linear_chain
 _TINY = 1e-12
 
 
-@dataclass(frozen=True, init=False, eq=False)
+@dataclass(frozen=True, eq=False)
 class Legality:
     """What a tag scheme allows, by tag number."""
 
@@ -25,26 +25,11 @@ class Legality:
     moves: Tensor  # (from tag, to tag), bool: the second may follow the first
     end: Tensor  # (tag,), bool: may end a sentence
 
-    def __init__(self, start: Any, moves: Any, end: Any) -> None:
-        """Take tensors, numpy arrays or nested lists, of bools."""
-        for field, values in (("start", start), ("moves", moves), ("end", end)):
-            object.__setattr__(self, field, torch.as_tensor(values, dtype=torch.bool, device="cpu"))
-        count = self.tag_count
-        if self.start.shape != (count,) or self.moves.shape != (count, count) or self.end.shape != (count,):
-            raise ValueError(
-                f"Legality got start {tuple(self.start.shape)}, moves {tuple(self.moves.shape)}, end "
-                f"{tuple(self.end.shape)}. For n tags they must be (n,), (n, n) and (n,)."
-            )
-
     @classmethod
     def everything(cls, tag_count: int) -> Legality:
         """Every sequence of tags is allowed."""
         one, two = torch.ones(tag_count, dtype=torch.bool), torch.ones(tag_count, tag_count, dtype=torch.bool)
         return cls(one, two, one)
-
-    @property
-    def tag_count(self) -> int:
-        return len(self.start)
 
     @property
     def allows_everything(self) -> bool:
@@ -66,8 +51,8 @@ class _Head(nn.Module):
     def __init__(self, tag_count: int, legal: Legality | None) -> None:
         super().__init__()
         self.legal = Legality.everything(tag_count) if legal is None else legal
-        if self.legal.tag_count != tag_count:
-            raise ValueError(f"The head has {tag_count} tags but its legality has {self.legal.tag_count}.")
+        if len(self.legal.start) != tag_count:
+            raise ValueError(f"The head has {tag_count} tags but its legality has {len(self.legal.start)}.")
         self.tag_count, self.constrain_decoding = tag_count, not self.legal.allows_everything
         for part in ("start", "moves", "end"):  # not persistent: the saved tag names tell it
             self.register_buffer(f"legal_{part}", getattr(self.legal, part), persistent=False)
@@ -263,9 +248,9 @@ def build_head(name: HeadName, labels: LabelSet, scheme: Scheme, crf: Mapping[st
     """A head for the tags of these labels; `crf` are the CRF's own options."""
     legal = legality(labels, scheme)
     if name == "crf":
-        return ConditionalRandomField(legal.tag_count, legal=legal, **crf)
+        return ConditionalRandomField(len(legal.start), legal=legal, **crf)
     if name == "softmax":
-        return IndependentTags(legal.tag_count, legal=legal)
+        return IndependentTags(len(legal.start), legal=legal)
     raise ValueError(f"Unknown head {name!r}: expected crf or softmax.")
 
 
@@ -275,7 +260,7 @@ def legality(labels: LabelSet, scheme: Scheme) -> Legality:
     if labels.kind == "plain":
         return Legality.everything(len(tags))
     return Legality(
-        start=[is_legal(None, tag, scheme) for tag in tags],
-        moves=[[is_legal(before, after, scheme) for after in tags] for before in tags],
-        end=[is_legal(tag, None, scheme) for tag in tags],
+        start=torch.tensor([is_legal(None, tag, scheme) for tag in tags]),
+        moves=torch.tensor([[is_legal(before, after, scheme) for after in tags] for before in tags]),
+        end=torch.tensor([is_legal(tag, None, scheme) for tag in tags]),
     )
