@@ -29,29 +29,17 @@ class CompactDescription(Settings):
     """The description in a compact tagger's folder."""
 
     acclimate: str
-    """Version that wrote it."""
     labels: tuple[str, ...]
-    """Names of the labels, in the order of their tags."""
     kind: Kind
-    """Spans of words, or one tag per word."""
     scheme: Scheme
-    """Tag scheme of the model."""
-    start: tuple[float, ...]
-    """Scores of the first tag."""
-    moves: tuple[tuple[float, ...], ...]
-    """Scores of moves from tag to tag."""
-    end: tuple[float, ...]
-    """Scores of the last tag."""
-    legal_marginals: bool
-    """Whether illegal taggings have probability zero."""
-    longest_row: int
-    """Maximum number of word pieces in one input."""
-    padding: int
-    """Number of the piece that fills rows up."""
+    start: tuple[float, ...]  # scores of the first tag
+    moves: tuple[tuple[float, ...], ...]  # from tag, to tag
+    end: tuple[float, ...]  # scores of the last tag
+    legal_marginals: bool  # whether illegal taggings have probability zero
+    longest_row: int  # in word pieces
+    padding: int  # numbers of these pieces
     unknown: int | None
-    """Number of the piece of a word that has none."""
     weights: Literal["float32", "int8"]
-    """Precision of the weights."""
 
 
 class CompactTagger(TextTagger):

@@ -39,12 +39,9 @@ class Parity:
     text: str
     sentences: int
     words: int
-    equal_tags: float
-    """Share of words with the same tag."""
-    f1: float | None
-    """F1 of the export's spans against the original's; None without spans."""
-    least_equal_tags: float
-    """The minimum."""
+    equal_tags: float  # share of words
+    f1: float | None  # of the export's spans against the original's; None without spans
+    least_equal_tags: float  # the minimum
 
     def __str__(self) -> str:
         f1 = "" if self.f1 is None else f", F1 {100 * self.f1:.2f} against the original's spans"

@@ -66,13 +66,12 @@ class Siblings(Learner):
     def copies(self) -> dict[str, str]:
         """The names of shared tensors → the name under which each is saved."""
         first: dict[int, str] = {}
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for kind in (self.named_parameters, self.named_buffers):
             for name, tensor in kind(remove_duplicate=False):
-                if id(tensor) in first:
-                    found[name] = first[id(tensor)]
-                first.setdefault(id(tensor), name)
-        return found
+                if first.setdefault(id(tensor), name) != name:
+                    names[name] = first[id(tensor)]
+        return names
 
 
 def _without_copies(learner: Any, state: dict[str, Any], prefix: str, metadata: Any) -> None:

@@ -250,10 +250,9 @@ def _remove(folder: Path, name: str) -> None:
 
 
 def _put_in_place(aside: Path, folder: Path) -> None:
-    if not folder.exists():
-        aside.rename(folder)
-    elif not any(folder.iterdir()):
-        folder.rmdir()
+    if not folder.exists() or not any(folder.iterdir()):
+        with suppress(FileNotFoundError):
+            folder.rmdir()
         aside.rename(folder)
     else:
         finish_saving(folder)  # an earlier save may have been interrupted

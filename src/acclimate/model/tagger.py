@@ -35,7 +35,6 @@ from acclimate.model.heads.legal_chain import TagChain
 from acclimate.model.heads.tag_heads import HeadName, SourceHeads, build_head
 from acclimate.model.learner import Learner, Sentences, View, eval_mode
 from acclimate.model.parts import WORDS_PER_BATCH, Progress, read_in_parts
-from acclimate.model.parts import planned as plan_batches
 from acclimate.model.shipped import resolved_tagger
 from acclimate.model.storage import (
     StorageError,
@@ -433,7 +432,9 @@ def answers(
         with eval_mode(tagger), torch.inference_mode():
             return ask(tagger.view(part)).cpu()
 
-    most = _at_once(tagger, words_per_batch)
+    most = words_per_batch
+    if tagger.device.type == "cpu" and tagger.encoder.pieces is not None:
+        most = min(most, tagger.encoder.pieces_at_once)
     return read_in_parts(tagger.encoder.pieces, corpus.unlabelled(), answer, torch.cat, most, progress)
 
 
@@ -445,14 +446,3 @@ QUESTIONS: dict[What, Callable[[View], Tensor]] = {
         [view.decoded.unsqueeze(-1), view.type_probabilities.unsqueeze(-1), view.scores.float()], -1
     ),
 }
-
-
-def planned(tagger: Tagger, sentences: Sequence[Sentence], words_per_batch: int) -> list[list[int]]:
-    """The batches in which a tagger reads sentences."""
-    return plan_batches(tagger.encoder.pieces, sentences, _at_once(tagger, words_per_batch))
-
-
-def _at_once(tagger: Tagger, words_per_batch: int) -> int:
-    if tagger.device.type != "cpu" or tagger.encoder.pieces is None:
-        return words_per_batch
-    return min(words_per_batch, tagger.encoder.pieces_at_once)

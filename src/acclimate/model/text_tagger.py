@@ -143,7 +143,9 @@ class TextTagger:
             probabilities = [float(marginals[word, number]) for word, number in enumerate(numbers)]
         else:
             spans = spans_from_tags(tags)
-            probabilities = chain.span_probabilities(scores, [self._as_scored(span, chain) for span in spans])
+            # where types have a head of their own, the chain knows bare spans
+            bare = None if chain.tags == self.tags else chain.tags[-1].partition("-")[2]
+            probabilities = chain.span_probabilities(scores, [Span(s.start, s.end, bare or s.label) for s in spans])
         assert sentence.text is not None
         assert sentence.offsets is not None
         entities = []
@@ -152,9 +154,3 @@ class TextTagger:
             score = probability * float(shares[span.start])
             entities.append(Entity(span.label, sentence.text[start:end], start, end, score))
         return entities
-
-    def _as_scored(self, span: Span, chain: TagChain) -> Span:
-        """The span under the label of the chain, which is bare where types have a head of their own."""
-        if chain.tags == self.tags:
-            return span
-        return Span(span.start, span.end, chain.tags[-1].partition("-")[2])

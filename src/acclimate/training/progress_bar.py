@@ -22,20 +22,11 @@ R = TypeVar("R")
 class Watcher:
     """Hears of what happens in training. This one shows nothing, but passes warnings on."""
 
-    def skip(self, stage: str, updates: int, told: str) -> None:
-        """A stage is on disk already; `told` is its score as text."""
-
-    def begin(self, stage: str, update: int, updates: int) -> None:
-        """A stage begins, or goes on from an update."""
-
-    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
-        """An update was made."""
-
-    def judged(self, update: int, told: str, is_best: bool) -> None:
-        """The selector gave a score."""
-
-    def end(self, stage: str) -> None:
-        """A stage is over."""
+    def skip(self, stage: str, updates: int, told: str) -> None: ...
+    def begin(self, stage: str, update: int, updates: int) -> None: ...
+    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None: ...
+    def judged(self, update: int, told: str, is_best: bool) -> None: ...
+    def end(self, stage: str) -> None: ...
 
     def warned(self, message: str) -> None:
         warnings.warn(message, stacklevel=2)
@@ -91,16 +82,18 @@ class TrainingBar(Watcher):
 
     def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
         self._words += progress.words
+        state: dict[str, Any] = {}
+        if losses is not None:
+            speed = self._words / max(1e-9, time.monotonic() - self._since)
+            shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+            state = {"state": f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}"}
+            if self._bar is None:
+                self._log(progress, shown, speed)
         if self._bar is not None:
-            self._bar.update(self._task, completed=progress.update)
-            if losses is not None:
-                speed = self._words / max(1e-9, time.monotonic() - self._since)
-                shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
-                self._bar.update(self._task, state=f"{shown} {speed:,.0f} {self.unit}/s{self._standing()}")
+            self._bar.update(self._task, completed=progress.update, **state)
 
-    def warned(self, message: str) -> None:
-        if is_main_process():  # the others have met the same
-            stderr_console().print(message)
+    def _log(self, progress: Any, shown: str, speed: float) -> None:
+        """Print losses where there is no bar."""
 
     def judged(self, update: int, told: str, is_best: bool) -> None:
         if is_best:
@@ -130,14 +123,10 @@ class PretrainingBar(TrainingBar):
     unit = "pieces"
     pause = "preparing text"
 
-    def advance(self, progress: Any, losses: Mapping[str, float] | None) -> None:
-        super().advance(progress, losses)
+    def _log(self, progress: Any, shown: str, speed: float) -> None:
         every = max(10, progress.updates // 50 // 10 * 10)  # about fifty lines in a log file
-        if losses is not None and self._bar is None and progress.update % every == 0:
-            elapsed = max(1e-9, time.monotonic() - self._since)
-            speed = self._words / elapsed
+        if progress.update % every == 0:
             left = (progress.updates - progress.update) * progress.words / max(speed, 1e-9)
-            shown = " ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
             self.console.print(f"  update {progress.update:,}: {shown}, {speed:,.0f} pieces/s, {left:,.0f} s left")
 
     def judged(self, update: int, told: str, is_best: bool) -> None:

@@ -91,12 +91,8 @@ class Record:
 
 
 def _is_row(row: Any) -> bool:
-    return (
-        isinstance(row, dict)
-        and isinstance(row.get("kind"), str)
-        and isinstance(row.get("stage"), str)
-        and type(row.get("update")) is int
-    )
+    types = {"kind": str, "stage": str, "update": int}
+    return isinstance(row, dict) and all(type(row.get(name)) is kind for name, kind in types.items())
 
 
 def _open_board(folder: Path) -> Any:

@@ -92,7 +92,10 @@ class CharacterCnnLstm(Encoder):
         at_input = settings.dropout if settings.input_dropout is None else settings.input_dropout
         self.character_dropout = VariationalDropout(at_input / 2)
         self.share_characters = True  # each distinct word of a batch is spelled once
-        self._remember_rare(rare)
+        self.rare_words = sorted(rare)
+        self.rare: Tensor
+        self.register_buffer("rare", torch.zeros(len(words), dtype=torch.bool), persistent=False)
+        self.rare[self.rare_words] = True
         self.coverage: Coverage | None = None  # of the text by the word vectors
         self._spelled: dict[str, tuple[int, list[int]]] = {}
 
@@ -128,10 +131,6 @@ class CharacterCnnLstm(Encoder):
     @property
     def width(self) -> int:  # type: ignore[override]
         return self.lstm.width + (0 if self.private_lstm is None else self.private_lstm.width)
-
-    @property
-    def sentence_width(self) -> int:  # type: ignore[override]
-        return self.width
 
     @property
     def shared_width(self) -> int:  # type: ignore[override]
@@ -189,12 +188,6 @@ class CharacterCnnLstm(Encoder):
         for letter, count in _letters(text).items():
             counts[self.alphabet.number(letter)] += count
         return counts
-
-    def _remember_rare(self, rare: Iterable[int]) -> None:
-        self.register_buffer("rare", torch.zeros(len(self.vocabulary), dtype=torch.bool), persistent=False)
-        self.rare: Tensor
-        self.rare_words = sorted(rare)
-        self.rare[self.rare_words] = True
 
     def stand_alone(self, alone: bool = True) -> None:
         self.share_characters = not alone
@@ -268,7 +261,7 @@ class CharacterCnnLstm(Encoder):
 
     def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
         read = self._respelled(inputs, changes) if changes else inputs
-        return self._with_context(read, originals, changes) if originals else read
+        return self._with_context(self.context, read, originals, changes) if originals and self.context else read
 
     def _respelled(self, inputs: Inputs, changes: Sequence[Change]) -> Inputs:
         spelled = [(HIDDEN, [HIDDEN]) if change.by is None else self._spell(change.by) for change in changes]
@@ -287,14 +280,14 @@ class CharacterCnnLstm(Encoder):
             characters[_numbers([change.number + 1 for change in changes]).to(device)] = letters
         return {**inputs, "words": words, "characters": characters, "spelling": spelling}
 
-    def _with_context(self, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]) -> Inputs:
-        if self.context is None:
-            return inputs
-        hidden = self.context.hidden_word
+    @staticmethod
+    def _with_context(
+        context: FrozenContext, inputs: Inputs, sentences: Sequence[Sentence], changes: Sequence[Change]
+    ) -> Inputs:
         changed = [list(sentence.words) for sentence in sentences]
         for change in changes:
-            changed[change.sentence][change.word] = hidden if change.by is None else change.by
-        numbered = self.context.tensorize([Sentence(tuple(words)) for words in changed])
+            changed[change.sentence][change.word] = context.hidden_word if change.by is None else change.by
+        numbered = context.tensorize([Sentence(tuple(words)) for words in changed])
         return {**inputs, **{name: tensor.to(inputs["words"].device) for name, tensor in numbered.items()}}
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:
@@ -371,17 +364,13 @@ class CharacterCnnLstm(Encoder):
             self.context.save(folder / "contextual")
 
     def _spell(self, word: str) -> tuple[int, list[int]]:
-        known = self._spelled.get(word)
-        if known is None:
+        if word not in self._spelled:
             if len(self._spelled) > 1 << 17:
                 self._spelled.clear()
-            seen = word if len(word) <= _LONGEST_WORD else word[:48] + word[-16:]
-            letters = [self.alphabet.number(letter) for letter in seen]
-            known = self._spelled[word] = (
-                self.vocabulary.number(in_table(word, self.settings.lower_case_words)),
-                letters,
-            )
-        return known
+            read = word if len(word) <= _LONGEST_WORD else word[:48] + word[-16:]
+            number = self.vocabulary.number(in_table(word, self.settings.lower_case_words))
+            self._spelled[word] = number, [self.alphabet.number(letter) for letter in read]
+        return self._spelled[word]
 
 
 def _letters(text: Corpus) -> Counter[str]:

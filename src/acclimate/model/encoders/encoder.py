@@ -40,10 +40,14 @@ class Encoder(nn.Module):
 
     width: int  # of the features
     shared_width: int  # of their last part, which both domains share; all of it without a private part
-    sentence_width: int  # of the sentence vectors
     vocabulary_size: int | None = None  # number of word pieces, where such are read
     pieces: Pieces | None = None  # how words become pieces, where such are read
     pieces_at_once = PIECES_AT_ONCE  # the largest batch on a CPU
+
+    @property
+    def sentence_width(self) -> int:
+        """Of the sentence vectors."""
+        return self.width
 
     def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
         """Sentences as tensors on the CPU. `lengths` (sentence) stays there."""

@@ -123,7 +123,7 @@ class Transformer(Encoder):
         return (owned / owned.sum(1, keepdim=True)) @ rows
 
     @property
-    def sentence_width(self) -> int:  # type: ignore[override]
+    def sentence_width(self) -> int:
         return self.state_width
 
     @property

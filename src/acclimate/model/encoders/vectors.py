@@ -92,11 +92,6 @@ class Coverage:
     running_words: int
     running_words_found: int
 
-    @classmethod
-    def of(cls, counts: Counter[str], found: Collection[str]) -> Coverage:
-        hits = [count for word, count in counts.items() if word in found]
-        return cls(len(counts), len(hits), counts.total(), sum(hits))
-
     def __str__(self) -> str:
         share, running = self.words_found / self.words, self.running_words_found / self.running_words
         return (
@@ -251,7 +246,9 @@ class Lexicon:
             width = vectors_width(settings.vectors)
             for word, count in () if more is None else more.vocabulary.items():
                 others[in_table(word, settings.lower_case_words)] += count
-            coverage = Coverage.of(counts + others, vectors)
+            every = counts + others
+            hits = [count for word, count in every.items() if word in vectors]
+            coverage = Coverage(len(every), len(hits), every.total(), sum(hits))
         added = sorted((others.keys() & vectors.keys()) - counts.keys())
         only_vectors = settings.vectors is not None and not settings.train_vectors
         for word in [word for word in counts if word not in vectors]:

@@ -32,12 +32,12 @@ class EntityLayer(nn.Module):
         pieces: int | None = None,
     ) -> None:
         super().__init__()
-        if extra == "token" and pieces is None:
+        self.extra, self.vector, self.table = extra, None, None
+        if extra == "shared":
+            self.vector = nn.Parameter(_SPREAD * torch.randn(extra_width))
+        elif pieces is None:
             raise ValueError("A vector for each piece needs an encoder that reads pieces: take extra='shared'.")
-        self.extra = extra
-        self.vector = nn.Parameter(_SPREAD * torch.randn(extra_width)) if pieces is None or extra == "shared" else None
-        self.table = None
-        if pieces is not None and extra == "token":
+        else:
             self.table = nn.Embedding(pieces, extra_width)
             nn.init.normal_(self.table.weight, std=_SPREAD)
         self.inner, self.dropout = nn.Linear(width + extra_width, width), nn.Dropout(dropout)
@@ -79,13 +79,11 @@ class SpanTypes(nn.Module):
         bare_letters = [split_tag(tag)[0] for tag in bare_tags]
         split = [split_tag(tag) for tag in tags]
         numbers = {tag: number for number, tag in enumerate(split)}
-        typed = [
-            [numbers[letter, "" if letter == OUTSIDE else name] for name in names] for letter in bare_letters
-        ]  # (bare tag, type)
+        typed = [[numbers[letter, "" if letter == OUTSIDE else name] for name in names] for letter in bare_letters]
         tables = {
             "bare": torch.tensor([bare_letters.index(letter) for letter, _ in split]),  # (tag)
             "types": torch.tensor([names.index(name) if name else 0 for _, name in split]),  # (tag)
-            "tags": torch.tensor(typed),
+            "tags": torch.tensor(typed),  # (bare tag, type)
             "inside": torch.tensor([letter != OUTSIDE for letter in bare_letters]),  # (bare tag)
             "begins": torch.tensor([letter in "BS" for letter in bare_letters]),
         }

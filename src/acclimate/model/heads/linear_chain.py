@@ -237,15 +237,11 @@ class _ScaledChain:
         return (joint * (mask / joint.sum(-1, keepdim=True))).transpose(0, 1)
 
     def moves(self) -> Tensor:
-        left, right = self._sides()
-        return self.factors * torch.bmm(left.transpose(1, 2), right)
-
-    def _sides(self) -> tuple[Tensor, Tensor]:
-        """Two factors that give a pair's probability with its move's between them, (sentence, word - 1, tag) each."""
+        """Two factors give the probability of a pair, with its move's between them."""
         right = self.probabilities[1:] * self._after()[1:]
         scale = (self.before[1:] * right).sum(-1) * torch.where(self.rescaled, self.totals, 1)[:-1]
         left = self.inside[:-1] * (self.lattice.mask[1:] / scale).unsqueeze(-1)
-        return left.transpose(0, 1), right.transpose(0, 1)
+        return self.factors * torch.bmm(left.transpose(0, 1).transpose(1, 2), right.transpose(0, 1))
 
     def _after(self) -> Tensor:
         assert self.after is not None, "this recursion ran from left to right only"
