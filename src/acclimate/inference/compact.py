@@ -88,11 +88,10 @@ class CompactTagger(TextTagger):
             decided = [path[:length] for path, length in zip(tags, lengths.tolist(), strict=True)]
             if what == "tags":
                 return decided
+            pairs = zip(rows, decided, strict=True)
             if what == "confidences":
-                pairs = zip(rows, decided, strict=True)
                 return [self._marginals(row)[np.arange(len(row)), path] for row, path in pairs]
-            ones = [np.ones(len(row)) for row in rows]
-            return [np.column_stack(each) for each in zip(decided, ones, rows, strict=True)]
+            return [np.column_stack([path, np.ones(len(row)), row]) for row, path in pairs]
 
         most = min(words_per_batch, PIECES_AT_ONCE)
         return read_in_parts(self.pieces, corpus.unlabelled(), answer, np.concatenate, most, progress)

@@ -21,7 +21,6 @@ from acclimate.evaluation.scores import score
 from acclimate.inference.compact import DESCRIPTION, MODEL, PARITY, SEEN, TOKENIZER, CompactDescription, CompactTagger
 from acclimate.inference.predict import predict
 from acclimate.model.encoders.transformer import Transformer
-from acclimate.model.heads.tag_heads import ConditionalRandomField
 from acclimate.model.learner import eval_mode
 from acclimate.model.storage import atomic_folder, write_json
 from acclimate.model.tagger import Tagger
@@ -159,13 +158,11 @@ def _in_silence() -> Iterator[None]:
 
 
 def _description(tagger: Tagger, encoder: Transformer, weights: str) -> dict[str, Any]:
-    head, pieces, count = tagger.head, encoder.pieces, len(tagger.tags)
-    start, moves, end = torch.zeros(count), torch.zeros(count, count), torch.zeros(count)
-    is_field = isinstance(head, ConditionalRandomField)
-    if isinstance(head, ConditionalRandomField):
-        moves = head.transitions.detach()
-        start = start if head.start is None else head.start.detach()
-        end = end if head.end is None else head.end.detach()
+    pieces, count, is_crf = encoder.pieces, len(tagger.tags), tagger.head_name == "crf"
+    head: Any = tagger.head
+    moves = head.transitions if is_crf else torch.zeros(count, count)
+    ends = (head.start, head.end) if is_crf else (None, None)
+    start, end = (torch.zeros(count) if scores is None else scores for scores in ends)
     return CompactDescription(
         acclimate=acclimate.__version__,
         labels=tagger.labels.names,
@@ -174,7 +171,7 @@ def _description(tagger: Tagger, encoder: Transformer, weights: str) -> dict[str
         start=tuple(start.tolist()),
         moves=tuple(map(tuple, moves.tolist())),
         end=tuple(end.tolist()),
-        legal_marginals=is_field and tagger.crf["constrain_training"],
+        legal_marginals=is_crf and tagger.crf["constrain_training"],
         longest_row=pieces.longest,
         padding=pieces.padding,
         unknown=pieces.tokenizer.unk_token_id,

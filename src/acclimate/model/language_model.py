@@ -82,12 +82,8 @@ class MaskedLanguageModel(Learner):
 
 
 _DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout")
-_OF_CONFIG = {
-    "layers": "num_hidden_layers",
-    "width": "hidden_size",
-    "heads": "num_attention_heads",
-    "inner": "intermediate_size",
-}
+_NAMES = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+_OF_CONFIG = dict(zip(("layers", "width", "heads", "inner"), _NAMES, strict=True))
 
 
 class SizeSettings(Settings):
@@ -113,18 +109,11 @@ def new_language_model(sizes: SizeSettings, tokenizer: Any) -> Any:
 
     make: Any = BertConfig
     build: Any = BertForMaskedLM
-    config = make(
-        vocab_size=len(tokenizer),
-        hidden_size=sizes.width,
-        num_hidden_layers=sizes.layers,
-        num_attention_heads=sizes.heads,
-        intermediate_size=sizes.inner or 4 * sizes.width,
-        max_position_embeddings=sizes.row,
-        hidden_dropout_prob=sizes.dropout,
-        attention_probs_dropout_prob=sizes.dropout,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-    return build(config)
+    own = {theirs: getattr(sizes, name) for name, theirs in _OF_CONFIG.items()}
+    own["intermediate_size"] = sizes.inner or 4 * sizes.width
+    dropout = dict.fromkeys(_DROPOUTS[:2], sizes.dropout)
+    more = {"max_position_embeddings": sizes.row, "pad_token_id": tokenizer.pad_token_id}
+    return build(make(vocab_size=len(tokenizer), **own, **dropout, **more))
 
 
 def language_model_to_go_on_from(start: str | Path, wanted: SizeSettings) -> tuple[Any, SizeSettings]:

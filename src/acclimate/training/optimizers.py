@@ -52,10 +52,7 @@ class Muon(torch.optim.Optimizer):
             raise ValueError("Muon takes no closure.")
         for group in self.param_groups:
             moving = [parameter for parameter in group["params"] if parameter.grad is not None]
-            if group["orthogonal"]:
-                self._move_matrices(moving, group)
-            else:
-                self._move_others(moving, group)
+            (self._move_matrices if group["orthogonal"] else self._move_others)(moving, group)
         return None
 
     def _move_matrices(self, matrices: list[Tensor], group: dict[str, Any]) -> None:
@@ -67,7 +64,7 @@ class Muon(torch.optim.Optimizer):
             alike[tuple(matrix.shape)].append(matrix)
         for shape, members in alike.items():
             momenta = [self.state[matrix]["momentum"] for matrix in members]
-            gradients = [_gradient(matrix) for matrix in members]
+            gradients = _gradients(members)
             torch._foreach_lerp_(momenta, gradients, 1 - _MOMENTUM)
             # Nesterov: where the momentum will be, not where it is
             ahead = torch._foreach_lerp(gradients, momenta, _MOMENTUM)
@@ -87,7 +84,7 @@ class Muon(torch.optim.Optimizer):
             state["updates"] += 1
         if not parameters:
             return
-        gradients = [_gradient(parameter) for parameter in parameters]
+        gradients = _gradients(parameters)
         means = [self.state[parameter]["mean"] for parameter in parameters]
         squares = [self.state[parameter]["square"] for parameter in parameters]
         torch._foreach_lerp_(means, gradients, 1 - first)
@@ -100,9 +97,8 @@ class Muon(torch.optim.Optimizer):
         torch._foreach_addcdiv_(parameters, means, roots, [-group["lr"] / (1 - first**count) for count in counts])
 
 
-def _gradient(parameter: Tensor) -> Tensor:
-    assert parameter.grad is not None
-    return parameter.grad
+def _gradients(parameters: list[Tensor]) -> list[Tensor]:
+    return [parameter.grad for parameter in parameters if parameter.grad is not None]
 
 
 def orthogonal(matrices: Tensor) -> Tensor:

