@@ -33,12 +33,10 @@ class PartOfSpeechTagger(Protocol):
 
 
 def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "cpu") -> PartOfSpeechTagger:
-    """`acclimate` (English, from the package), `spacy` or `spacy:MODEL`, or the folder of a tagger with plain tags.
-
-    The first two give universal tags (`UNIVERSAL`). spaCy runs on the CPU.
-    """
+    """`acclimate` (English), `spacy` or `spacy:MODEL` give universal tags; a folder gives those of its tagger. spaCy
+    runs on the CPU."""
     if name == OWN:
-        return AcclimatePartsOfSpeech.load(shipped_tagger_path(PART_OF_SPEECH), device, name)
+        return AcclimatePartsOfSpeech(Tagger.load(shipped_tagger_path(PART_OF_SPEECH), device), name)
     if isinstance(name, str) and name.partition(":")[0] == SPACY:
         return SpacyPartsOfSpeech(name.partition(":")[2] or None)
     if not Path(name).is_dir():
@@ -46,7 +44,7 @@ def part_of_speech_tagger(name: str | Path = OWN, device: str | torch.device = "
             f"no part-of-speech tagger {str(name)!r}. Use {OWN!r}, which comes with the package, {SPACY!r}, "
             f"'{SPACY}:MODEL', or the folder of a tagger trained on plain tags."
         )
-    return AcclimatePartsOfSpeech.load(Path(name), device, str(name))
+    return AcclimatePartsOfSpeech(Tagger.load(Path(name), device), str(name))
 
 
 class AcclimatePartsOfSpeech:
@@ -59,10 +57,6 @@ class AcclimatePartsOfSpeech:
                 "Give one that was trained on plain tags (`acclimate adapt --set reading.labels=plain`)."
             )
         self.tagger, self.name = tagger, name
-
-    @classmethod
-    def load(cls, folder: Path, device: str | torch.device, name: str) -> AcclimatePartsOfSpeech:
-        return cls(Tagger.load(folder, device), name)
 
     def tag(self, corpus: Corpus, progress: Callable[[int], None] | None = None) -> Corpus:
         return predict(self.tagger, corpus, progress=progress)

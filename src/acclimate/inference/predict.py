@@ -44,8 +44,7 @@ def guess(
     words_per_batch: int = 8192,
     progress: Callable[[int], None] | None = None,
 ) -> Corpus:
-    """The same sentences under soft labels, the probabilities of spans, for another tagger to learn from. Below
-    `LEAST` they are left out."""
+    """The same sentences with soft labels: probabilities of spans, those below `LEAST` left out."""
     if tagger.labels.kind == "plain":
         raise InputError("guesses are spans with scores, and this tagger gives one plain tag per word: use predict.")
     corpus = _corpus_of(text)
@@ -106,8 +105,7 @@ class TermGuess:
 def guess_terms(
     tagger: TextTagger, gold: Corpus, words_per_batch: int = 8192, progress: Callable[[int], None] | None = None
 ) -> list[TermGuess]:
-    """The class of every gold span, O included, and its probability: the mean over its words of the tags of that
-    class."""
+    """The class of every gold span and its probability, the mean over its words; O is a class, too."""
     classes = sorted({_class_of(tag) for tag in tagger.tags})
     members = np.zeros((len(tagger.tags), len(classes)), np.float32)  # (tag, class)
     for number, tag in enumerate(tagger.tags):
@@ -127,10 +125,8 @@ def _class_of(tag: str) -> str:
 
 
 def evaluate(tagger: TextTagger, gold: Corpus, *, reading: Reading = "lenient") -> Scores:
-    """Scores of the tagger on a labelled corpus, as fractions; `print` shows a table in percent.
-
-    Seen and unseen words are scored apart if the tagger knows its training text. Unknown gold labels are an error.
-    """
+    """Scores on a labelled corpus, as fractions; words outside the training text also apart. Unknown labels are an
+    error."""
     require_comparable(tagger, gold)
     require_gold(gold)
     return score(gold, predict(tagger, gold), seen=tagger.seen, reading=reading)

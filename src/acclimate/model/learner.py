@@ -95,8 +95,7 @@ class View(TextView):
 
     @cached_property
     def scores(self) -> Tensor:
-        """(sentence, word, tag), before the head's normalisation; of bare tags where spans are typed by a head of
-        their own."""
+        """(sentence, word, tag), not normalised; of bare tags where types have a head of their own."""
         layer = self.tagger.scores
         scores: Tensor = layer(self.features, self.shown) if isinstance(layer, EntityLayer) else layer(self.features)
         return scores

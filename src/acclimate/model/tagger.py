@@ -204,8 +204,7 @@ class Tagger(TextTagger, Learner):
     def sibling(
         self, labels: LabelSet, encoder: Encoder, scheme: Scheme | None = None, *, share_head: bool = False
     ) -> Tagger:
-        """A tagger for other labels, on this encoder or a sibling of it. With `share_head` the head is shared; the
-        labels must then be equal."""
+        """A tagger for other labels on this encoder or its sibling; or for the same labels with the same head."""
         if share_head and (labels != self.labels):
             raise InputError(
                 f"one CRF for both domains needs the same labels in both, not {', '.join(labels)} "
@@ -266,8 +265,7 @@ class Tagger(TextTagger, Learner):
 
     @classmethod
     def load(cls, folder: str | Path, device: str | torch.device = "cpu") -> Tagger:
-        """A tagger that `save` wrote, or one of the package by name (`general`, `part-of-speech`); checksums are
-        checked first."""
+        """A tagger that `save` wrote, or one of the package by name. Checksums are checked."""
         folder = resolved_tagger(folder)
         listed = verify(folder)
         if _DESCRIPTION not in listed and COMPACT in listed:
@@ -422,11 +420,8 @@ def answers(
     words_per_batch: int = WORDS_PER_BATCH,
     progress: Progress | None = None,
 ) -> Iterator[tuple[int, Tensor]]:
-    """The answers of `ask` on the CPU: sentence numbers and (word, ...), in the order of batches.
-
-    `ask` takes a view without dropout, gradients and gold tags, and gives (sentence, word, ...). Long sentences are
-    read in parts. Several threads may use one tagger.
-    """
+    """The answers of `ask` on the CPU: sentence numbers and (word, ...), in the order of batches. It takes a view in
+    evaluation mode without gold tags. Several threads may use one tagger."""
 
     def answer(part: list[Sentence]) -> Tensor:
         with eval_mode(tagger), torch.inference_mode():

@@ -101,8 +101,7 @@ class TextTagger:
             first += len(some)
 
     def frame(self, frame: Frame, column: str = "text") -> Frame:
-        """The entities in a column of a pandas or polars frame, as such a frame: a line for each, with the `row`
-        that it stands in."""
+        """The entities in a column of a pandas or polars frame, as such a frame, with their `row`."""
         table: Any = frame
         texts = list(table[column])
         rows = list(table.index) if hasattr(table, "index") else range(len(texts))

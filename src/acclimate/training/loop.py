@@ -31,10 +31,7 @@ class Progress:
 
 
 class Training:
-    """The training of one stage. Each iteration makes one update; the caller logs, saves and stops.
-
-    `graphs` are those of the stages before.
-    """
+    """The training of one stage: each iteration makes one update. `graphs` are those of the stages before."""
 
     def __init__(
         self, learner: Learner, stage: Stage, engine: Accelerator, graphs: TrainingGraphs | None = None

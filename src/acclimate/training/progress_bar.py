@@ -92,8 +92,7 @@ class TrainingBar(Watcher):
         if self._bar is not None:
             self._bar.update(self._task, completed=progress.update, **state)
 
-    def _log(self, progress: Any, shown: str, speed: float) -> None:
-        """Print losses where there is no bar."""
+    def _log(self, progress: Any, shown: str, speed: float) -> None: ...  # where there is no bar
 
     def judged(self, update: int, told: str, is_best: bool) -> None:
         if is_best:
@@ -144,10 +143,8 @@ class PretrainingBar(TrainingBar):
 
 
 def shown_in_training(work: Callable[P, R]) -> Callable[P, R]:
-    """Give a function that trains a `TrainingBar` as `watcher`, if it has none.
-
-    Its argument `progress` says whether (True or False); None means in a terminal or a notebook only.
-    """
+    """Give a function that trains a `TrainingBar` as `watcher`: if `progress` is True, or None in a terminal or a
+    notebook."""
     asked = signature(work)
 
     @wraps(work)

@@ -15,8 +15,7 @@ Schedule = Callable[[int], float]
 
 
 def ganin_ramp(updates: int) -> Schedule:
-    """2 / (1 + exp(-10 p)) - 1 for a share p of the updates: a discriminator learns first, and counts later (Ganin
-    et al. 2016)."""
+    """2 / (1 + exp(-10 p)) - 1 for a share p of the updates, from 0 to nearly 1 (Ganin et al. 2016)."""
     return lambda update: 2 / (1 + math.exp(-10 * min(1.0, update / max(1, updates)))) - 1
 
 

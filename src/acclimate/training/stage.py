@@ -115,8 +115,7 @@ class LastUpdate:
 
 @dataclass(frozen=True)
 class Confidence:
-    """The probability that the tagger gives the gold tags of some sentences: of all together, and of each word's (MAT,
-    Figure 2)."""
+    """The probability of the gold tags of some sentences, together and word by word (MAT, Figure 2)."""
 
     corpus: Corpus
     tagger: Tagger
@@ -138,8 +137,7 @@ class Confidence:
 
 
 class TrainingStep(nn.Module):
-    """The learner and its objectives as one module, so that data parallelism, mixed precision and checkpoints see every
-    parameter."""
+    """The learner and its objectives as one module: everything that is trained and saved."""
 
     def __init__(
         self, learner: Learner, objectives: Mapping[str, Objective], acceleration: Acceleration | None = None

@@ -1,7 +1,4 @@
-"""Passes of an encoder in training as CUDA graphs, two for each common shape: forward and backward.
-
-The gradients of all parameters are written into one row, so that autograd visits each parameter once in a step.
-"""
+"""Passes of an encoder in training as CUDA graphs: forward and backward for each common shape."""
 
 from __future__ import annotations
 
@@ -126,8 +123,7 @@ class _Join(torch.autograd.Function):
 
 
 def join(parameters: Sequence[Tensor]) -> Tensor:
-    """One tensor that stands for all parameters in autograd's graph, so that each is visited once in a step. It has no
-    memory of its own, and its values are never read."""
+    """One tensor without memory stands for all parameters in autograd's graph: each is visited once in a step."""
     row: Tensor = _Join.apply(*parameters)  # type: ignore[no-untyped-call]
     return row
 
@@ -145,8 +141,7 @@ def capture_encoder(
     parameters: Sequence[nn.Parameter],
     slot: Slot,
 ) -> EncoderGraph:
-    """Capture both directions; `inputs` and `attention` become the buffers. A RuntimeError says why it cannot be
-    done."""
+    """Capture both directions into these buffers. A RuntimeError says why it cannot be done."""
     try:
         with _fresh(model, parameters) as leaves:
             return _captured(read, inputs, attention, leaves, slot)

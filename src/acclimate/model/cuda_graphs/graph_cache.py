@@ -209,10 +209,8 @@ def gradients_of(output: Tensor, gradient: Tensor, inputs: Sequence[Tensor]) -> 
 
 
 class GraphCache:
-    """One CUDA graph for each key and shape, up to `most`; other work, and work on a CPU, is done as usual.
-
-    With `on_second_use` a shape is captured when it comes for the second time. A call does work without gradient.
-    """
+    """One CUDA graph for each key and shape, up to `most`, on the first or second use; other work is done as usual.
+    A call does work without gradient."""
 
     def __init__(self, most: int = 4, on_second_use: bool = False) -> None:
         self.most, self.on_second_use = most, on_second_use

@@ -145,8 +145,7 @@ class CharacterCnnLstm(Encoder):
         self.to(self.word_table.weight.device)
 
     def sibling(self, text: Iterable[Sentence], vectors: str | None = None) -> CharacterCnnLstm:
-        """Its own word table and private LSTM; characters, filters and the LSTM are shared. New characters are added to
-        the alphabet."""
+        """The words and the private LSTM are its own, the rest is shared. The alphabet grows by new characters."""
         corpus = text if isinstance(text, Corpus) else Corpus.of(text)
         settings = self.settings if vectors is None else self.settings.model_copy(update={"vectors": vectors})
         lexicon = Lexicon.of(settings, corpus)

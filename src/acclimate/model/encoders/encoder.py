@@ -97,8 +97,7 @@ class Encoder(nn.Module):
         """Whether no row of an embedding may be shared between sentences."""
 
     def replaced(self, inputs: Inputs, changes: Sequence[Change], originals: Sequence[Sentence] = ()) -> Inputs:
-        """The inputs with some words hidden or replaced. Given the original sentences, contextual features change,
-        too."""
+        """The inputs with some words hidden or replaced, given `originals` also in contextual features."""
         raise NotImplementedError
 
     def vectors_of(self, words: Sequence[str]) -> Tensor:

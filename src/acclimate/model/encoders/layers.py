@@ -14,15 +14,9 @@ Normalise = Literal["none", "weighted", "unweighted"]
 _TINY = 1e-6  # a dimension that never varies is not blown up
 
 
-def moments(table: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance of each dimension of the table (row, size), rows weighted by shares, which sum to 1."""
-    function: Any = _Moments.apply
-    mean, variance = function(table, shares)
-    return mean, variance
-
-
 class _Moments(torch.autograd.Function):
-    """With a backward pass of its own: autograd's would read the whole table eight times."""
+    """Mean and variance of each dimension of a table (row, size), rows weighted by shares, which sum to 1. Autograd's
+    own backward pass would read the whole table eight times."""
 
     @staticmethod
     def forward(ctx: Any, table: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,7 +61,8 @@ class Table(nn.Embedding):
 
     def _moments(self, shares: Tensor) -> tuple[Tensor, Tensor]:
         if self.special is None:
-            return moments(self.weight, shares)
+            moments: tuple[Tensor, Tensor] = _Moments.apply(self.weight, shares)  # type: ignore[no-untyped-call]
+            return moments
         count = len(SPECIAL)
         rest, mean_of_rest, spread_of_rest = self._frozen_moments(shares)
         mean = shares[:count] @ self.special + rest * mean_of_rest

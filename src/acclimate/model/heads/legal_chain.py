@@ -43,8 +43,7 @@ class TagChain:
         )
 
     def best_path(self, scores: Array, lengths: Array) -> Array:
-        """The best tags (sentence, word) of scores (sentence, word, tag); any number at padding. Of equal paths the
-        first in the order of tags."""
+        """The best tags (sentence, word), of equal paths the first in the order of tags; any number at padding."""
         places = np.arange(scores.shape[1])
         words = np.where((places < lengths[:, None])[..., None], scores.astype(np.float32), 0)
         words[:, 0] += self.start

@@ -111,8 +111,7 @@ def marginals(
 def best_path(
     scores: Tensor, transitions: Tensor, mask: Tensor, start: Boundary = None, end: Boundary = None
 ) -> tuple[Tensor, Tensor]:
-    """The highest-scoring path, (sentence, word) with 0 at padding, and its score, (sentence,); of equally good paths
-    the first in the order of tags."""
+    """The first of the best paths, (sentence, word) with 0 at padding, and its score, (sentence,)."""
     with _full_precision(scores):
         inputs = _in_one_dtype(scores, transitions, mask, start, end)
         if scores.shape[1] == 0:

@@ -132,8 +132,7 @@ class ConditionalRandomField(_Head):
         self.end = nn.Parameter(torch.empty(tag_count).uniform_(-0.1, 0.1)) if boundary_scores else None
 
     def loss(self, scores: Tensor, tags: Tensor, mask: Tensor, odds: Tensor | None = None) -> Tensor:
-        """With `odds`, a sentence with several possible paths is compared with the legal paths only (Tsuboi et al.
-        2008): illegal ones would favour O."""
+        """With `odds` against legal paths only, as illegal ones would favour O (Tsuboi et al. 2008)."""
         if odds is None:
             return -self.log_probability(scores, tags, mask)
         transitions, start, end = self._chain_scores(True)
@@ -205,11 +204,9 @@ class ConditionalRandomField(_Head):
 
 @torch.no_grad()
 def expected_moves(targets: Tensor, legal_start: Tensor, legal_moves: Tensor) -> Tensor:
-    """How often each tag follows each other one, (sentence, from tag, to tag), under soft labels.
-
-    `targets` are distributions of single words, zero at padding. A tag that may begin no sentence (I-PER) follows only
-    tags that it may follow, in proportion to them; all else is independent.
-    """
+    """How often each tag follows each other one, (sentence, from tag, to tag), under soft labels of words (zero at
+    padding). A tag that may begin no sentence (I-PER) follows its possible predecessors in proportion; all else is
+    independent."""
     before, after = targets[:, :-1], targets[:, 1:]  # (sentence, word - 1, tag)
     bound = (legal_moves & ~legal_start).to(targets.dtype)  # (from tag, to tag)
     free = legal_start.to(targets.dtype)
