@@ -46,7 +46,6 @@ class Encoder(nn.Module):
 
     @property
     def sentence_width(self) -> int:
-        """Of the sentence vectors."""
         return self.width
 
     def tensorize(self, sentences: Sequence[Sentence]) -> dict[str, Tensor]:
